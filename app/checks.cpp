@@ -1,0 +1,34 @@
+#include "app/checks.h"
+
+#include <iostream>
+
+#include "app/failure.h"
+
+namespace shoal::app {
+
+std::string to_line(const Check& check) {
+  const char* word = check.verdict == Check::Verdict::ok     ? "ok    "
+                     : check.verdict == Check::Verdict::warn ? "warn  "
+                                                             : "bad   ";
+  return word + check.name + ": " + check.value +
+         (check.advice.empty() ? "" : " — " + check.advice);
+}
+
+int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups) {
+  int code = kOk;
+  for (const auto& group : groups) {
+    std::vector<Check> checks;
+    try {
+      checks = group();
+    } catch (const std::exception& error) {
+      checks = {{Check::Verdict::bad, "check failed", describe(error), ""}};
+    }
+    for (const Check& check : checks) {
+      std::cout << to_line(check) << std::endl;
+      if (check.verdict == Check::Verdict::bad) code = kFailure;
+    }
+  }
+  return code;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,28 @@
+#include <algorithm>
+
+#include "app/checks.h"
+#include "app/failure.h"
+#include "app/launch.h"
+#include "app/local_commands.h"
+#include "app/machine.h"
+
+namespace shoal::app {
+
+int run_doctor(const Call& call) {
+  if (call.arguments.launcher) {
+    return print_checks({[&] { return launcher_checks(call.environment); }});
+  }
+  const int host = print_checks(host_checks(call.arguments.job, call.environment));
+  Launch launch_plan;
+  try {
+    launch_plan.program = worker_program();
+  } catch (const SetupMissing&) {
+    return host;  // it stands among the checks
+  }
+  launch_plan.arguments = call.words;
+  launch_plan.workers = {{"the worker", call.environment}};
+  launch_plan.host = host_name();
+  return std::max(host, launch(launch_plan));
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,106 @@
+// The part of `shoal doctor` that asks LibTorch.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <chrono>
+
+#include "app/checks.h"
+#include "app/commands.h"
+#include "dist/plugin.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace {
+
+using train::strf;
+using Checks = std::vector<Check>;
+using Verdict = Check::Verdict;
+
+Checks libtorch() {
+  return {{Verdict::ok, "LibTorch", TORCH_VERSION, ""},
+          {Verdict::ok, "compute kernels",
+           at::get_cpu_capability() + (at::hasMKL() ? ", MKL" : "") +
+               (at::hasMKLDNN() ? ", oneDNN" : ""),
+           ""}};
+}
+
+Checks threads() {
+  Check check{Verdict::ok, "compute threads", std::to_string(at::get_num_threads()), ""};
+#ifdef _OPENMP
+  check.value += " (OpenMP)";
+#endif
+  return {check};
+}
+
+// libtorch's sgemm_ and OpenBLAS's have the same name; the one that is loaded first serves both.
+Checks blas() {
+  Dl_info info{};
+  void* symbol = ::dlsym(RTLD_DEFAULT, "sgemm_");
+  if (!symbol || ::dladdr(symbol, &info) == 0)
+    return {{Verdict::ok, "BLAS", "inside LibTorch", ""}};
+  const std::string library = info.dli_fname;
+  Check check{Verdict::ok, "BLAS", library.substr(library.rfind('/') + 1), ""};
+  if (library.find("libtorch") == library.npos) {
+    check.verdict = Verdict::warn;
+    check.advice =
+        "LibTorch's own is faster: another library was loaded before it; look for LD_PRELOAD";
+  }
+  return {check};
+}
+
+Checks gpus() {
+  const cuda::Plugin* plugin = nullptr;
+  try {
+    plugin = &dist::cuda_plugin();
+  } catch (const std::runtime_error& error) {
+    return {{Verdict::ok, "CUDA plug-in", "not in use", error.what()}};
+  }
+  char reason[512] = "";
+  const int count = plugin->device_count(reason, sizeof reason);
+  Checks checks = {
+      {Verdict::ok, "CUDA plug-in", strf("loaded, kernels for %s", plugin->architectures), ""}};
+  if (count == 0) checks.push_back({Verdict::ok, "CUDA devices", strf("none (%s)", reason), ""});
+  for (int i = 0; i < count; ++i) {
+    const cuda::DeviceInfo info = plugin->device_info(i);
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    Check check{Verdict::ok, strf("CUDA device %d", i),
+                strf("%s, compute capability %d.%d, %.1f of %.1f GiB free", info.name, info.major,
+                     info.minor, static_cast<double>(info.free_bytes) / kGiB,
+                     static_cast<double>(info.total_bytes) / kGiB),
+                ""};
+    if (!plugin->check(i)) {
+      check.verdict = Verdict::bad;
+      check.advice =
+          "a test kernel gave a wrong result: update the driver, or take the device out of use";
+    } else if (info.free_bytes < 2'000'000'000) {
+      check.verdict = Verdict::warn;
+      check.advice = "another program uses it: look at nvidia-smi";
+    }
+    checks.push_back(check);
+  }
+  return checks;
+}
+
+Checks nccl() {
+  void* library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return {{Verdict::ok, "NCCL", "not installed; only several GPUs need it", ""}};
+  const auto get_version = reinterpret_cast<int (*)(int*)>(::dlsym(library, "ncclGetVersion"));
+  int version = 0;
+  if (!get_version || get_version(&version) != 0) {
+    return {{Verdict::warn, "NCCL", "libnccl.so.2 does not tell its version",
+             "reinstall it: scripts/build --cuda"}};
+  }
+  return {{Verdict::ok, "NCCL",
+           strf("%d.%d.%d", version / 10000, version / 100 % 100, version % 100), ""}};
+}
+
+}  // namespace
+
+int doctor_worker(const Arguments&) {
+  return print_checks({libtorch, threads, blas, gpus, nccl});
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,63 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/session.h"
+#include "app/weights.h"
+#include "train/evaluate.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace {
+
+data::LoaderOptions loader_options(const train::ResolvedJob& job, int rank) {
+  data::LoaderOptions options;
+  options.train = false;
+  options.transform = job.transform;
+  options.bad_images = job.job.bad_images;
+  options.batch_size = job.batch_size;
+  options.rank = rank;
+  options.world_size = job.world_size;
+  options.threads = job.workers;
+  return options;
+}
+
+void print(const Arguments& arguments, const train::EvaluationReport& report, bool ema) {
+  const train::Meter& sum = report.sum;
+  if (arguments.json) {
+    const nlohmann::ordered_json json = {{"acc1", sum.top1_percent()},
+                                         {"acc5", sum.top5_percent()},
+                                         {"loss", sum.mean_loss()},
+                                         {"correct1", int64_t(sum.top1)},
+                                         {"correct5", int64_t(sum.top5)},
+                                         {"images", int64_t(sum.images)},
+                                         {"unreadable", int64_t(sum.skipped)},
+                                         {"seconds", report.seconds},
+                                         {"ema", ema}};
+    train::log::line(json.dump());
+    return;
+  }
+  train::log::line(train::strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
+  train::log::line(train::strf(
+      "top-1 %.0f of %.0f, top-5 %.0f of %.0f, %.0f unreadable, loss %.4f, %.1f images/s", sum.top1,
+      sum.images, sum.top5, sum.images, sum.skipped, sum.mean_loss(), sum.images / report.seconds));
+}
+
+}  // namespace
+
+int eval_command(const Arguments& arguments) {
+  const dist::Env env = begin(arguments.job);
+  Weights weights = open_weights(arguments.job);
+  const Datasets datasets = open_datasets(weights.job, /*with_train=*/false);
+  check_classes(weights, *datasets.val);
+  const train::ResolvedJob job = settle(weights.job, datasets, env);
+  dist::Communicator communicator = connect_ranks(job, env);
+  data::Loader loader(datasets.val, loader_options(job, env.rank), train::log::warning);
+  const auto report = train::evaluate(*weights.model, ops::Type::f32, loader, communicator.main,
+                                      job.job.print_freq, nullptr);
+  communicator.shutdown();
+  if (env.rank == 0) print(arguments, report, weights.ema);
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,137 @@
+#include "app/failure.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "train/job.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr size_t kFailureFileBytes = 1024;  // what SageMaker shows of it
+
+std::string failure_path() {
+  const char* base = std::getenv("SAGEMAKER_BASE_DIR");
+  return std::string(base && *base ? base : "/opt/ml") + "/output/failure";
+}
+
+void write_all(int file, const std::string& text) noexcept {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    done += static_cast<size_t>(count);
+  }
+}
+
+// LibTorch's messages go on with source positions and a back-trace; people need the sentence before
+// them.
+std::string first_sentence(std::string text) {
+  for (const char* mark : {"\nException raised from", "\nC++ CapturedTraceback", "\nFrames:"}) {
+    if (const size_t at = text.find(mark); at != text.npos) text.resize(at);
+  }
+  for (char& c : text) {
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text.empty() ? "it failed without a message" : text;
+}
+
+// "rank 3: " in a worker of several, so that the reader of a joint log knows where to look.
+std::string rank_prefix() {
+  const char* rank = std::getenv("RANK");
+  const char* world = std::getenv("WORLD_SIZE");
+  return rank && world && std::atoi(world) > 1 ? std::string("rank ") + rank + ": " : "";
+}
+
+int fail(int code, const std::string& text) {
+  const std::string line = rank_prefix() + text;
+  print_error(line);
+  write_failure_file(line);
+  return code;
+}
+
+}  // namespace
+
+std::string describe(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error)) {
+    return "out of memory; lower --batch-size, --size or --workers, or use a larger machine";
+  }
+  std::string text = first_sentence(error.what());
+  bool full = text.find("No space left on device") != text.npos;
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error))
+    full |= system->code().value() == ENOSPC;
+  if (full) text += "; free some space or choose another --output or --checkpoint-dir";
+  return text;
+}
+
+bool is_lost_peer(const std::string& text) {
+  for (const char* words :
+       {"Connection closed by peer", "Connection reset by peer", "Connection refused",
+        "Broken pipe", "failed to recv, got 0 bytes", "remote process exited", "ncclRemoteError"}) {
+    if (text.find(words) != text.npos) return true;
+  }
+  return false;
+}
+
+int guarded_main(const std::function<int()>& body) noexcept {
+  try {
+    try {
+      return body();
+    } catch (const train::UserError& error) {
+      return fail(kUsage, describe(error));
+    } catch (const std::invalid_argument& error) {
+      return fail(kUsage, describe(error));
+    } catch (const SetupMissing& error) {
+      return fail(kSetupMissing, describe(error));
+    } catch (const std::exception& error) {
+      const std::string text = describe(error);
+      return fail(is_lost_peer(text) ? kPeerLost : kFailure, text);
+    } catch (...) {
+      return fail(kFailure, "an exception of an unknown type ended the program; please report it");
+    }
+  } catch (...) {  // not even memory for the message
+    constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
+    return ::write(STDERR_FILENO, kLast, sizeof kLast - 1) < 0 ? kFailure : kFailure;
+  }
+}
+
+void print_error(const std::string& text) noexcept try {
+  write_all(STDERR_FILENO, "shoal: error: " + text + "\n");
+} catch (const std::exception&) {
+  write_all(STDERR_FILENO, text);  // no memory for the prefix
+}
+
+void write_failure_file(const std::string& text, bool replace) noexcept try {
+  const std::string path = failure_path();
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
+  const int file = ::open(path.c_str(), flags, 0644);
+  if (file < 0) return;  // no platform, or an earlier process said why
+  std::string cut = text.substr(0, kFailureFileBytes);
+  // Not in the middle of a UTF-8 character.
+  while (cut.size() < text.size() && !cut.empty() &&
+         (static_cast<unsigned char>(text[cut.size()]) & 0xC0) == 0x80) {
+    cut.pop_back();
+  }
+  write_all(file, cut);
+  ::close(file);
+} catch (const std::exception&) {
+  return;  // the message is on stderr already
+}
+
+void clear_failure_file() noexcept try {
+  ::unlink(failure_path().c_str());
+} catch (const std::exception&) {
+  return;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,57 @@
+#pragma once
+// Every way a program of ours can end badly: one line on stderr, an exit code, and the platform's
+// failure file.
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace shoal::app {
+
+// Exit codes, the same in both executables; `shoal help` prints them.
+inline constexpr int kOk = 0;
+inline constexpr int kFailure =
+    1;  // the world's failure (I/O, a lost peer, a killed worker): resumable
+inline constexpr int kUsage = 2;  // the user's mistake: unknown option, bad value, missing data
+inline constexpr int kSetupMissing =
+    3;  // something this program needs is not installed or not built
+inline constexpr int kPeerLost =
+    4;  // only lost the connection to a process that failed first: resumable
+inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving: resumable
+inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving: resumable
+
+// A program, library or device that must be installed first. Exit code 3.
+struct SetupMissing : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error: …"
+// ("shoal: error: rank N: …" where RANK is set and WORLD_SIZE is above 1), the failure file, and an
+// exit code:
+//   train::UserError, std::invalid_argument 2 · SetupMissing 3 · a lost connection (is_lost_peer) 4
+//   · anything else 1.
+// Never throws; the caller returns the code from main.
+int guarded_main(const std::function<int()>& body) noexcept;
+
+// The one line for people that stands for `error`: LibTorch's back-trace and line breaks are gone,
+// out of memory and a full disk say what to do.
+std::string describe(const std::exception& error);
+
+// Whether a message only says that another process went away, so that the real failure stands
+// elsewhere. It knows the words of Gloo, NCCL, TCPStore and the system.
+bool is_lost_peer(const std::string& text);
+
+// Prints "shoal: error: TEXT" as one line on stderr, in one write.
+void print_error(const std::string& text) noexcept;
+
+// The file that tells SageMaker why a job failed: BASE/output/failure, where BASE is
+// SAGEMAKER_BASE_DIR or /opt/ml. It is written only where BASE/output exists, holds at most 1024
+// characters, and keeps the first text of several processes: `replace` is for the launcher, which
+// knows that a worker died without a word. Never throws.
+void write_failure_file(const std::string& text, bool replace = false) noexcept;
+
+// Takes away a failure file left by an earlier run. Only the first process of a host does it,
+// before it starts others.
+void clear_failure_file() noexcept;
+
+}  // namespace shoal::app

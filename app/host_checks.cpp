@@ -1,0 +1,230 @@
+// The checks of `shoal doctor` that need no LibTorch.
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "app/checks.h"
+#include "app/machine.h"
+#include "app/plan.h"
+#include "app/platform.h"
+#include "dist/network.h"
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Verdict = Check::Verdict;
+using Checks = std::vector<Check>;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+std::string gib(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", bytes / kGiB);
+  return text;
+}
+
+// The first line "KEY … : VALUE" of a file of that shape.
+std::string value_of(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (line.compare(0, key.size(), key) == 0 && colon != line.npos && colon + 2 <= line.size())
+      return line.substr(colon + 2);
+  }
+  return "";
+}
+
+Checks processor() {
+  Check model{Verdict::ok, "processor", value_of("/proc/cpuinfo", "model name"), ""};
+  if (model.value.empty()) model.value = "of unknown model";
+  Check features{Verdict::ok, "instruction sets", "", ""};
+#if defined(__x86_64__)
+  const auto add = [&](bool has, const char* name) {
+    if (has) features.value += std::string(features.value.empty() ? "" : " ") + name;
+  };
+  add(__builtin_cpu_supports("avx2"), "AVX2");
+  add(__builtin_cpu_supports("fma"), "FMA");
+  add(__builtin_cpu_supports("avx512f"), "AVX-512");
+  add(__builtin_cpu_supports("avx512bf16"), "AVX-512-BF16");
+  add(value_of("/proc/cpuinfo", "flags").find(" amx_bf16 ") != std::string::npos, "AMX-BF16");
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    features.verdict = Verdict::warn;
+    features.advice = "training works but is slow; use a machine with AVX2 and FMA";
+  }
+#endif
+  if (features.value.empty()) features.value = "baseline";
+  const int usable = usable_processors();
+  Check count{
+      Verdict::ok, "processors",
+      std::to_string(usable) + " usable of " + std::to_string(std::thread::hardware_concurrency()),
+      ""};
+  if (usable == 1) {
+    count.verdict = Verdict::warn;
+    count.advice = "reading pictures and computing share one processor; allow at least two";
+  }
+  return {model, features, count};
+}
+
+Checks memory() {
+  const double all = static_cast<double>(memory_bytes()),
+               free = static_cast<double>(available_memory_bytes());
+  Check ram{Verdict::ok, "memory", gib(all) + ", " + gib(free) + " free", ""};
+  if (free < 2 * kGiB) {
+    ram.verdict = free < 0.5 * kGiB ? Verdict::bad : Verdict::warn;
+    ram.advice = "close other programs or lower --batch-size";
+  }
+  Check shm{Verdict::ok, "/dev/shm", "", ""};
+  struct statvfs info {};
+  if (::statvfs("/dev/shm", &info) != 0) {
+    shm = {Verdict::warn, "/dev/shm", "not there", "NCCL needs it: mount a tmpfs there"};
+  } else {
+    const double size = static_cast<double>(info.f_blocks) * static_cast<double>(info.f_frsize);
+    shm.value = gib(size);
+    if (size < 0.9 * kGiB) {  // containers get 64 MiB unless told otherwise
+      shm.verdict = Verdict::warn;
+      shm.advice = "NCCL between GPUs may need more: start the container with --shm-size=1g";
+    }
+  }
+  return {ram, shm};
+}
+
+Checks open_files() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto text = [](rlim_t value) {
+    return value == RLIM_INFINITY ? std::string("unlimited") : std::to_string(value);
+  };
+  Check files{Verdict::ok, "open files",
+              text(limit.rlim_cur) + " (limit " + text(limit.rlim_max) + ")", ""};
+  if (limit.rlim_cur < 1024) {
+    files.verdict = limit.rlim_cur < 256 ? Verdict::bad : Verdict::warn;
+    files.advice = "raise it: ulimit -n 4096";
+  }
+  return {files};
+}
+
+Checks network() {
+  std::string list;
+  bool others = false, loopback = false;
+  for (const dist::Interface& interface : dist::interfaces()) {
+    if (!interface.up || interface.address.starts_with("fe80"))
+      continue;  // link-local is of no use here
+    (interface.loopback ? loopback : others) = true;
+    list += (list.empty() ? "" : ", ") + interface.name + " " + interface.address;
+  }
+  Check check{Verdict::ok, "network", list.empty() ? "no interface is up" : list, ""};
+  if (!loopback) {
+    check.verdict = Verdict::bad;
+    check.advice = "processes of one host meet on the loopback interface: ip link set lo up";
+  } else if (!others) {
+    check.verdict = Verdict::warn;
+    check.advice = "one host can train, several cannot";
+  }
+  return {check};
+}
+
+// The nearest existing ancestor decides whether the folder could be made and written.
+Check writable(const std::string& name, const fs::path& folder, const char* option) {
+  std::error_code error;
+  fs::path place = fs::absolute(folder, error);
+  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
+  Check check{Verdict::ok, name, folder.string(), ""};
+  if (!fs::is_directory(place, error)) {
+    return {Verdict::bad, name, place.string() + " is not a folder",
+            std::string("choose another with ") + option};
+  }
+  std::string probe = (place / ".shoal-doctor-XXXXXX").string();
+  const int file = ::mkstemp(probe.data());
+  if (file < 0) {
+    return {Verdict::bad, name, place.string() + " is not writable",
+            std::string("choose another with ") + option};
+  }
+  ::close(file);
+  ::unlink(probe.c_str());
+  const fs::space_info space = fs::space(place, error);
+  if (!error) {
+    check.value += ", " + gib(static_cast<double>(space.available)) + " free";
+    if (static_cast<double>(space.available) < kGiB) {
+      check.verdict = Verdict::warn;
+      check.advice = "checkpoints take 60 MB (B0) to 1 GB (B7) each: free some space";
+    }
+  }
+  return check;
+}
+
+Checks directories(const train::Job& job, const dist::Variables& environment) {
+  train::Job here = job;
+  adapt_to_platform(here, environment);
+  const std::string checkpoints = here.checkpoint_dir.value_or(here.output + "/checkpoints");
+  Check cache = writable("cache folder", cache_folder(environment), "XDG_CACHE_HOME");
+  if (cache.verdict == Verdict::bad) cache.verdict = Verdict::warn;  // listings are made anew then
+  return {writable("output folder", here.output, "--output"),
+          writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};
+}
+
+Checks gpus(const dist::Variables& environment) {
+  const int count = gpu_count(environment);
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string driver;
+  std::getline(file, driver);
+  if (count == 0) return {{Verdict::ok, "GPUs", "none; training runs on the processor", ""}};
+  Check gpu{Verdict::ok, "GPUs", std::to_string(count), ""};
+  Check version{Verdict::ok, "GPU driver", driver, ""};
+  if (driver.empty()) {
+    version = {Verdict::warn, "GPU driver", "not visible",
+               "in a container, start it with the NVIDIA runtime (--gpus all)"};
+  }
+  return {gpu, version};
+}
+
+Checks worker() {
+  return {{Verdict::ok, "worker", worker_program().string(), ""}};
+}
+
+}  // namespace
+
+std::vector<std::function<Checks()>> host_checks(const train::Job& job,
+                                                 const dist::Variables& environment) {
+  return {processor,
+          memory,
+          open_files,
+          network,
+          [&job, &environment] { return directories(job, environment); },
+          [&environment] { return gpus(environment); },
+          worker};
+}
+
+Checks launcher_checks(const dist::Variables& environment) {
+  Arguments arguments;
+  const HostFacts facts{gpu_count(environment), usable_processors(), dist::free_port,
+                        dist::interface_exists};
+  const Plan plan = plan_workers(arguments, environment, facts);
+  std::string origin = "nobody: one process; --nproc N starts more";
+  if (dist::from_torchrun(environment)) {
+    origin = "torchrun's variables";
+  } else if (const auto hosts = dist::from_sagemaker(environment)) {
+    origin = "SageMaker's SM_* variables, " + std::to_string(hosts->hosts.size()) + " host(s)";
+  }
+  Checks checks = {{Verdict::ok, "launched by", origin, ""}};
+  for (const WorkerStart& worker : plan.workers) {
+    std::string text;
+    for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+                             "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "GLOO_SOCKET_IFNAME",
+                             "NCCL_SOCKET_IFNAME", "OMP_NUM_THREADS"}) {
+      const auto entry = worker.environment.find(name);
+      if (entry != worker.environment.end())
+        text += (text.empty() ? "" : " ") + entry->first + "=" + entry->second;
+    }
+    checks.push_back({Verdict::ok, worker.name, text, ""});
+  }
+  return checks;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,122 @@
+#include "app/machine.h"
+
+#include <sched.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "app/failure.h"
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first word of a file, or empty.
+std::string first_word(const fs::path& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+double number_or(const std::string& text, double otherwise) {
+  try {
+    return std::stod(text);
+  } catch (const std::exception&) {
+    return otherwise;  // "max", or no such file
+  }
+}
+
+}  // namespace
+
+int gpu_count(const dist::Variables& environment) {
+  int count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc/driver/nvidia/gpus", error), end; !error && entry != end;
+       entry.increment(error)) {
+    ++count;
+  }
+  if (count == 0) {
+    while (fs::exists("/dev/nvidia" + std::to_string(count), error)) ++count;
+  }
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  if (visible == environment.end()) return count;
+  // CUDA's rule: devices up to the first that is none ("-1" hides all).
+  int named = 0;
+  const std::string& list = visible->second;
+  for (size_t begin = 0; begin < list.size() && list[begin] != '-'; ++named) {
+    begin = std::min(list.find(',', begin), list.size() - 1) + 1;
+  }
+  return std::min(count, named);
+}
+
+double processor_quota(const fs::path& cgroup) {
+  std::ifstream file(cgroup / "cpu.max");
+  std::string quota, period;
+  if (file >> quota >> period) {
+    const double us = number_or(quota, 0), period_us = number_or(period, 0);
+    return us > 0 && period_us > 0 ? us / period_us : 0;
+  }
+  const double us = number_or(first_word(cgroup / "cpu.cfs_quota_us"), -1);
+  const double period_us = number_or(first_word(cgroup / "cpu.cfs_period_us"), 0);
+  return us > 0 && period_us > 0 ? us / period_us : 0;
+}
+
+int usable_processors() {
+  int count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) count = std::max(1, CPU_COUNT(&set));
+  for (const char* group : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu"}) {
+    const double quota = processor_quota(group);
+    if (quota > 0) return std::max(1, std::min(count, static_cast<int>(std::ceil(quota))));
+  }
+  return count;
+}
+
+uint64_t memory_bytes() {
+  struct sysinfo info {};
+  uint64_t bytes = ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
+  for (const char* file :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    const double limit = number_or(first_word(file), 0);
+    if (limit > 0 && limit < static_cast<double>(bytes)) bytes = static_cast<uint64_t>(limit);
+  }
+  return bytes;
+}
+
+uint64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kilobytes = 0;
+  while (file >> key >> kilobytes) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return std::min(memory_bytes(), kilobytes * 1024);
+  }
+  return memory_bytes();
+}
+
+fs::path worker_program() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error)
+    throw SetupMissing("cannot find the running program through /proc/self/exe; is /proc mounted?");
+  const fs::path folder = self.parent_path();
+  for (const fs::path& place : {folder / "shoal-worker", folder / "../libexec/shoal-worker"}) {
+    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+  }
+  throw SetupMissing("shoal-worker is neither in " + folder.string() + " nor in " +
+                     (folder / "../libexec").lexically_normal().string() +
+                     "; build it (scripts/build) and install both programs together");
+}
+
+std::string host_name() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 && *name ? name : "this host";
+}
+
+}  // namespace shoal::app

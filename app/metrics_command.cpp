@@ -1,0 +1,19 @@
+#include <iostream>
+
+#include "app/failure.h"
+#include "app/local_commands.h"
+#include "app/metric_definitions.h"
+
+namespace shoal::app {
+
+int run_metrics(const Call& call) {
+  if (!call.arguments.definitions) {
+    throw train::UserError(
+        "nothing to do; `shoal metrics --definitions` prints the MetricDefinitions of a training "
+        "job");
+  }
+  std::cout << metric_definitions_json() << "\n" << std::flush;
+  return std::cout ? kOk : kFailure;
+}
+
+}  // namespace shoal::app

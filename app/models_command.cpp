@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "models/model.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace {
+
+using train::strf;
+
+// 5288548 → "5,288,548"
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+}  // namespace
+
+int models_command(const Arguments& arguments) {
+  auto json = nlohmann::ordered_json::array();
+  if (!arguments.json) {
+    train::log::line(strf("%-18s %13s %15s %11s %10s", "name", "parameters", "multiply-adds",
+                          "train size", "eval size"));
+  }
+  for (const std::string& name : models::names()) {
+    models::ModelOptions options;
+    options.name = name;
+    options.classes = arguments.job.classes.value_or(options.classes);
+    const models::ModelInfo info = models::describe(options);
+    if (arguments.json) {
+      json.push_back({{"name", info.name},
+                      {"classes", info.classes},
+                      {"parameters", info.parameters},
+                      {"multiply_adds", info.multiply_adds},
+                      {"train_size", info.train_size},
+                      {"eval_size", info.eval_size},
+                      {"eval_resize", info.eval_resize}});
+      continue;
+    }
+    train::log::line(strf("%-18s %13s %13.2f G %8lld px %7lld px", info.name.c_str(),
+                          grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
+                          static_cast<long long>(info.train_size),
+                          static_cast<long long>(info.eval_size)));
+  }
+  if (arguments.json) train::log::line(json.dump(2));
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,130 @@
+#pragma once
+// Helpers that make one Option out of a field: how text becomes a value of the field's type, and
+// back. For option_table.cpp and its test only.
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "app/options.h"
+
+namespace shoal::app {
+
+// true/false, yes/no, on/off, 1/0 in any case; the empty text is true, as a bare --flag.
+// std::invalid_argument otherwise.
+bool parse_flag(const std::string& text);
+
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+
+template <std::integral T>
+void store(T& field, const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    const char* what = std::is_unsigned_v<T> ? "a whole number from 0 on" : "a whole number";
+    throw std::invalid_argument(what);
+  }
+  field = value;
+}
+inline void store(bool& field, const std::string& text) {
+  field = parse_flag(text);
+}
+inline void store(double& field, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    throw std::invalid_argument("a number");
+  }
+  field = value;
+}
+inline void store(std::string& field, const std::string& text) {
+  if (text.empty()) throw std::invalid_argument("a text that is not empty");
+  field = text;
+}
+template <class T>
+void store(std::optional<T>& field, const std::string& text) {
+  T value{};
+  store(value, text);
+  field = std::move(value);
+}
+
+template <std::integral T>
+std::string text_of(const T& field) {
+  return std::to_string(field);
+}
+inline std::string text_of(const bool& field) {
+  return field ? "true" : "false";
+}
+inline std::string text_of(const double& field) {
+  char buffer[32];  // the shortest text that reads back as the same number
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, field).ptr};
+}
+inline std::string text_of(const std::string& field) {
+  return field;
+}
+template <class T>
+std::string text_of(const std::optional<T>& field) {
+  return field ? text_of(*field) : "";
+}
+
+// A row for the field that `field` (a generic lambda, Arguments& → reference) selects; the kind
+// follows from its type.
+template <class Field>
+Option row(std::string name, unsigned commands, std::string placeholder, std::string help,
+           Field field) {
+  using Type = std::remove_cvref_t<decltype(field(std::declval<Arguments&>()))>;
+  Option option;
+  option.name = std::move(name);
+  option.commands = commands;
+  option.kind = std::is_same_v<Type, bool> ? Kind::flag : Kind::value;
+  option.placeholder = std::move(placeholder);
+  option.help = std::move(help);
+  option.set = [field](Arguments& arguments, const std::string& text) {
+    store(field(arguments), text);
+  };
+  option.get = [field](const Arguments& arguments) { return text_of(field(arguments)); };
+  return option;
+}
+
+// A row for an enumeration: the texts that are allowed and what each means.
+template <class Enum, class Field>
+Option choice(std::string name, unsigned commands, std::string help,
+              std::vector<std::pair<std::string, Enum>> values, Field field) {
+  Option option;
+  option.name = std::move(name);
+  option.commands = commands;
+  option.help = std::move(help);
+  for (const auto& [text, value] : values) option.choices.push_back(text);
+  option.set = [field, values](Arguments& arguments, const std::string& text) {
+    for (const auto& [known, value] : values) {
+      if (known == text) field(arguments) = value;
+    }
+  };
+  option.get = [field, values](const Arguments& arguments) -> std::string {
+    for (const auto& [text, value] : values) {
+      if (field(arguments) == value) return text;
+    }
+    return "";
+  };
+  return option;
+}
+
+// A row for a text field of which only some values are allowed.
+template <class Field>
+Option text_choice(std::string name, unsigned commands, std::string help,
+                   std::vector<std::string> values, Field field) {
+  Option option = row(std::move(name), commands, "", std::move(help), field);
+  option.choices = std::move(values);
+  return option;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,260 @@
+// The rows of the table of options. The order here is the order of --help.
+#include "app/option_row.h"
+#include "app/options.h"
+
+namespace shoal::app {
+namespace {
+
+using data::BadImages;
+using train::OptimizerOptions;
+using train::Precision;
+using train::ScheduleOptions;
+
+constexpr unsigned kTrain = static_cast<unsigned>(Command::train);
+constexpr unsigned kEval = static_cast<unsigned>(Command::eval);
+constexpr unsigned kPredict = static_cast<unsigned>(Command::predict);
+constexpr unsigned kModels = static_cast<unsigned>(Command::models);
+constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
+constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
+constexpr unsigned kRun = kTrain | kEval | kPredict;
+
+#define FIELD(path)              \
+  [](auto& arguments) -> auto& { \
+    return arguments.path;       \
+  }
+
+Option unset_means(std::string meaning, Option option) {
+  option.unset = std::move(meaning);
+  return option;
+}
+
+Option resume_row() {
+  Option option;
+  option.name = "resume";
+  option.commands = kTrain;
+  option.kind = Kind::optional_value;
+  option.placeholder = "PATH";
+  option.help = "continue from the newest good checkpoint, or from PATH (a file or a folder)";
+  option.unset = "a fresh start";
+  option.set = [](Arguments& arguments, const std::string& text) {
+    train::Job& job = arguments.job;
+    job.resume = text != "false" && text != "False";
+    job.resume_path = text == "true" || text == "True" || !job.resume ? "" : text;
+  };
+  option.get = [](const Arguments& arguments) -> std::string {
+    if (!arguments.job.resume) return "";
+    return arguments.job.resume_path.empty() ? "true" : arguments.job.resume_path;
+  };
+  return option;
+}
+
+void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
+  for (Option& row : rows) {
+    row.group = group;
+    table.push_back(std::move(row));
+  }
+}
+
+void add_data(std::vector<Option>& table) {
+  add(table, "Data",
+      {row("data", kTrain | kEval, "DIR",
+           "folder that holds train/ and val/, each with one folder per class", FIELD(job.data)),
+       row("train", kTrain, "DIR",
+           "training pictures: one folder per class (instead of DATA/train)", FIELD(job.train_dir)),
+       row("val", kTrain | kEval, "DIR",
+           "validation pictures: one folder per class (instead of DATA/val)", FIELD(job.val_dir)),
+       choice<BadImages>("bad-images", kTrain,
+                         "a damaged picture is replaced by the next good one, or ends the run",
+                         {{"replace", BadImages::replace}, {"error", BadImages::error}},
+                         FIELD(job.bad_images)),
+       unset_means("as many as the data has", row("classes", kTrain | kModels, "N",
+                                                  "outputs of the classifier", FIELD(job.classes))),
+       unset_means("the model's own",
+                   row("size", kTrain, "PIXELS", "side of the training pictures", FIELD(job.size))),
+       unset_means(
+           "the model's own, or --size when that is given",
+           row("val-size", kRun, "PIXELS", "side of the evaluation pictures", FIELD(job.val_size))),
+       unset_means(
+           "the model's own",
+           text_choice("interpolation", kRun, "how pictures are resized, always antialiased",
+                       {"bilinear", "bicubic"}, FIELD(job.interpolation))),
+       row("crop-scale-min", kTrain, "SHARE",
+           "smallest share of a picture's area that a random crop covers, 0..1",
+           FIELD(job.crop_scale_min)),
+       row("mixup", kTrain, "ALPHA",
+           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup)),
+       row("cutmix", kTrain, "ALPHA",
+           "paste a rectangle of another picture, area from Beta(ALPHA, ALPHA); 0: off",
+           FIELD(job.mix.cutmix))});
+}
+
+void add_model(std::vector<Option>& table) {
+  add(table, "Model",
+      {row("model", kTrain, "NAME", "network to train; `shoal models` lists them",
+           FIELD(job.model.name)),
+       unset_means("the model's own",
+                   row("drop-path", kTrain, "P", "stochastic depth of the last block, 0..1",
+                       FIELD(job.model.drop_path))),
+       unset_means("the model's own",
+                   row("dropout", kTrain, "P", "dropout before the classifier, 0..1",
+                       FIELD(job.model.dropout))),
+       row("sync-bn", kTrain, "", "batch-norm statistics over all processes", FIELD(job.sync_bn))});
+}
+
+void add_length(std::vector<Option>& table) {
+  add(table, "Length and batch",
+      {row("epochs", kTrain, "N", "passes over the training pictures", FIELD(job.epochs)),
+       unset_means("no limit", row("max-steps", kTrain, "N",
+                                   "stop after N updates; the schedule still spans --epochs",
+                                   FIELD(job.max_steps))),
+       unset_means("32, or what --global-batch-size asks for",
+                   row("batch-size", kRun, "N", "pictures per process and forward pass",
+                       FIELD(job.batch_size))),
+       unset_means("batch-size × processes × accumulate",
+                   row("global-batch-size", kTrain, "N", "pictures per update, over all processes",
+                       FIELD(job.global_batch_size))),
+       row("accumulate", kTrain, "N", "forward passes per update", FIELD(job.accumulate))});
+}
+
+void add_optimizer(std::vector<Option>& table) {
+  using Kind = OptimizerOptions::Kind;
+  add(table, "Optimizer",
+      {choice<Kind>("optimizer", kTrain, "SGD, RMSprop as TensorFlow has it, or AdamW",
+                    {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
+                    FIELD(job.optimizer.kind)),
+       row("momentum", kTrain, "X", "of sgd and rmsprop, 0..1", FIELD(job.optimizer.momentum)),
+       row("nesterov", kTrain, "", "sgd looks ahead", FIELD(job.optimizer.nesterov)),
+       row("weight-decay", kTrain, "X", "pull towards zero; never on biases and batch norm",
+           FIELD(job.optimizer.weight_decay)),
+       row("alpha", kTrain, "X", "rmsprop: how slowly the mean square forgets, 0..1",
+           FIELD(job.optimizer.alpha)),
+       row("beta1", kTrain, "X", "adamw: how slowly the mean gradient forgets, 0..1",
+           FIELD(job.optimizer.beta1)),
+       row("beta2", kTrain, "X", "adamw: how slowly the mean square forgets, 0..1",
+           FIELD(job.optimizer.beta2)),
+       unset_means("0.001 for rmsprop, 1e-8 for adamw",
+                   row("eps", kTrain, "X", "keeps the division of rmsprop and adamw finite",
+                       FIELD(job.optimizer.eps))),
+       row("clip", kTrain, "NORM", "largest L2 norm of all gradients together; 0: no limit",
+           FIELD(job.optimizer.clip)),
+       row("label-smoothing", kTrain, "X", "share of the target spread over all classes, 0..1",
+           FIELD(job.label_smoothing)),
+       unset_means("no average",
+                   row("ema", kTrain, "DECAY", "keep averaged weights; decay per update, 0..1",
+                       FIELD(job.ema))),
+       choice<Precision>(
+           "amp", kRun, "arithmetic of the network: 32 bit, bfloat16 or float16",
+           {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
+           FIELD(job.amp)),
+       row("non-finite-limit", kTrain, "N",
+           "updates in a row with a non-finite loss before the run stops",
+           FIELD(job.non_finite_limit)),
+       row("seed", kTrain, "N", "of weights, order, augmentation and dropout", FIELD(job.seed))});
+}
+
+void add_schedule(std::vector<Option>& table) {
+  using Kind = ScheduleOptions::Kind;
+  add(table, "Learning rate",
+      {row("lr", kTrain, "X", "highest learning rate, for the global batch",
+           FIELD(job.schedule.lr)),
+       unset_means("lr is used as it is",
+                   row("scale-lr", kTrain, "N",
+                       "lr is meant for a global batch of N and scaled linearly from it",
+                       FIELD(job.scale_lr))),
+       choice<Kind>("schedule", kTrain, "how the rate changes, update by update",
+                    {{"constant", Kind::constant},
+                     {"cosine", Kind::cosine},
+                     {"step", Kind::step},
+                     {"onecycle", Kind::one_cycle}},
+                    FIELD(job.schedule.kind)),
+       row("warmup-epochs", kTrain, "N", "epochs of linear rise at the start",
+           FIELD(job.schedule.warmup_epochs)),
+       row("warmup-start", kTrain, "SHARE", "first rate as a share of lr",
+           FIELD(job.schedule.warmup_start)),
+       row("min-lr", kTrain, "X", "rate that cosine falls to and step never goes below",
+           FIELD(job.schedule.min_lr)),
+       row("decay-epochs", kTrain, "N", "step: epochs between two drops",
+           FIELD(job.schedule.decay_epochs)),
+       row("decay-rate", kTrain, "X", "step: factor of each drop",
+           FIELD(job.schedule.decay_rate))});
+}
+
+void add_machine(std::vector<Option>& table) {
+  add(table, "Where it runs (changes only the speed)",
+      {text_choice("device", kRun, "auto takes the GPU when there is one", {"auto", "cpu", "cuda"},
+                   FIELD(job.device)),
+       text_choice("backend", kTrain | kEval,
+                   "how processes talk; auto: nccl on GPUs, gloo on CPUs", {"auto", "nccl", "gloo"},
+                   FIELD(job.backend)),
+       unset_means("one, or what torchrun or SageMaker ask for",
+                   row("nproc", kTrain | kEval, "N|auto",
+                       "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc))),
+       unset_means("the processors of the process's share",
+                   row("workers", kRun, "N", "threads per process that read and decode pictures",
+                       FIELD(job.workers))),
+       unset_means(
+           "the processors of the process's share, or OMP_NUM_THREADS",
+           row("threads", kRun, "N", "threads per process that compute", FIELD(job.threads)))});
+}
+
+void add_output(std::vector<Option>& table) {
+  add(table, "Output and checkpoints",
+      {row("output", kTrain | kDoctor, "DIR", "folder for history, summary and checkpoints",
+           FIELD(job.output)),
+       unset_means("OUTPUT/checkpoints, on SageMaker its checkpoint folder",
+                   row("checkpoint-dir", kTrain | kDoctor, "DIR", "folder for checkpoints",
+                       FIELD(job.checkpoint_dir))),
+       unset_means("by time and at epoch ends only",
+                   row("checkpoint-steps", kTrain, "N", "updates between checkpoints",
+                       FIELD(job.checkpoint_steps))),
+       row("checkpoint-minutes", kTrain, "MINUTES", "time between checkpoints; 0: never by time",
+           FIELD(job.checkpoint_minutes)),
+       row("keep", kTrain, "N", "newest checkpoints kept besides the best", FIELD(job.keep)),
+       resume_row(),
+       row("checkpoint", kEval | kPredict, "FILE", "weights to use", FIELD(job.checkpoint)),
+       row("eval-only", kTrain, "", "evaluate the weights that --resume finds, and end",
+           FIELD(job.eval_only)),
+       row("print-freq", kTrain | kEval, "N", "forward passes between two lines",
+           FIELD(job.print_freq)),
+       row("progress", kTrain | kEval, "", "a progress bar when stderr is a terminal",
+           FIELD(job.progress)),
+       text_choice("log-level", kRun, "messages to print", {"debug", "info", "warning", "error"},
+                   FIELD(job.log_level)),
+       row("json", kEval | kPredict | kModels, "", "print JSON", FIELD(json)),
+       row("csv", kPredict, "", "print comma-separated values", FIELD(csv)),
+       row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
+           FIELD(definitions)),
+       row("launcher", kDoctor, "", "show how this process would find its rank", FIELD(launcher))});
+}
+
+void add_general(std::vector<Option>& table) {
+  add(table, "General",
+      {unset_means("none",
+                   row("recipe", kTrain, "NAME",
+                       "start from a named set of options; `list` shows them", FIELD(recipe))),
+       row("help", ~0u, "", "print this text", FIELD(help))});
+}
+
+#undef FIELD
+
+std::vector<Option> build() {
+  std::vector<Option> table;
+  add_general(table);
+  add_data(table);
+  add_model(table);
+  add_length(table);
+  add_optimizer(table);
+  add_schedule(table);
+  add_machine(table);
+  add_output(table);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Option>& options() {
+  static const std::vector<Option> table = build();
+  return table;
+}
+
+}  // namespace shoal::app

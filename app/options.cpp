@@ -1,0 +1,168 @@
+#include "app/options.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <numeric>
+#include <utility>
+
+#include "app/option_row.h"
+
+namespace shoal::app {
+namespace {
+
+using train::UserError;
+
+struct CommandName {
+  Command command;
+  const char* name;
+};
+constexpr std::array<CommandName, 6> kCommands = {{{Command::train, "train"},
+                                                   {Command::eval, "eval"},
+                                                   {Command::predict, "predict"},
+                                                   {Command::models, "models"},
+                                                   {Command::metrics, "metrics"},
+                                                   {Command::doctor, "doctor"}}};
+
+// What other programs call our options.
+constexpr std::pair<const char*, const char*> kSynonyms[] = {{"arch", "model"},
+                                                             {"learning-rate", "lr"},
+                                                             {"lr-init", "lr"},
+                                                             {"opt", "optimizer"},
+                                                             {"wd", "weight-decay"},
+                                                             {"sched", "schedule"},
+                                                             {"lr-scheduler", "schedule"},
+                                                             {"gpus", "nproc"},
+                                                             {"nproc-per-node", "nproc"},
+                                                             {"world-size", "nproc"},
+                                                             {"dist-backend", "backend"},
+                                                             {"evaluate", "eval-only"},
+                                                             {"output-dir", "output"},
+                                                             {"num-classes", "classes"},
+                                                             {"img-size", "size"},
+                                                             {"image-size", "size"}};
+
+std::vector<std::string> names_of(Command command) {
+  std::vector<std::string> names;
+  for (const Option& option : options()) {
+    if (!(option.commands & static_cast<unsigned>(command))) continue;
+    names.push_back(option.name);
+    if (option.kind == Kind::flag && option.name != "help") names.push_back("no-" + option.name);
+  }
+  return names;
+}
+
+std::string alternatives(const std::vector<std::string>& choices) {
+  std::string text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  }
+  return text;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {  // Levenshtein, one row at a time
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (const char c : a) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (c != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool parse_flag(const std::string& text) {
+  std::string small = text;
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (small.empty() || small == "true" || small == "yes" || small == "on" || small == "1")
+    return true;
+  if (small == "false" || small == "no" || small == "off" || small == "0") return false;
+  throw std::invalid_argument("true or false");
+}
+
+const Option* find_option(Command command, std::string_view name) {
+  std::string wanted(name);
+  std::replace(wanted.begin(), wanted.end(), '_', '-');
+  for (const Option& option : options()) {
+    if (option.name == wanted && (option.commands & static_cast<unsigned>(command))) return &option;
+  }
+  return nullptr;
+}
+
+const Option& require_option(Command command, std::string_view name, const std::string& origin) {
+  if (const Option* option = find_option(command, name)) return *option;
+  std::string near;
+  for (const auto& [other, ours] : kSynonyms) {
+    if (name == other && find_option(command, ours)) near = ours;
+  }
+  if (near.empty()) near = nearest(name, names_of(command));
+  const std::string shoal_command = "`shoal " + command_name(command);
+  throw UserError("unknown option --" + std::string(name) + " of " + shoal_command + "` (" +
+                  origin + ")" + (near.empty() ? "; see " : "; did you mean --" + near + "? See ") +
+                  shoal_command + " --help`");
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string>& known) {
+  std::string best;
+  size_t best_distance =
+      std::max<size_t>(2, name.size() / 3) + 1;  // further away is no hint but noise
+  for (const std::string& candidate : known) {
+    size_t distance = edit_distance(name, candidate);
+    // What is part of a longer name is as good as one wrong letter.
+    if (name.size() >= 3 && candidate.find(name) != candidate.npos)
+      distance = std::min<size_t>(distance, 1);
+    if (distance < best_distance) best_distance = distance, best = candidate;
+  }
+  return best;
+}
+
+void apply(Arguments& arguments, std::string_view name, const std::string& value,
+           const std::string& origin) {
+  const Option& option = require_option(arguments.command, name, origin);
+  std::string expected;
+  const auto& choices = option.choices;
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    expected = alternatives(choices);
+  } else {
+    try {
+      option.set(arguments, value);
+    } catch (const std::invalid_argument& error) {
+      expected = error.what();
+    }
+  }
+  if (!expected.empty()) {
+    throw UserError("--" + option.name + " is '" + value + "' (" + origin + "); it must be " +
+                    expected);
+  }
+  arguments.origins[option.name] = origin;
+}
+
+std::optional<Command> command_named(std::string_view name) {
+  for (const CommandName& known : kCommands) {
+    if (known.name == name) return known.command;
+  }
+  return std::nullopt;
+}
+
+Command require_command(std::string_view name) {
+  if (const auto command = command_named(name)) return *command;
+  std::vector<std::string> names;
+  for (const CommandName& known : kCommands) names.push_back(known.name);
+  const std::string near = nearest(name, names);
+  throw UserError("unknown command '" + std::string(name) + "'" +
+                  (near.empty() ? "; see " : "; did you mean " + near + "? See ") + "`shoal help`");
+}
+
+std::string command_name(Command command) {
+  for (const CommandName& known : kCommands) {
+    if (known.command == command) return known.name;
+  }
+  return "?";
+}
+
+}  // namespace shoal::app

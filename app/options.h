@@ -1,0 +1,99 @@
+#pragma once
+// The one table of options: parser, --help, recipes and platform hyperparameters all go through it.
+// Torch-free.
+//
+// An option is one field of train::Job (or of Arguments, for what is no part of a job) and one row
+// in options.cpp. Defaults live in the structs; --help prints them from default-constructed ones.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "train/job.h"
+
+namespace shoal::app {
+
+enum class Command : unsigned {
+  train = 1,
+  eval = 2,
+  predict = 4,
+  models = 8,
+  metrics = 16,
+  doctor = 32
+};
+
+// A parsed command line.
+struct Arguments {
+  Command command = Command::train;
+  train::Job job;
+  std::vector<std::string> paths;  // positional: pictures or folders of `predict`
+  std::string nproc;   // processes on this host: a number, "auto", or empty when not given
+  std::string recipe;  // name of the recipe that was applied; "list" asks for the names
+  bool json = false, csv = false;  // output of eval, predict and models
+  bool definitions = false;        // metrics: print MetricDefinitions
+  bool launcher = false;           // doctor: how ranks would be found
+  bool help = false;
+  std::map<std::string, std::string>
+      origins;  // option → where its value came from ("command line", "recipe demo")
+};
+
+enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V]
+
+struct Option {
+  std::string name;       // without dashes
+  std::string group;      // heading in --help
+  unsigned commands = 0;  // bits of Command
+  Kind kind = Kind::value;
+  std::string placeholder;           // what stands for the value in --help: N, DIR, SECONDS
+  std::string help;                  // with the unit; one sentence without a full stop
+  std::vector<std::string> choices;  // allowed values; empty: any that parse
+  std::string unset;                 // what --help says is the default when there is no fixed one
+
+  // Stores the value. Throws std::invalid_argument with what the value must be ("a whole number").
+  std::function<void(Arguments&, const std::string&)> set;
+  // The value as text that `set` accepts; empty when it is unset.
+  std::function<std::string(const Arguments&)> get;
+};
+
+// All options, in the order of --help. Built once; thread-safe.
+const std::vector<Option>& options();
+
+// The row of that name for that command, or null. '_' and '-' are the same in a name.
+const Option* find_option(Command command, std::string_view name);
+
+// The same; throws train::UserError naming the nearest option when there is none of that name.
+const Option& require_option(Command command, std::string_view name, const std::string& origin);
+
+// The known name nearest to `name` by edit distance, or empty when nothing is near.
+std::string nearest(std::string_view name, const std::vector<std::string>& known);
+
+// Sets one option from text. `origin` says where the text is from ("command line",
+// "hyperparameters.json") and stands in messages. Throws train::UserError: unknown name (with the
+// nearest one), a value that does not parse or is no choice.
+void apply(Arguments& arguments, std::string_view name, const std::string& value,
+           const std::string& origin);
+
+// Parses what follows the command's name. Forms: --name VALUE, --name=VALUE, --flag, --no-flag,
+// --flag true|false,
+// --resume, --resume PATH; the last of several wins; "--" ends the options. A recipe is applied
+// first, then `settings` (platform hyperparameters, by name), then the command line. Throws
+// train::UserError.
+Arguments parse(Command command, const std::vector<std::string>& words,
+                const std::map<std::string, std::string>& settings = {});
+
+// The same for a whole command line, `argv[1]` being the command: what shoal-worker's main calls.
+Arguments parse(int argc, const char* const* argv);
+
+std::optional<Command> command_named(std::string_view name);
+Command require_command(std::string_view name);  // throws train::UserError naming the nearest
+std::string command_name(Command command);
+
+// Text of `shoal COMMAND --help`: usage, options by group with default and unit, recipes, exit
+// codes.
+std::string command_help(Command command);
+
+}  // namespace shoal::app

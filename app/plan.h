@@ -1,0 +1,49 @@
+#pragma once
+// Decides which processes a command needs on this host and what stands in their environment. Pure:
+// tests pass strings.
+//
+// Who asked is looked for in this order: torchrun's variables (this process is one worker already),
+// SageMaker's SM_* (one worker per GPU, on each of the job's hosts), --nproc (workers on this host,
+// over loopback), else a single process. Everything a worker learns about its rank goes through
+// torchrun's variables.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "dist/env.h"
+
+namespace shoal::app {
+
+struct HostFacts {
+  int gpus = 0;
+  int processors = 1;                   // usable ones
+  std::function<uint16_t()> free_port;  // asked only when workers meet on this host
+  std::function<bool(const std::string&)> interface_exists;
+};
+
+struct WorkerStart {
+  std::string name;             // "rank 3", for messages
+  dist::Variables environment;  // whole, not only what differs
+};
+
+struct Plan {
+  std::vector<WorkerStart> workers;  // of this host
+  bool in_place = false;             // the one worker replaces this process: no launcher is needed
+  std::vector<std::string> extra_arguments;  // to append to the worker's command line
+  std::string host;                          // as the platform names it; empty: ask the system
+};
+
+// Throws train::UserError for contradictions (--nproc under torchrun, a bad N) and
+// std::invalid_argument for variables that are incomplete (dist/env.h).
+Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
+                  const HostFacts& facts);
+
+// What must stand in a worker's environment before it starts, because libraries read it when they
+// are loaded: OpenMP's thread count and spinning, NCCL's error handling, cuBLAS's workspace. Values
+// the user has set stay.
+dist::Variables tuned(dist::Variables environment, int threads);
+
+}  // namespace shoal::app

@@ -1,0 +1,52 @@
+#include "app/platform.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string value_or(const dist::Variables& environment, const char* name,
+                     const std::string& otherwise) {
+  const auto entry = environment.find(name);
+  return entry == environment.end() || entry->second.empty() ? otherwise : entry->second;
+}
+
+}  // namespace
+
+fs::path platform_base(const dist::Variables& environment) {
+  return value_or(environment, "SAGEMAKER_BASE_DIR", "/opt/ml");
+}
+
+bool on_platform(const dist::Variables& environment) {
+  std::error_code error;
+  return fs::exists(platform_base(environment) / "input/config/resourceconfig.json", error);
+}
+
+void adapt_to_platform(train::Job& job, const dist::Variables& environment) {
+  if (!on_platform(environment)) return;
+  job.on_platform = true;
+  if (job.checkpoint_dir) return;
+  const fs::path base = platform_base(environment),
+                 config = base / "input/config/checkpointconfig.json";
+  job.checkpoint_dir = (base / "checkpoints").string();
+  std::ifstream file(config);
+  if (!file) return;  // the job has no CheckpointConfig
+  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    throw std::runtime_error(config.string() +
+                             " is not a JSON object; the platform wrote it damaged");
+  job.checkpoint_dir = json.value("LocalPath", *job.checkpoint_dir);
+}
+
+fs::path cache_folder(const dist::Variables& environment) {
+  const std::string cache = value_or(environment, "XDG_CACHE_HOME", ""),
+                    home = value_or(environment, "HOME", "");
+  if (!cache.empty()) return fs::path(cache) / "shoal";
+  return home.empty() ? fs::path("/tmp/shoal-cache") : fs::path(home) / ".cache/shoal";
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,27 @@
+#pragma once
+// What the place this process runs in decides when the user does not: SageMaker's folders, and
+// where caches go. Torch-free.
+
+#include <filesystem>
+
+#include "dist/env.h"
+#include "train/job.h"
+
+namespace shoal::app {
+
+// SAGEMAKER_BASE_DIR, else /opt/ml.
+std::filesystem::path platform_base(const dist::Variables& environment);
+
+// True in a SageMaker training container: BASE/input/config/resourceconfig.json is there.
+bool on_platform(const dist::Variables& environment);
+
+// In such a container: sets job.on_platform, and job.checkpoint_dir where it is unset, to LocalPath
+// of BASE/input/config/checkpointconfig.json, else BASE/checkpoints. Elsewhere does nothing. Throws
+// std::runtime_error naming the file when it is no JSON.
+void adapt_to_platform(train::Job& job, const dist::Variables& environment);
+
+// Where listings of data folders are kept between runs: XDG_CACHE_HOME/shoal, else
+// HOME/.cache/shoal, else /tmp/shoal-cache.
+std::filesystem::path cache_folder(const dist::Variables& environment);
+
+}  // namespace shoal::app

@@ -1,0 +1,81 @@
+#include "app/session.h"
+
+#include <ATen/Parallel.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "data/dataset.h"
+#include "models/model.h"
+#include "train/allocator.h"
+#include "train/log.h"
+#include "train/stop.h"
+
+namespace shoal::app {
+
+dist::Env begin(const train::Job& job) {
+  const dist::Env env = dist::this_worker(dist::environment());
+  train::log::set_level(job.log_level, env.rank);
+  train::install_stop_handlers();
+  train::install_allocator();
+  return env;
+}
+
+namespace {
+
+std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own, const char* half) {
+  const std::string option = std::string("--") + half;
+  if (own.empty() && job.data.empty()) {
+    throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or " + option + " DIR");
+  }
+  data::OpenOptions options;
+  options.cache_dir = job.output + "/cache";
+  options.progress = [&](int64_t files) {
+    train::log::status(train::strf("listing the %s pictures: %lld", half, static_cast<long long>(files)));
+  };
+  options.warning = train::log::warning;
+  const std::string source = own.empty() ? job.data + "/" + half : own;
+  std::shared_ptr<const data::Dataset> dataset;
+  try {
+    dataset = data::open_dataset(source, options);
+  } catch (const std::invalid_argument& error) {
+    throw train::UserError((own.empty() ? "--data " + job.data : option + " " + own) + ": " + error.what());
+  }
+  train::log::status("");
+  return dataset;
+}
+
+}  // namespace
+
+Datasets open_datasets(const train::Job& job, bool with_train) {
+  Datasets datasets;
+  if (with_train) datasets.train = open_half(job, job.train_dir, "train");
+  datasets.val = open_half(job, job.val_dir, "val");
+  if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
+  return datasets;
+}
+
+train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env) {
+  train::Surroundings here;
+  here.rank = env.rank;
+  here.world_size = env.world_size;
+  here.local_world_size = env.local_world_size;
+  here.train_images = datasets.train ? datasets.train->size() : 0;
+  here.val_images = datasets.val->size();
+  here.classes = static_cast<int64_t>(datasets.val->classes().size());
+  here.processors = static_cast<int>(std::thread::hardware_concurrency());
+  models::ModelOptions model = job.model;
+  model.classes = job.classes.value_or(here.classes);
+  here.model = models::describe(model);
+  const train::ResolvedJob resolved = train::resolve(job, here);
+  at::set_num_threads(resolved.threads);
+  return resolved;
+}
+
+dist::Communicator connect_ranks(const train::ResolvedJob& job, const dist::Env& env) {
+  dist::ConnectOptions options;
+  if (job.job.backend == "gloo") options.backend = dist::Backend::gloo;
+  return dist::connect(env, options);
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,30 @@
+#pragma once
+// What train and eval do before the first picture: which rank this is, logging, threads, data,
+// settings, connections.
+
+#include <memory>
+
+#include "data/dataset.h"
+#include "dist/connect.h"
+#include "train/job.h"
+
+namespace shoal::app {
+
+struct Datasets {
+  std::shared_ptr<const data::Dataset> train;  // null when only evaluating
+  std::shared_ptr<const data::Dataset> val;
+};
+
+// The rank of this process from its environment; sets logging, stop signals and the allocator up.
+// Call first.
+dist::Env begin(const train::Job& job);
+
+// Opens --data (or --train, --val) and checks that both halves have the same classes. Throws
+// UserError naming the option.
+Datasets open_datasets(const train::Job& job, bool with_train);
+
+// Decides everything that is open, sets the compute threads, and connects the ranks.
+train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env);
+dist::Communicator connect_ranks(const train::ResolvedJob& job, const dist::Env& env);
+
+}  // namespace shoal::app

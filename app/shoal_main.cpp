@@ -1,0 +1,69 @@
+// shoal: the program people start. It links no LibTorch: it explains, checks, launches and watches;
+// shoal-worker computes.
+#include <iostream>
+
+#include "app/failure.h"
+#include "app/local_commands.h"
+#include "app/recipes.h"
+
+namespace {
+
+using namespace shoal::app;
+
+struct Row {
+  Command command;
+  int (*run)(const Call&);
+  const char* summary;
+};
+
+constexpr Row kCommands[] = {
+    {Command::train, run_distributed, "train a network on folders of pictures"},
+    {Command::eval, run_distributed, "measure the accuracy of a checkpoint"},
+    {Command::predict, run_worker, "name the classes of pictures"},
+    {Command::models, run_worker, "list the networks"},
+    {Command::metrics, run_metrics, "print how a platform reads the metric lines"},
+    {Command::doctor, run_doctor, "check this machine"},
+};
+
+int print(const std::string& text) {
+  std::cout << text << std::flush;
+  return std::cout ? kOk : kFailure;
+}
+
+std::string overview() {
+  std::string text = "shoal " SHOAL_VERSION
+                     ": trains image classifiers (EfficientNet, ResNet) on processors and GPUs\n\n"
+                     "Usage: shoal COMMAND [options]\n\n";
+  for (const Row& row : kCommands) {
+    const std::string name = command_name(row.command);
+    text += "  " + name + std::string(10 - name.size(), ' ') + row.summary + "\n";
+  }
+  return text +
+         "\n`shoal COMMAND --help` explains the options of one command; `shoal --version` prints "
+         "the version.\n";
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
+    const auto command = words.size() > 1 ? command_named(words[1]) : std::nullopt;
+    return print(command ? command_help(*command) : overview());
+  }
+  if (words[0] == "--version") return print("shoal " SHOAL_VERSION "\n");
+
+  std::vector<const char*> argv = {"shoal"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  const Arguments arguments = parse(static_cast<int>(argv.size()), argv.data());
+  if (arguments.help) return print(command_help(arguments.command));
+  if (arguments.recipe == "list") return print(recipe_list());
+  const auto environment = shoal::dist::environment();
+  for (const Row& row : kCommands) {
+    if (row.command == arguments.command) return row.run({arguments, words, environment});
+  }
+  return kUsage;  // parse() knows no other command
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main([&] { return run(std::vector<std::string>(argv + 1, argv + argc)); });
+}

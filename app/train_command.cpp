@@ -1,0 +1,20 @@
+#include <signal.h>
+
+#include "app/commands.h"
+#include "app/session.h"
+#include "train/loop.h"
+
+namespace shoal::app {
+
+int train_command(const Arguments& arguments) {
+  const dist::Env env = begin(arguments.job);
+  const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);
+  const train::ResolvedJob job = settle(arguments.job, datasets, env);
+  dist::Communicator communicator = connect_ranks(job, env);
+  const train::RunResult result = train::run(job, datasets.train, datasets.val, communicator);
+  communicator.shutdown();
+  if (result.stop_signal == 0 || job.job.on_platform) return 0;
+  return 128 + result.stop_signal;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,48 @@
+#include "app/weights.h"
+
+#include <algorithm>
+
+#include "train/resume.h"
+
+namespace shoal::app {
+
+Weights open_weights(const train::Job& job) {
+  const train::CheckpointData data = train::open_checkpoint(job.checkpoint);
+  Weights weights;
+  weights.job = job;
+  weights.classes = data.classes;
+  weights.ema = !data.ema.empty();
+  weights.job.model.name = data.string("arch");
+  weights.job.model.classes = data.integer("classes");
+  weights.job.classes = data.integer("classes");
+  weights.job.eval_only = true;
+  if (!job.val_size) weights.job.val_size = data.integer("val_size");
+  if (!job.interpolation) weights.job.interpolation = data.string("interpolation");
+  weights.model = models::create(weights.job.model);
+  train::load_weights(*weights.model, data, weights.ema);
+
+  weights.transform.eval_size = *weights.job.val_size;
+  // The ratio of resize to crop is the checkpoint's, whatever the size.
+  weights.transform.eval_resize = std::max(
+      weights.transform.eval_size,
+      (weights.transform.eval_size * data.integer("val_resize") + data.integer("val_size") / 2) /
+          data.integer("val_size"));
+  weights.transform.interpolation = *weights.job.interpolation == "bicubic"
+                                        ? data::Interpolation::bicubic
+                                        : data::Interpolation::bilinear;
+  return weights;
+}
+
+void check_classes(const Weights& weights, const data::Dataset& dataset) {
+  const auto& have = dataset.classes();
+  for (size_t i = 0; i < std::max(have.size(), weights.classes.size()); ++i) {
+    const std::string ours = i < weights.classes.size() ? weights.classes[i] : "(none)";
+    const std::string theirs = i < have.size() ? have[i] : "(none)";
+    if (ours == theirs) continue;
+    throw train::UserError("class " + std::to_string(i) + " is '" + ours +
+                           "' in the checkpoint and '" + theirs +
+                           "' in the data; evaluate on data with the same class folders");
+  }
+}
+
+}  // namespace shoal::app

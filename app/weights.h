@@ -1,0 +1,32 @@
+#pragma once
+// A checkpoint as eval and predict use it: the model in evaluation mode, and the settings it was
+// evaluated with.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/data_options.h"
+#include "data/dataset.h"
+#include "models/model.h"
+#include "train/job.h"
+
+namespace shoal::app {
+
+struct Weights {
+  std::unique_ptr<models::Classifier> model;
+  std::vector<std::string> classes;  // label → name
+  bool ema = false;                  // the averaged weights were taken
+  train::Job job;  // the given job with model, classes and picture size from the checkpoint
+  data::TransformOptions
+      transform;  // of evaluation: job.val_size and job.interpolation win over the checkpoint's
+};
+
+// Reads job.checkpoint; the averaged weights where it has them. Throws UserError,
+// std::runtime_error.
+Weights open_weights(const train::Job& job);
+
+// Throws UserError when the data's classes are not the checkpoint's, naming the first that differs.
+void check_classes(const Weights& weights, const data::Dataset& dataset);
+
+}  // namespace shoal::app

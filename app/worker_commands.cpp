@@ -1,0 +1,47 @@
+// The commands that shoal hands to shoal-worker.
+#include <unistd.h>
+
+#include "app/failure.h"
+#include "app/launch.h"
+#include "app/local_commands.h"
+#include "app/machine.h"
+#include "app/plan.h"
+#include "dist/network.h"
+
+namespace shoal::app {
+namespace {
+
+int start(const Plan& plan, const Call& call) {
+  Launch start_of{worker_program(), call.words, plan.workers,
+                  plan.host.empty() ? host_name() : plan.host};
+  start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
+                            plan.extra_arguments.end());
+  // The first process of a container has duties (signals without default actions, orphans) that a
+  // worker does not know.
+  if (plan.in_place && ::getpid() != 1)
+    become(start_of.program, start_of.arguments, plan.workers[0].environment);
+  return launch(start_of);
+}
+
+HostFacts host_facts(const dist::Variables& environment) {
+  return {gpu_count(environment), usable_processors(), dist::free_port, dist::interface_exists};
+}
+
+}  // namespace
+
+int run_distributed(const Call& call) {
+  const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
+  if (!dist::from_torchrun(call.environment))
+    clear_failure_file();  // there, another rank may have written it already
+  return start(plan, call);
+}
+
+int run_worker(const Call& call) {
+  const int threads = call.arguments.job.threads.value_or(usable_processors());
+  Plan plan;
+  plan.in_place = true;
+  plan.workers = {{"the worker", tuned(call.environment, threads)}};
+  return start(plan, call);
+}
+
+}  // namespace shoal::app

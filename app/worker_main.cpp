@@ -1,0 +1,33 @@
+// shoal-worker: one process that computes. `shoal` starts it, or torchrun and friends do.
+
+#include "app/commands.h"
+#include "app/failure.h"
+
+namespace {
+
+struct Row {
+  shoal::app::Command command;
+  int (*run)(const shoal::app::Arguments&);
+};
+
+constexpr Row kCommands[] = {
+    {shoal::app::Command::train, shoal::app::train_command},
+    {shoal::app::Command::eval, shoal::app::eval_command},
+    {shoal::app::Command::predict, shoal::app::predict_command},
+    {shoal::app::Command::models, shoal::app::models_command},
+    {shoal::app::Command::doctor, shoal::app::doctor_worker},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return shoal::app::guarded_main([&] {
+    const auto arguments = shoal::app::parse(argc, argv);
+    for (const Row& row : kCommands) {
+      if (row.command == arguments.command) return row.run(arguments);
+    }
+    throw shoal::train::UserError("shoal-worker has no command '" +
+                                  shoal::app::command_name(arguments.command) +
+                                  "'; start it through shoal");
+  });
+}

@@ -1,0 +1,109 @@
+# Decides whether the CUDA plug-in is built (SHOAL_CUDA=AUTO|ON|OFF) and makes the target lt::cuda for it.
+#
+# A plug-in compiled with another CUDA major, or against another nccl.h than LibTorch was, would load and then corrupt
+# memory (ProcessGroupNCCL::Options holds ncclConfig_t by value): both are compared here.
+
+set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
+set(SHOAL_HAVE_CUDA OFF)
+
+# The compiler: the user's choice, then PATH and the usual place, then the wheels beside torch.
+function(shoal_find_nvcc result)
+  if(CMAKE_CUDA_COMPILER)
+    set(nvcc ${CMAKE_CUDA_COMPILER})
+  elseif(DEFINED ENV{CUDACXX})
+    set(nvcc $ENV{CUDACXX})
+  else()
+    find_program(SHOAL_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin
+                 PATHS /usr/local/cuda/bin ${SHOAL_TORCH_ROOT}/../nvidia/cu13/bin)
+    set(nvcc ${SHOAL_NVCC})
+  endif()
+  set(${result} ${nvcc} PARENT_SCOPE)
+endfunction()
+
+# Major version of the CUDA runtime that LibTorch was linked with; empty for a torch without CUDA.
+function(shoal_torch_cuda_major result)
+  set(major "")
+  if(TARGET lt::c10_cuda AND TARGET lt::torch_cuda)
+    file(STRINGS ${SHOAL_TORCH_ROOT}/lib/libc10_cuda.so line REGEX "libcudart\\.so\\.[0-9]+" LIMIT_COUNT 1)
+    string(REGEX REPLACE ".*libcudart\\.so\\.([0-9]+).*" "\\1" major "${line}")
+  endif()
+  set(${result} "${major}" PARENT_SCOPE)
+endfunction()
+
+# The folder and version of the nccl.h that a compiler would see first; both empty where there is none.
+function(shoal_find_nccl toolkit folder version)
+  set(${folder} "" PARENT_SCOPE)
+  set(${version} "" PARENT_SCOPE)
+  foreach(place ${NCCL_INCLUDE_DIR} $ENV{NCCL_INCLUDE_DIR} ${SHOAL_TORCH_ROOT}/../nvidia/nccl/include ${toolkit}
+                /usr/local/include /usr/include)
+    if(EXISTS ${place}/nccl.h)
+      file(STRINGS ${place}/nccl.h lines REGEX "define NCCL_(MAJOR|MINOR|PATCH) +[0-9]")
+      string(REGEX MATCHALL "[0-9]+" numbers "${lines}")
+      string(REPLACE ";" "." found "${numbers}")
+      set(${folder} ${place} PARENT_SCOPE)
+      set(${version} ${found} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# Something is missing: with ON a reason to stop, with AUTO a plug-in less.
+macro(shoal_no_cuda reason)
+  if(SHOAL_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: run scripts/build --cuda, which brings what is missing")
+  endif()
+  set(SHOAL_CUDA_SUMMARY "off (${reason})")
+endmacro()
+
+shoal_find_nvcc(nvcc)
+shoal_torch_cuda_major(torch_cuda)
+if(SHOAL_CUDA STREQUAL "OFF")
+  set(SHOAL_CUDA_SUMMARY "off (SHOAL_CUDA=OFF)")
+elseif(SHOAL_SANITIZE AND NOT SHOAL_CUDA STREQUAL "ON")
+  set(SHOAL_CUDA_SUMMARY "off (sanitizers)")
+elseif(NOT nvcc)
+  shoal_no_cuda("nvcc is not found")
+elseif(torch_cuda STREQUAL "")
+  shoal_no_cuda("the torch in ${SHOAL_TORCH_ROOT} has no CUDA")
+else()
+  execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE nvcc_says ERROR_QUIET)
+  string(REGEX REPLACE ".*release ([0-9]+\\.[0-9]+).*" "\\1" nvcc_version "${nvcc_says}")
+  string(REGEX REPLACE "\\..*" "" nvcc_major "${nvcc_version}")
+  if(NOT nvcc_major STREQUAL torch_cuda)
+    message(FATAL_ERROR "found CUDA ${nvcc_version} (${nvcc}), but the torch in ${SHOAL_TORCH_ROOT} is built with CUDA "
+                        "${torch_cuda}: name an nvcc of CUDA ${torch_cuda} with CUDACXX, or set SHOAL_CUDA=OFF")
+  endif()
+  get_filename_component(toolkit ${nvcc} REALPATH)
+  get_filename_component(toolkit ${toolkit}/../../include ABSOLUTE)
+  shoal_find_nccl(${toolkit} nccl_folder nccl_version)
+  if(NOT nccl_folder)
+    shoal_no_cuda("nccl.h is not found")
+  elseif(NOT nccl_version STREQUAL SHOAL_NCCL_REQUIRED)
+    message(FATAL_ERROR "found NCCL ${nccl_version} in ${nccl_folder}, but torch ${SHOAL_TORCH_VERSION} needs the "
+                        "nccl.h of NCCL ${SHOAL_NCCL_REQUIRED}: name its folder with NCCL_INCLUDE_DIR, or set SHOAL_CUDA=OFF")
+  else()
+    set(SHOAL_HAVE_CUDA ON)
+    set(SHOAL_CUDA_SUMMARY "on (CUDA ${nvcc_version}, NCCL ${nccl_version})")
+  endif()
+endif()
+
+if(SHOAL_HAVE_CUDA)
+  set(CMAKE_CUDA_COMPILER ${nvcc})
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120) # 80 serves 86 and 89 as well
+  endif()
+  if(CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # the one that LibTorch has loaded
+  enable_language(CUDA)
+  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20") # CMake 3.25 does not know the standard for nvcc yet
+  find_package(CUDAToolkit REQUIRED)
+
+  add_library(lt::cuda INTERFACE IMPORTED GLOBAL)
+  target_include_directories(lt::cuda SYSTEM INTERFACE ${nccl_folder} ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_definitions(lt::cuda INTERFACE USE_C10D_NCCL USE_NVSHMEM)
+  # Kernels register from static initialisers, so the library stays although no symbol of ours names it.
+  target_link_options(lt::cuda INTERFACE -Wl,--no-as-needed)
+  target_link_libraries(lt::cuda INTERFACE lt::torch lt::torch_cuda lt::c10_cuda CUDA::cudart)
+endif()

@@ -1,0 +1,32 @@
+# What every target of ours has in common.
+#   shoal_target(<target> [TORCH_FREE])   warnings, include root, sanitizers
+# Without TORCH_FREE the target sees LibTorch's headers (as system headers) and links it.
+
+set(SHOAL_WARNINGS -Wall -Wextra)
+set(SHOAL_SANITIZE_FLAGS "")
+if(SHOAL_SANITIZE STREQUAL "address")
+  set(SHOAL_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+elseif(SHOAL_SANITIZE STREQUAL "thread")
+  set(SHOAL_SANITIZE_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT SHOAL_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "SHOAL_SANITIZE is '${SHOAL_SANITIZE}'; it must be empty, address or thread")
+endif()
+
+function(shoal_target target)
+  cmake_parse_arguments(ARG "TORCH_FREE" "" "" ${ARGN})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SHOAL_WARNINGS}>)
+  target_link_libraries(${target} PUBLIC Threads::Threads)
+  if(SHOAL_SANITIZE_FLAGS)
+    set(flags ${SHOAL_SANITIZE_FLAGS})
+    if(NOT ARG_TORCH_FREE)
+      # UBSan triples the compile time of a LibTorch file and finds its templates, not our code.
+      list(TRANSFORM flags REPLACE "address,undefined" "address")
+    endif()
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flags}>)
+    target_link_options(${target} PUBLIC ${SHOAL_SANITIZE_FLAGS})
+  endif()
+  if(NOT ARG_TORCH_FREE)
+    target_link_libraries(${target} PUBLIC lt::torch)
+  endif()
+endfunction()

@@ -1,0 +1,44 @@
+#pragma once
+// What the loader hands to the training loop, and the ticket a picture travels on until it is
+// pixels.
+
+#include <cstdint>
+#include <span>
+
+namespace shoal::data {
+
+// One picture to be made: drawn up by a feed, carried out by a worker. Plain values, cheap to copy.
+struct Ticket {
+  int64_t position = 0;  // place in the epoch's global order, 0..n-1
+  int64_t sample = 0;    // index into the dataset; -1 when `bytes` carries the picture itself
+  uint64_t key = 0;  // of all randomness of this picture in this epoch: hash(seed, epoch, sample)
+  int32_t label = 0;
+  int64_t seek_offset = 0;  // span of the seek index for this picture; length 0: none
+  int64_t seek_length = 0;
+};
+
+// What is to be done with a row after decoding; the device does it (ops::prepare_batch).
+struct Row {
+  int32_t label = 0;
+  uint64_t key = 0;
+  int32_t partner = 0;    // row index in this batch whose picture is mixed in; itself: none
+  float lambda = 1;       // weight of the row's own label and, for mixup, of its own pixels
+  bool blend = false;     // mixup: pixels are lambda * own + (1 - lambda) * partner's
+  int32_t box[4] = {};    // cutmix: x0, y0, x1, y1 taken from the partner
+  int32_t erase[4] = {};  // random erasing: x0, y0, x1, y1
+  bool unreadable =
+      false;  // evaluation only: the picture could not be read; pixels are zero and do not count
+};
+
+// `capacity` rows of memory of which the first `count` are filled. Owned by the loader, valid until
+// the next call of next() or start. Pixels are RGB.
+struct Batch {
+  uint8_t* images = nullptr;  // capacity×height×width×3
+  std::span<const Row> rows;  // count
+  int64_t capacity = 0;
+  int64_t count = 0;  // < capacity only in evaluation's last batches; may be 0 there
+  int64_t height = 0, width = 0;
+  int64_t first_position = 0;  // of row 0 in the global order
+};
+
+}  // namespace shoal::data

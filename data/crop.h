@@ -1,0 +1,25 @@
+#pragma once
+// Where training and evaluation look at a picture: pure geometry, torchvision's rules.
+
+#include <cstdint>
+
+#include "data/data_options.h"
+#include "data/geometry.h"
+#include "data/random.h"
+
+namespace shoal::data {
+
+// RandomResizedCrop's box: ten tries of area and logarithmic aspect ratio, then the largest central
+// box in range.
+Box random_resized_crop(const Size& picture, const TransformOptions& options, KeyedRandom& random);
+
+// Resize(eval_resize) followed by CenterCrop(eval_size).
+struct CenterView {
+  Size resized;               // short side = eval_resize, long side rounded down
+  Box crop;                   // of the resized picture, inside it
+  int64_t left = 0, top = 0;  // where the crop lies in the output; beyond 0 only where the crop is
+                              // larger: zeros around
+};
+CenterView center_view(const Size& picture, const TransformOptions& options);
+
+}  // namespace shoal::data

@@ -1,0 +1,44 @@
+#pragma once
+// A set of labelled pictures that can be read in any order.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::data {
+
+// Immutable after construction; every method may be called from any thread at the same time.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual int64_t size() const = 0;  // pictures
+  virtual const std::vector<std::string>& classes()
+      const = 0;  // names, sorted; a label is an index into it
+  virtual int32_t label(int64_t sample) const = 0;
+  virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
+  // Replaces `bytes` with the encoded picture. Throws std::runtime_error with name() and the
+  // system's reason.
+  virtual void read(int64_t sample, std::vector<uint8_t>& bytes) const = 0;
+};
+
+struct OpenOptions {
+  std::string cache_dir;  // where listings are kept between runs; empty: nowhere
+  int threads = 16;       // that list folders
+  std::function<void(int64_t files)>
+      progress;  // now and then while listing, one call at a time, from any thread
+  std::function<void(const std::string&)>
+      warning;  // a sentence about what did not stop the opening
+};
+
+// Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just
+// DIR, a folder of class folders. Throws std::invalid_argument for what the user must mend,
+// std::runtime_error where the system fails.
+std::shared_ptr<const Dataset> open_dataset(const std::string& source,
+                                            const OpenOptions& options = {});
+
+// Throws std::invalid_argument naming the first classes that differ.
+void check_same_classes(const Dataset& train, const Dataset& val);
+
+}  // namespace shoal::data

@@ -1,0 +1,18 @@
+#pragma once
+// What can go wrong in data/. A user's mistake (a folder without classes, an odd batch size with
+// mixup) is a std::invalid_argument of one sentence; a failing system call is a std::runtime_error
+// with path and reason.
+
+#include <stdexcept>
+#include <string>
+
+namespace shoal::data {
+
+// The bytes are not a picture that can be read in full. The message has no file name: who knows it
+// adds it.
+class DamagedPicture : public std::runtime_error {
+ public:
+  explicit DamagedPicture(const std::string& reason) : std::runtime_error(reason) {}
+};
+
+}  // namespace shoal::data

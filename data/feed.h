@@ -1,0 +1,56 @@
+#pragma once
+// A feed of tickets: which picture stands at which place of an epoch's global order, and under
+// which key.
+
+#include <cstdint>
+#include <memory>
+
+#include "data/batch.h"
+#include "data/dataset.h"
+#include "data/order.h"
+
+namespace shoal::data {
+
+// The feed of a Dataset: keyed permutation in training, listing order in evaluation. Immutable; any
+// thread.
+class Feed {
+ public:
+  Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled);
+
+  int64_t size() const { return order_.size(); }
+  uint64_t seed() const { return seed_; }
+  int64_t epoch() const { return epoch_; }
+  const Dataset& dataset() const { return *dataset_; }
+
+  int64_t sample(int64_t position) const { return shuffled_ ? order_(position) : position; }
+  // The key of the picture at `position`.
+  uint64_t key(int64_t position) const;
+  // 0 <= position < size()
+  Ticket ticket(int64_t position) const;
+
+ private:
+  std::shared_ptr<const Dataset> dataset_;
+  uint64_t seed_;
+  int64_t epoch_;
+  bool shuffled_;
+  EpochOrder order_;
+};
+
+// How an epoch's global order is cut into batches: batch i of rank r holds [i*B*W + r*B, i*B*W +
+// (r+1)*B).
+struct BatchPlan {
+  int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
+  bool drop_last = true;
+
+  int64_t batches() const {
+    const int64_t global = batch_size * world_size;
+    return drop_last ? samples / global : (samples + global - 1) / global;
+  }
+  int64_t first_position(int64_t batch) const { return (batch * world_size + rank) * batch_size; }
+  int64_t count(int64_t batch) const {
+    const int64_t left = samples - first_position(batch);
+    return left < 0 ? 0 : left < batch_size ? left : batch_size;
+  }
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,191 @@
+// OpenCV's decoders are opened when the first such picture comes: their library pulls in more than
+// a hundred others, and most runs see JPEG only. cv::imdecode is looked up by its mangled name in
+// the imgcodecs library of the same version and place as the core library that is linked.
+#include "data/formats.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "data/errors.h"
+#include "data/limits.h"
+
+namespace shoal::data {
+namespace {
+
+using Decode = cv::Mat (*)(const cv::_InputArray&, int);
+constexpr int kUnchanged =
+    -1;  // cv::IMREAD_UNCHANGED: no Exif rotation, depth and channels as stored
+
+// Path of the imgcodecs library that belongs to the core library in use.
+std::string imgcodecs_path() {
+  Dl_info where{};
+  void* symbol = dlsym(RTLD_DEFAULT, "_ZN2cv16getVersionStringB5cxx11Ev");
+  if (symbol != nullptr && dladdr(symbol, &where) != 0 && where.dli_fname != nullptr) {
+    std::string path = where.dli_fname;
+    const auto at = path.rfind("opencv_core");
+    if (at != std::string::npos) return path.replace(at, 11, "opencv_imgcodecs");
+  }
+  return "libopencv_imgcodecs.so";
+}
+
+Decode open_decoder() {
+  const std::string path = imgcodecs_path();
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw std::runtime_error(
+        "PNG, WebP, BMP and TIFF pictures need OpenCV's imgcodecs library (Debian and Ubuntu: "
+        "package "
+        "libopencv-imgcodecs-dev); opening it failed: " +
+        std::string(dlerror()));
+  void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");
+  if (symbol == nullptr) throw std::runtime_error("no cv::imdecode in " + path);
+  cv::setNumThreads(1);  // the callers are many threads already
+  cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+  return reinterpret_cast<Decode>(symbol);
+}
+
+Decode decoder() {
+  static const Decode decode = open_decoder();  // tried again at the next call when it throws
+  return decode;
+}
+
+bool starts_with(std::span<const uint8_t> bytes, size_t at, const char* text, size_t length) {
+  return bytes.size() >= at + length && std::memcmp(bytes.data() + at, text, length) == 0;
+}
+
+// Reads integers of a header, with bounds.
+class Header {
+ public:
+  Header(std::span<const uint8_t> bytes, bool big_endian) : bytes_(bytes), big_(big_endian) {}
+  uint64_t read(uint64_t at, int length) const {
+    if (at > bytes_.size() || bytes_.size() - at < static_cast<uint64_t>(length))
+      throw DamagedPicture("the file ends inside its header");
+    uint64_t value = 0;
+    for (int i = 0; i < length; ++i)
+      value |= uint64_t{bytes_[at + static_cast<uint64_t>(i)]} << 8 * (big_ ? length - 1 - i : i);
+    return value;
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+  bool big_;
+};
+
+Size tiff_size(std::span<const uint8_t> bytes) {
+  const Header header(bytes, bytes[0] == 'M');
+  const uint64_t directory = header.read(4, 4);
+  const uint64_t entries = header.read(directory, 2);
+  Size size;
+  for (uint64_t i = 0; i < entries; ++i) {
+    const uint64_t entry = directory + 2 + 12 * i;
+    const uint64_t tag = header.read(entry, 2);
+    if (tag != 256 && tag != 257) continue;
+    const auto value =
+        static_cast<int64_t>(header.read(entry + 8, header.read(entry + 2, 2) == 3 ? 2 : 4));
+    (tag == 256 ? size.width : size.height) = value;
+  }
+  return size;
+}
+
+Size webp_size(std::span<const uint8_t> bytes) {
+  const Header header(bytes, false);
+  if (starts_with(bytes, 12, "VP8X", 4))
+    return {static_cast<int64_t>(header.read(24, 3)) + 1,
+            static_cast<int64_t>(header.read(27, 3)) + 1};
+  if (starts_with(bytes, 12, "VP8L", 4)) {
+    const uint64_t packed = header.read(21, 4);
+    return {static_cast<int64_t>(packed & 0x3fff) + 1,
+            static_cast<int64_t>(packed >> 14 & 0x3fff) + 1};
+  }
+  return {static_cast<int64_t>(header.read(26, 2) & 0x3fff),
+          static_cast<int64_t>(header.read(28, 2) & 0x3fff)};
+}
+
+Size bmp_size(std::span<const uint8_t> bytes) {
+  const Header header(bytes, false);
+  if (header.read(14, 4) == 12)
+    return {static_cast<int64_t>(header.read(18, 2)), static_cast<int64_t>(header.read(20, 2))};
+  const auto height = static_cast<int32_t>(header.read(22, 4));  // negative: top row first
+  return {static_cast<int32_t>(header.read(18, 4)), height < 0 ? -int64_t{height} : height};
+}
+
+// To 8 bits: Pillow keeps the high byte of 16 bits.
+cv::Mat to_bytes(const cv::Mat& picture) {
+  if (picture.depth() == CV_8U) return picture;
+  if (picture.depth() != CV_16U)
+    throw DamagedPicture("samples that are neither 8 nor 16 bits wide");
+  cv::Mat bytes(picture.rows, picture.cols, CV_8UC(picture.channels()));
+  for (int y = 0; y < picture.rows; ++y) {
+    const auto* in = picture.ptr<uint16_t>(y);
+    auto* out = bytes.ptr<uint8_t>(y);
+    for (int i = 0; i < picture.cols * picture.channels(); ++i)
+      out[i] = static_cast<uint8_t>(in[i] >> 8);
+  }
+  return bytes;
+}
+
+int conversion(int channels) {
+  switch (channels) {
+    case 1:
+      return cv::COLOR_GRAY2RGB;
+    case 3:
+      return cv::COLOR_BGR2RGB;
+    case 4:
+      return cv::COLOR_BGRA2RGB;
+    default:
+      throw DamagedPicture("a picture of " + std::to_string(channels) + " channels");
+  }
+}
+
+}  // namespace
+
+Format recognise(std::span<const uint8_t> b) {
+  if (starts_with(b, 0, "\xff\xd8\xff", 3)) return Format::jpeg;
+  if (starts_with(b, 0, "\x89PNG\r\n\x1a\n", 8)) return Format::png;
+  if (starts_with(b, 0, "RIFF", 4) && starts_with(b, 8, "WEBP", 4)) return Format::webp;
+  if (starts_with(b, 0, "II*\0", 4) || starts_with(b, 0, "MM\0*", 4)) return Format::tiff;
+  if (starts_with(b, 0, "BM", 2)) return Format::bmp;
+  return Format::unknown;
+}
+
+Size stated_size(Format format, std::span<const uint8_t> bytes) {
+  const Header header(bytes, true);
+  switch (format) {
+    case Format::png:
+      return {static_cast<int64_t>(header.read(16, 4)), static_cast<int64_t>(header.read(20, 4))};
+    case Format::webp:
+      return webp_size(bytes);
+    case Format::bmp:
+      return bmp_size(bytes);
+    case Format::tiff:
+      return tiff_size(bytes);
+    default:
+      throw DamagedPicture("not a JPEG, PNG, WebP, BMP or TIFF picture");
+  }
+}
+
+Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
+                  std::vector<uint8_t>& pixels) {
+  check_dimensions(stated_size(format, bytes));
+  const Decode decode = decoder();
+  try {
+    const cv::Mat wrapped(1, static_cast<int>(bytes.size()), CV_8U,
+                          const_cast<uint8_t*>(bytes.data()));
+    const cv::Mat picture = to_bytes(decode(wrapped, kUnchanged));
+    const Size size{picture.cols, picture.rows};
+    if (picture.empty()) throw DamagedPicture("its decoder gave up");
+    const auto need = static_cast<size_t>(size.width * size.height * 3 + padding);
+    if (pixels.size() < need) pixels.resize(need);
+    cv::Mat rgb(picture.rows, picture.cols, CV_8UC3, pixels.data());
+    cv::cvtColor(picture, rgb, conversion(picture.channels()));
+    return size;
+  } catch (const cv::Exception& error) {
+    throw DamagedPicture("its decoder gave up: " + error.err);
+  }
+}
+
+}  // namespace shoal::data

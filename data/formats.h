@@ -1,0 +1,30 @@
+#pragma once
+// Pictures that are not JPEG: PNG, WebP, BMP and TIFF, through OpenCV.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/geometry.h"
+
+namespace shoal::data {
+
+enum class Format { jpeg, png, webp, bmp, tiff, unknown };
+
+// By the first bytes.
+Format recognise(std::span<const uint8_t> bytes);
+
+// The size that the header of a PNG, WebP, BMP or TIFF states, so that a bomb is refused before it
+// is unpacked. Throws DamagedPicture.
+Size stated_size(Format format, std::span<const uint8_t> bytes);
+
+// Decodes the whole picture to RGB (alpha dropped, grey repeated, the high byte of 16 bits),
+// `stride` bytes a row where stride = 3 * width; `pixels` keeps its capacity and gets `padding`
+// bytes behind the last row. The decoders are opened at the first call (libopencv_imgcodecs, beside
+// the OpenCV that is linked); std::runtime_error where that library is missing, DamagedPicture
+// where the bytes are no picture.
+Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
+                  std::vector<uint8_t>& pixels);
+
+}  // namespace shoal::data

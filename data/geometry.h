@@ -1,0 +1,23 @@
+#pragma once
+// Sizes and boxes of pictures, in pixels.
+
+#include <cstdint>
+
+namespace shoal::data {
+
+struct Size {
+  int64_t width = 0, height = 0;
+};
+
+struct Box {
+  int64_t left = 0, top = 0, width = 0, height = 0;
+};
+
+// Rows of a picture: RGB, 3 bytes a pixel. count 0: none left.
+struct RowBlock {
+  const uint8_t* data = nullptr;
+  int64_t stride = 0;  // bytes from one row to the next
+  int64_t count = 0;   // rows
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,26 @@
+#pragma once
+// A folder of class folders of pictures, as torchvision's ImageFolder reads it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "data/dataset.h"
+
+namespace shoal::data {
+
+struct ImageFolderOptions {
+  std::string cache_dir;  // where the listing is kept between runs; empty: nowhere
+  int threads = 16;       // that list; they mostly wait for the file system
+  std::function<void(int64_t files)> progress;      // while listing, see ListingProgress
+  std::function<void(const std::string&)> warning;  // a sentence: the cache could not be written
+};
+
+// Opens `path`, listing it unless the cache still holds. Errors: see list_folder(). read() throws
+// std::runtime_error where a file cannot be read, DamagedPicture where it is too large to be a
+// picture.
+std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
+                                                 const ImageFolderOptions& options = {});
+
+}  // namespace shoal::data

@@ -1,0 +1,193 @@
+#include "data/listing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace shoal::data {
+namespace {
+
+constexpr int kMaxDepth = 40;              // of folders in a class; deeper is a loop of links
+constexpr int64_t kProgressStep = 10'000;  // files
+
+[[noreturn]] void fail(const std::string& what, const std::string& path) {
+  throw std::runtime_error("cannot " + what + " " + path + ": " +
+                           std::generic_category().message(errno));
+}
+
+DirectoryStamp stamp_of(const struct stat& s) {
+  constexpr int64_t kBillion = 1'000'000'000;
+  return {s.st_mtim.tv_sec * kBillion + s.st_mtim.tv_nsec,
+          s.st_ctim.tv_sec * kBillion + s.st_ctim.tv_nsec};
+}
+
+struct Entries {
+  DirectoryStamp stamp;
+  std::vector<std::string> folders, files;  // sorted
+};
+
+// What a directory entry is, links followed; DT_UNKNOWN for one that leads nowhere.
+unsigned char kind_of(int directory, const dirent& entry) {
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return entry.d_type;
+  struct stat s {};
+  if (fstatat(directory, entry.d_name, &s, 0) != 0) return DT_UNKNOWN;
+  return S_ISDIR(s.st_mode) ? DT_DIR : S_ISREG(s.st_mode) ? DT_REG : DT_UNKNOWN;
+}
+
+Entries read_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
+  if (!directory) fail("open the folder", path);
+  struct stat s {};
+  if (fstat(dirfd(directory.get()), &s) != 0) fail("examine the folder", path);
+  Entries entries;
+  entries.stamp = stamp_of(s);
+  errno = 0;
+  while (const dirent* entry = readdir(directory.get())) {
+    if (entry->d_name[0] == '.') continue;
+    const unsigned char kind = kind_of(dirfd(directory.get()), *entry);
+    if (kind == DT_DIR) entries.folders.emplace_back(entry->d_name);
+    if (kind == DT_REG) entries.files.emplace_back(entry->d_name);
+    errno = 0;
+  }
+  if (errno != 0) fail("read the folder", path);
+  std::sort(entries.folders.begin(), entries.folders.end());
+  std::sort(entries.files.begin(), entries.files.end());
+  return entries;
+}
+
+struct Folder {
+  std::string path;
+  DirectoryStamp stamp;
+  std::vector<std::string> files;
+};
+
+// A class folder and all below it, ordered by path.
+std::vector<Folder> walk(const std::string& root, const std::string& name) {
+  std::vector<Folder> found;
+  const auto visit = [&](const auto& self, const std::string& path, int depth) -> void {
+    if (depth > kMaxDepth)
+      throw std::invalid_argument(root + "/" + path + " is nested more than " +
+                                  std::to_string(kMaxDepth) + " folders deep: a loop of links?");
+    Entries entries = read_directory(root + "/" + path);
+    found.push_back({path, entries.stamp, std::move(entries.files)});
+    for (const std::string& folder : entries.folders) self(self, path + "/" + folder, depth + 1);
+  };
+  visit(visit, name, 1);
+  std::sort(found.begin(), found.end(),
+            [](const Folder& a, const Folder& b) { return a.path < b.path; });
+  return found;
+}
+
+// Walks all classes on several threads.
+class ParallelWalk {
+ public:
+  ParallelWalk(const std::string& root, const std::vector<std::string>& classes,
+               const ListingProgress& progress)
+      : root_(root), classes_(classes), progress_(progress), found_(classes.size()) {}
+
+  std::vector<std::vector<Folder>> run(int threads) {
+    const auto most = static_cast<int>(std::min<size_t>(classes_.size(), 256));
+    {
+      std::vector<std::jthread> pool;
+      for (int i = 1; i < std::clamp(threads, 1, most); ++i) pool.emplace_back([this] { work(); });
+      work();
+    }
+    if (error_) std::rethrow_exception(error_);
+    if (progress_) progress_(files_);
+    return std::move(found_);
+  }
+
+ private:
+  void work() {
+    for (size_t i = next_++; i < classes_.size(); i = next_++) {
+      try {
+        found_[i] = walk(root_, classes_[i]);
+        report(found_[i]);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+        next_ = classes_.size();
+      }
+    }
+  }
+
+  void report(const std::vector<Folder>& folders) {
+    const std::lock_guard lock(mutex_);
+    const int64_t before = files_;
+    for (const Folder& folder : folders) files_ += static_cast<int64_t>(folder.files.size());
+    if (progress_ && files_ / kProgressStep > before / kProgressStep) progress_(files_);
+  }
+
+  const std::string& root_;
+  const std::vector<std::string>& classes_;
+  const ListingProgress& progress_;
+  std::vector<std::vector<Folder>> found_;
+  std::atomic<size_t> next_{0};
+  std::mutex mutex_;
+  int64_t files_ = 0;
+  std::exception_ptr error_;
+};
+
+void append(Listing& listing, const std::vector<Folder>& folders, int32_t label) {
+  for (const Folder& folder : folders) {
+    listing.directories.push_back({folder.path, label, listing.files(), folder.stamp});
+    for (const std::string& file : folder.files) {
+      listing.names += file;
+      listing.name_ends.push_back(listing.names.size());
+    }
+  }
+}
+
+}  // namespace
+
+const Listing::Directory& Listing::directory_of(int64_t file) const {
+  const auto after =
+      std::upper_bound(directories.begin(), directories.end(), file,
+                       [](int64_t f, const Directory& d) { return f < d.first_file; });
+  return *std::prev(after);
+}
+
+std::string_view Listing::name_of(int64_t file) const {
+  const uint64_t begin = file == 0 ? 0 : name_ends[static_cast<size_t>(file - 1)];
+  return std::string_view(names).substr(begin, name_ends[static_cast<size_t>(file)] - begin);
+}
+
+Listing list_folder(const std::string& root, int threads, const ListingProgress& progress) {
+  const auto stamp = directory_stamp(root);
+  if (!stamp) throw std::invalid_argument("there is no folder " + root);
+  Listing listing;
+  Entries top = read_directory(root);
+  listing.root = top.stamp;
+  listing.classes = std::move(top.folders);
+  if (listing.classes.empty())
+    throw std::invalid_argument(root + " holds no class folders; expected " + root +
+                                "/<class>/<pictures>");
+  auto found = ParallelWalk(root, listing.classes, progress).run(threads);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const int64_t before = listing.files();
+    append(listing, found[i], static_cast<int32_t>(i));
+    found[i] = {};
+    if (listing.files() == before)
+      throw std::invalid_argument("the class folder " + root + "/" + listing.classes[i] +
+                                  " holds no picture; add some or remove the folder");
+  }
+  return listing;
+}
+
+std::optional<DirectoryStamp> directory_stamp(const std::string& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) return std::nullopt;
+  return stamp_of(s);
+}
+
+}  // namespace shoal::data

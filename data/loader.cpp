@@ -1,0 +1,143 @@
+#include "data/loader.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "data/bad_image_log.h"
+#include "data/mix.h"
+#include "data/ring.h"
+#include "data/transform.h"
+#include "data/worker.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+BufferAllocator with_default(BufferAllocator allocator) {
+  if (allocator.allocate && allocator.release) return allocator;
+  return {[](size_t bytes) {
+            return std::aligned_alloc(kAlignment,
+                                      (bytes + kAlignment - 1) / kAlignment * kAlignment);
+          },
+          [](void* memory) { std::free(memory); }};
+}
+
+BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
+  return {dataset.size(), options.batch_size, options.rank, options.world_size, options.train};
+}
+
+LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
+  const auto require = [](bool good, const std::string& message) {
+    if (!good) throw std::invalid_argument(message);
+  };
+  check_transform(options.transform);
+  check_mix(options.mix);
+  require(options.batch_size >= 1, "the batch size must be at least 1");
+  require(options.world_size >= 1 && options.rank >= 0 && options.rank < options.world_size,
+          "the rank must be between 0 and the world size");
+  require(!options.train || !pairs_rows(options.mix) || options.batch_size % 2 == 0,
+          "mixup and cutmix mix pictures in pairs: the batch size must be even, not " +
+              std::to_string(options.batch_size));
+  require(dataset.size() > 0, "the dataset holds no picture");
+  require(!options.train || make_plan(dataset, options).batches() > 0,
+          "the dataset holds " + std::to_string(dataset.size()) +
+              " pictures, fewer than one batch over all processes (" +
+              std::to_string(options.batch_size * options.world_size) + "): lower the batch size");
+  options.threads = std::max(options.threads, 1);
+  options.batches_ahead = std::max(options.batches_ahead, 1);
+  return options;
+}
+
+// Signals are the main thread's business: threads started while this lives have them blocked.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+struct Loader::Impl {
+  std::shared_ptr<const Dataset> dataset;
+  LoaderOptions options;
+  BatchPlan plan;
+  BadImageLog log;
+  Ring ring;
+  std::vector<std::jthread> threads;
+
+  Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& requested,
+       std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
+      : dataset(std::move(set)),
+        options(checked(requested, *dataset)),
+        plan(make_plan(*dataset, options)),
+        log(std::move(on_bad)),
+        ring(plan, options.train ? options.transform.size : options.transform.eval_size,
+             options.batches_ahead, with_default(std::move(allocator))) {
+    const BlockSignals block;
+    try {
+      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { work(); });
+    } catch (...) {
+      ring.close();
+      throw;
+    }
+  }
+
+  ~Impl() { ring.close(); }  // threads, the last member, are joined first of all members
+
+  void work() {
+    Worker worker(options, log);
+    for (Ring::Job job; ring.take(job);) {
+      try {
+        ring.done(job, worker.make(*job.feed, job.position, job.index, *job.row, job.pixels));
+      } catch (...) {
+        ring.failed(job, std::current_exception());
+      }
+    }
+  }
+};
+
+Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
+               std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
+    : impl_(std::make_unique<Impl>(std::move(dataset), options, std::move(on_bad),
+                                   std::move(allocator))) {}
+
+Loader::~Loader() = default;
+
+int64_t Loader::batches_per_epoch() const {
+  return impl_->plan.batches();
+}
+
+void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
+  if (first_batch < 0 || first_batch > batches_per_epoch())
+    throw std::invalid_argument("batch " + std::to_string(first_batch) + " is not in an epoch of " +
+                                std::to_string(batches_per_epoch()));
+  impl_->ring.restart(std::make_shared<const Feed>(impl_->dataset, impl_->options.seed, epoch,
+                                                   impl_->options.train),
+                      first_batch);
+}
+
+const Batch* Loader::next() {
+  return impl_->ring.next();
+}
+
+LoaderStats Loader::stats() const {
+  return impl_->ring.stats();
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,73 @@
+#pragma once
+// The loader turns a dataset into batches, on threads of its own.
+//
+// Contract
+// * One consumer: start_epoch(), next(), stats() are called from one thread. Workers are the
+// loader's business.
+// * Order is a pure function of (seed, epoch, size): batch i of rank r holds the positions
+//   [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, B = batch_size, W = world_size.
+//   Thread count and timing change nothing, and every rank yields the same number of batches:
+//   floor(n / (B*W)) in training; in evaluation ceil(n / (B*W)), the last ones with count < B,
+//   possibly 0.
+// * Pixels are a pure function of (seed, epoch, sample).
+// * A batch is valid until the next call of next() or start_epoch() or the loader's end. Images are
+// uint8
+//   count×H×W×3, RGB, in memory from the allocator that was handed in (pinned where a GPU waits).
+// * Damaged pictures: in training the row is made from the next good sample of the global order and
+// counted; in
+//   evaluation the row is marked unreadable. With BadImages::error, the first one is re-thrown from
+//   next() with its name. Any other error of a worker (out of memory, a vanished directory) is
+//   re-thrown from next() too.
+// * Destruction at any time joins the workers.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "data/batch.h"
+#include "data/data_options.h"
+#include "data/dataset.h"
+
+namespace shoal::data {
+
+// Memory for batches; `release` is called with the same pointer. Defaults to aligned heap memory.
+struct BufferAllocator {
+  std::function<void*(size_t bytes)> allocate;
+  std::function<void(void*)> release;
+};
+
+struct LoaderStats {
+  int64_t images = 0;       // rows handed out since start_epoch
+  int64_t bad = 0;          // damaged pictures met since start_epoch, by this rank
+  double wait_seconds = 0;  // time next() spent waiting for workers since start_epoch
+  uint64_t hash =
+      0;  // of order, labels, pixels and mixing of the rows handed out; sums (mod 2^64) over ranks
+};
+
+class Loader {
+ public:
+  // `on_bad` is called at most once per sample, from a worker thread, with a sentence naming it.
+  Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
+         std::function<void(const std::string&)> on_bad = {}, BufferAllocator allocator = {});
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // Batches of one epoch over the world: see above.
+  int64_t batches_per_epoch() const;
+
+  // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way.
+  void start_epoch(int64_t epoch, int64_t first_batch = 0);
+
+  // The next batch, or nullptr after the last one. Throws what a worker threw.
+  const Batch* next();
+
+  LoaderStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,32 @@
+#pragma once
+// An encoded picture, whatever its format: recognised by its content, read in part.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/formats.h"
+#include "data/geometry.h"
+#include "data/jpeg.h"
+
+namespace shoal::data {
+
+// Reads one picture after the other; one object per thread. Same calls and errors as JpegDecoder,
+// for every format.
+class PictureReader {
+ public:
+  // Throws DamagedPicture (an empty file, an unknown format, a broken header).
+  Size open(std::span<const uint8_t> bytes);
+  void start(const Box& box, int64_t padding);
+  RowBlock next();
+
+ private:
+  JpegDecoder jpeg_;
+  Format format_ = Format::unknown;
+  std::span<const uint8_t> bytes_;
+  std::vector<uint8_t> pixels_;  // whole picture, where it is not a JPEG
+  Size size_;
+  RowBlock pending_;
+};
+
+}  // namespace shoal::data

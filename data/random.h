@@ -1,0 +1,93 @@
+#pragma once
+// Keyed randomness: every draw is a pure function of (seed, epoch, what it is for, index), so the
+// number of workers, their timing and the world size cannot change it. The numbers are frozen: a
+// resumed run of a later build continues the same epoch (tests/data/random_test.cpp holds the first
+// values).
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace shoal::data {
+
+// A bijection of 64-bit values in which every input bit flips every output bit with probability
+// about 1/2 (the finaliser of SplitMix64, "variant 13" of D. Stafford).
+constexpr uint64_t mix_bits(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
+
+// Order matters: combine(combine(a, b), c) differs from combine(combine(a, c), b).
+constexpr uint64_t combine(uint64_t hash, uint64_t value) {
+  return mix_bits(hash ^ mix_bits(value + kGolden));
+}
+
+// What a key is for; keys of different purposes have nothing in common.
+enum class Purpose : uint64_t { sample = 1, order = 2, pair = 3, crop = 4, erase = 5, picture = 6 };
+
+constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {
+  return combine(combine(combine(static_cast<uint64_t>(purpose), seed), epoch), index);
+}
+
+// Key of all randomness of one picture in one epoch.
+constexpr uint64_t sample_key(uint64_t seed, int64_t epoch, int64_t sample) {
+  return make_key(Purpose::sample, seed, static_cast<uint64_t>(epoch),
+                  static_cast<uint64_t>(sample));
+}
+
+// A sequence of draws that belongs to one key. The i-th 64-bit value is a function of (key, i).
+class KeyedRandom {
+ public:
+  constexpr explicit KeyedRandom(uint64_t key) : state_(key) {}
+
+  constexpr uint64_t next() { return mix_bits(state_ += kGolden); }
+
+  // In [0, 1), 53 bits.
+  constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+  // In [0, bound), without bias (Lemire 2019). bound > 0.
+  constexpr uint64_t below(uint64_t bound) {
+    unsigned __int128 product = static_cast<unsigned __int128>(next()) * bound;
+    if (static_cast<uint64_t>(product) < bound) {
+      const uint64_t threshold = (0 - bound) % bound;
+      while (static_cast<uint64_t>(product) < threshold)
+        product = static_cast<unsigned __int128>(next()) * bound;
+    }
+    return static_cast<uint64_t>(product >> 64);
+  }
+
+  // Standard normal (Box and Muller).
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+  // Logarithm of a Gamma(shape, 1) variate (Marsaglia and Tsang 2000); the logarithm because small
+  // shapes give values below the smallest double.
+  double log_gamma_variate(double shape) {
+    if (shape < 1) return log_gamma_variate(shape + 1) + std::log(1 - uniform()) / shape;
+    const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    for (;;) {
+      const double x = normal();
+      const double v = (1 + c * x) * (1 + c * x) * (1 + c * x);
+      if (v <= 0) continue;
+      if (std::log(1 - uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+        return std::log(d * v);
+    }
+  }
+
+  // Beta(alpha, alpha), in [0, 1]. alpha > 0.
+  double beta(double alpha) {
+    const double a = log_gamma_variate(alpha), b = log_gamma_variate(alpha);
+    return 1 / (1 + std::exp(b - a));
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace shoal::data

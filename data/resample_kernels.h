@@ -1,0 +1,44 @@
+#pragma once
+// The two inner loops of resampling, as plain functions over plain structs: the same file is
+// compiled for several instruction sets, so nothing here may be a template or an inline function
+// that the linker could share. All implementations give the same bits: sums of 16-bit weights times
+// bytes in 32-bit integers, rounded half up.
+
+#include <stdint.h>
+
+namespace shoal::data {
+
+// Four source rows to four rows of `count` pixels. Source rows are readable 3 * taps + 16 bytes
+// beyond their end.
+struct HorizontalPass {
+  const uint8_t* in[4];    // RGB; may repeat
+  uint8_t* out[4];         // RGB; 1 byte behind the last pixel is overwritten; may repeat
+  const int32_t* starts;   // count: first source pixel
+  const int16_t* weights;  // count × taps; taps is a multiple of 4
+  int64_t count;
+  int32_t taps;
+  int32_t shift;  // the weights of a pixel sum to 1 << shift
+};
+
+// Rows to one row.
+struct VerticalPass {
+  const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
+  int64_t stride;          // bytes
+  const int16_t* weights;  // taps, a multiple of 2; rows under weights of padding must be readable
+  uint8_t* out;            // exactly `bytes` are written
+  int64_t bytes;
+  int32_t taps;
+  int32_t shift;
+};
+
+struct ResampleKernels {
+  void (*horizontal)(const HorizontalPass&);
+  void (*vertical)(const VerticalPass&);
+};
+
+extern const ResampleKernels kPortableKernels;
+#if defined(__x86_64__)
+extern const ResampleKernels kAvx2Kernels;
+#endif
+
+}  // namespace shoal::data

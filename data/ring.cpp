@@ -1,0 +1,126 @@
+#include "data/ring.h"
+
+#include <chrono>
+#include <utility>
+
+namespace shoal::data {
+
+Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator)
+    : plan_(plan), picture_bytes_(side * side * 3), slots_(static_cast<size_t>(batches_ahead) + 1) {
+  for (Slot& slot : slots_) {
+    const auto bytes = static_cast<size_t>(plan.batch_size * picture_bytes_);
+    slot.images = {static_cast<uint8_t*>(allocator.allocate(bytes)), allocator.release};
+    if (slot.images == nullptr) throw std::bad_alloc();
+    slot.rows.resize(static_cast<size_t>(plan.batch_size));
+    slot.batch.images = slot.images.get();
+    slot.batch.capacity = plan.batch_size;
+    slot.batch.height = slot.batch.width = side;
+  }
+}
+
+void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch) {
+  std::unique_lock lock(mutex_);
+  take_batch_ = opened_ = end_ = 0;  // nothing more can be taken
+  take_row_ = 0;
+  idle_.wait(lock, [this] { return in_flight_ == 0; });
+  feed_ = std::move(feed);
+  end_ = plan_.batches();
+  held_ = first_batch - 1;
+  opened_ = take_batch_ = first_batch;
+  stats_ = {};
+  open_batches();
+}
+
+// Opens every batch for which a slot is free. The slot of the batch in the consumer's hands is not.
+// Under the lock.
+void Ring::open_batches() {
+  const auto slots = static_cast<int64_t>(slots_.size());
+  bool opened = false;
+  // A slot is free again once its batch lies before the one held; at the start nothing is held, but
+  // one batch less ahead is simpler than a special case.
+  for (; opened_ < end_ && opened_ < held_ + slots; ++opened_, opened = true) {
+    Slot& s = slot(opened_);
+    s.batch.count = s.left = plan_.count(opened_);
+    s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};
+    s.batch.first_position = plan_.first_position(opened_);
+    s.sum = {};
+    s.error = nullptr;
+  }
+  if (opened) work_.notify_all();
+}
+
+const Batch* Ring::next() {
+  std::unique_lock lock(mutex_);
+  if (held_ + 1 >= end_) return nullptr;
+  ++held_;
+  open_batches();
+  Slot& s = slot(held_);
+  if (s.left > 0) {
+    const auto begin = std::chrono::steady_clock::now();
+    ready_.wait(lock, [&s] { return s.left == 0; });
+    stats_.wait_seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  if (s.error) {
+    --held_;  // asked again, it throws again
+    std::rethrow_exception(s.error);
+  }
+  stats_.images += s.batch.count;
+  stats_.bad += s.sum.bad;
+  stats_.hash += s.sum.hash;
+  return &s.batch;
+}
+
+void Ring::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  work_.notify_all();
+}
+
+bool Ring::take(Job& job) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (closed_) return false;
+    while (take_batch_ < opened_ && take_row_ >= slot(take_batch_).batch.count) {
+      ++take_batch_;
+      take_row_ = 0;
+    }
+    if (take_batch_ < opened_) break;
+    work_.wait(lock);
+  }
+  Slot& s = slot(take_batch_);
+  job.feed = feed_;
+  job.batch = take_batch_;
+  job.index = static_cast<int32_t>(take_row_);
+  job.position = s.batch.first_position + take_row_;
+  job.row = &s.rows[static_cast<size_t>(take_row_)];
+  job.pixels = s.batch.images + take_row_ * picture_bytes_;
+  ++take_row_;
+  ++in_flight_;
+  return true;
+}
+
+void Ring::done(const Job& job, const Worker::Result& result) {
+  const std::lock_guard lock(mutex_);
+  Slot& s = slot(job.batch);
+  s.sum.bad += result.bad;
+  s.sum.hash += result.hash;
+  finish_row(s);
+}
+
+void Ring::failed(const Job& job, std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  Slot& s = slot(job.batch);
+  if (!s.error || job.index < s.error_index) {
+    s.error = std::move(error);
+    s.error_index = job.index;
+  }
+  finish_row(s);
+}
+
+void Ring::finish_row(Slot& slot) {
+  if (--slot.left == 0) ready_.notify_one();
+  if (--in_flight_ == 0) idle_.notify_one();
+}
+
+}  // namespace shoal::data

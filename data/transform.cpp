@@ -1,0 +1,61 @@
+#include "data/transform.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "data/crop.h"
+#include "data/random.h"
+
+namespace shoal::data {
+
+void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out) {
+  const Size picture = reader_.open(bytes);
+  KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
+  const bool flip = random.uniform() < options_.flip;
+  const Box crop = random_resized_crop(picture, options_, random);
+  const int64_t side = options_.size;
+  resizer_.begin({crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false},
+                 options_.interpolation);
+  run(crop, out, 3 * side);
+}
+
+void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
+  const Size picture = reader_.open(bytes);
+  const CenterView view = center_view(picture, options_);
+  const int64_t side = options_.eval_size;
+  if (view.crop.width < side || view.crop.height < side)
+    std::memset(out, 0, static_cast<size_t>(side * side * 3));
+  resizer_.begin({picture.width, view.resized.width, view.crop.left, view.crop.width, false},
+                 {picture.height, view.resized.height, view.crop.top, view.crop.height, false},
+                 options_.interpolation);
+  run({0, 0, picture.width, picture.height}, out + 3 * (view.top * side + view.left), 3 * side);
+}
+
+// Decodes what the resizer needs of `box` and resizes it.
+void Transform::run(const Box& box, uint8_t* out, int64_t stride) {
+  Box needed = resizer_.needed();
+  needed.left += box.left;
+  needed.top += box.top;
+  reader_.start(needed, resizer_.padding());
+  for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) resizer_.push(rows);
+  resizer_.finish(out, stride);
+}
+
+void check_transform(const TransformOptions& o) {
+  constexpr int64_t kMaxSide = 8192;
+  const auto require = [](bool good, const char* message) {
+    if (!good) throw std::invalid_argument(message);
+  };
+  require(o.size >= 1 && o.size <= kMaxSide, "the input size must be between 1 and 8192 pixels");
+  require(o.eval_size >= 1 && o.eval_size <= kMaxSide && o.eval_resize >= 1 &&
+              o.eval_resize <= kMaxSide,
+          "evaluation sizes must be between 1 and 8192 pixels");
+  require(o.scale_min > 0 && o.scale_min <= o.scale_max && o.scale_max <= 1,
+          "the crop's share of the area must be a range within (0, 1]");
+  require(o.ratio_min > 0 && o.ratio_min <= o.ratio_max,
+          "the crop's aspect ratio must be a range of positive numbers");
+  require(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,36 @@
+#pragma once
+// From encoded bytes to the pixels of one row: decode, crop, resize, flip in one go.
+
+#include <cstdint>
+#include <span>
+
+#include "data/data_options.h"
+#include "data/picture.h"
+#include "data/resample.h"
+
+namespace shoal::data {
+
+// One object per thread; it keeps its buffers. Throws DamagedPicture.
+class Transform {
+ public:
+  explicit Transform(const TransformOptions& options) : options_(options) {}
+
+  // RandomResizedCrop and horizontal flip drawn from `key`; writes options.size² × 3 bytes, RGB.
+  void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out);
+
+  // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB. Also what `shoal predict`
+  // shows the model.
+  void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
+
+ private:
+  void run(const Box& box, uint8_t* out, int64_t stride);
+
+  TransformOptions options_;
+  PictureReader reader_;
+  Resizer resizer_;
+};
+
+// Throws std::invalid_argument with a sentence for settings that make no sense.
+void check_transform(const TransformOptions& options);
+
+}  // namespace shoal::data

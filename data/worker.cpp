@@ -1,0 +1,92 @@
+#include "data/worker.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "data/errors.h"
+#include "data/mix.h"
+#include "data/pixel_hash.h"
+#include "data/random.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr int64_t kMaxReplacements =
+    1000;  // damaged pictures in a row: the data as a whole is broken
+
+}  // namespace
+
+Worker::Worker(const LoaderOptions& options, BadImageLog& log)
+    : options_(options),
+      log_(log),
+      transform_(options.transform),
+      side_(options.train ? options.transform.size : options.transform.eval_size) {}
+
+Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
+                            uint8_t* pixels) {
+  const Ticket ticket = feed.ticket(position);
+  Result result;
+  row = Row{};
+  row.label = ticket.label;
+  row.key = ticket.key;
+  row.partner = index;
+  if (options_.train)
+    mix_row(options_.mix, {feed.seed(), feed.epoch(), position, index, ticket.key, side_, side_},
+            row);
+  if (!decode(feed, ticket.sample, ticket.key, pixels)) {
+    result.bad = 1;
+    if (options_.train) {
+      replace(feed, ticket, row, pixels);
+    } else {
+      row.unreadable = true;
+      std::memset(pixels, 0, static_cast<size_t>(side_ * side_ * 3));
+    }
+  }
+  if (options_.hash) result.hash = hash(feed, position, row, pixels);
+  return result;
+}
+
+// False when the picture is damaged.
+bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels) {
+  try {
+    feed.dataset().read(sample, bytes_);
+    if (options_.train)
+      transform_.training_row(bytes_, key, pixels);
+    else
+      transform_.evaluation_row(bytes_, pixels);
+    return true;
+  } catch (const DamagedPicture& damage) {
+    const std::string sentence = feed.dataset().name(sample) + ": " + damage.what();
+    if (options_.bad_images == BadImages::error) throw DamagedPicture(sentence);
+    log_.report(sample, sentence);
+    return false;
+  }
+}
+
+// Takes the next good sample of the global order under the ticket's key, so the result does not
+// depend on what other rows have met.
+void Worker::replace(const Feed& feed, const Ticket& ticket, Row& row, uint8_t* pixels) {
+  const int64_t tries = std::min(feed.size() - 1, kMaxReplacements);
+  for (int64_t i = 1; i <= tries; ++i) {
+    const int64_t sample = feed.sample((ticket.position + i) % feed.size());
+    if (!decode(feed, sample, ticket.key, pixels)) continue;
+    row.label = feed.dataset().label(sample);
+    return;
+  }
+  throw std::runtime_error(feed.dataset().name(ticket.sample) + " and the " +
+                           std::to_string(tries) +
+                           " pictures after it in the epoch's order are all damaged");
+}
+
+uint64_t Worker::hash(const Feed& feed, int64_t position, const Row& row,
+                      const uint8_t* pixels) const {
+  uint64_t value = combine(static_cast<uint64_t>(position), row.key);
+  value = combine(value, static_cast<uint64_t>(row.label));
+  value = combine(value, hash_bytes(pixels, side_ * side_ * 3));
+  const bool mixed = options_.train && pairs_rows(options_.mix);
+  value = combine(value, mixed ? feed.key(position ^ 1) : row.key);
+  return combine(value, std::bit_cast<uint32_t>(row.lambda));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,42 @@
+#pragma once
+// What one thread of the loader does: carries out one ticket after the other.
+
+#include <cstdint>
+#include <vector>
+
+#include "data/bad_image_log.h"
+#include "data/batch.h"
+#include "data/data_options.h"
+#include "data/feed.h"
+#include "data/transform.h"
+
+namespace shoal::data {
+
+// One object per thread; `options` and `log` must outlive it.
+class Worker {
+ public:
+  Worker(const LoaderOptions& options, BadImageLog& log);
+
+  struct Result {
+    uint64_t hash =
+        0;            // of position, label, pixels, partner's key and lambda; 0 unless options.hash
+    int64_t bad = 0;  // 1 when the picture of this position is damaged
+  };
+
+  // Makes the picture at `position` as row number `index` of its batch. Throws DamagedPicture with
+  // the picture's name where damage is an error, and anything Dataset::read throws.
+  Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
+
+ private:
+  bool decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels);
+  void replace(const Feed& feed, const Ticket& ticket, Row& row, uint8_t* pixels);
+  uint64_t hash(const Feed& feed, int64_t position, const Row& row, const uint8_t* pixels) const;
+
+  const LoaderOptions& options_;
+  BadImageLog& log_;
+  Transform transform_;
+  std::vector<uint8_t> bytes_;
+  int64_t side_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,96 @@
+// The order of the set-up: all ranks meet at a store; each then opens the same groups in the same
+// order, each group with its own part of the store's names and its own connections.
+
+#include "dist/connect.h"
+
+#include <stdexcept>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "dist/gloo.h"
+#include "dist/group_state.h"
+#include "dist/plugin.h"
+#include "dist/store.h"
+
+namespace shoal::dist {
+
+namespace {
+
+class Opener {
+ public:
+  Opener(const Env& env, const ConnectOptions& options, c10::intrusive_ptr<c10d::Store> store)
+      : env_(env), options_(options), address_(gloo_address(env)), store_(std::move(store)) {}
+
+  Group open(const std::string& name, bool with_nccl) {
+    auto state = std::make_shared<GroupState>();
+    state->name = name;
+    state->rank = env_.rank;
+    state->size = env_.world_size;
+    auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
+    const std::string where = env_.master_addr + ":" + std::to_string(env_.master_port);
+    guarded(*state, "connecting over " + address_.text() + " (met at " + where + ")", [&] {
+      state->gloo =
+          make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), env_.rank,
+                    env_.world_size, address_, options_.rendezvous_timeout, options_.timeout);
+    });
+    if (with_nccl)
+      guarded(*state, "connecting NCCL on GPU " + std::to_string(env_.local_rank), [&] {
+        auto nccl_store = c10::make_intrusive<c10d::PrefixStore>("nccl", store);
+        state->nccl = c10::intrusive_ptr<c10d::Backend>::reclaim(
+            cuda_plugin().make_nccl(nccl_store.get(), env_.rank, env_.world_size, env_.local_rank,
+                                    options_.timeout.count(), name.c_str()));
+      });
+    state->process_group = front(*state, store);
+    return Group(std::move(state));
+  }
+
+ private:
+  // c10d's dispatcher chooses the backend by the tensor's device.
+  c10::intrusive_ptr<c10d::ProcessGroup> front(const GroupState& state,
+                                               c10::intrusive_ptr<c10d::Store> store) {
+    using Type = c10d::ProcessGroup::BackendType;
+    auto group = c10::make_intrusive<c10d::ProcessGroup>(store, env_.rank, env_.world_size);
+    if (state.nccl)
+      group->setBoundDeviceId(at::Device(at::kCUDA, static_cast<int8_t>(env_.local_rank)));
+    group->setBackend(c10::DeviceType::CPU, Type::GLOO, state.gloo);
+    if (state.nccl)
+      group->setBackend(c10::DeviceType::CUDA, Type::NCCL, state.nccl);
+    else if (options_.use_cuda)
+      group->setBackend(c10::DeviceType::CUDA, Type::GLOO, state.gloo);
+    group->setDefaultBackend(state.nccl ? Type::NCCL : Type::GLOO);  // it is UNDEFINED otherwise
+    group->setGroupName(state.name);
+    return group;
+  }
+
+  const Env& env_;
+  const ConnectOptions& options_;
+  GlooAddress address_;
+  c10::intrusive_ptr<c10d::Store> store_;
+};
+
+}  // namespace
+
+Communicator connect(const Env& env, const ConnectOptions& options) {
+  if (options.backend == Backend::nccl && !options.use_cuda)
+    throw std::invalid_argument(
+        "--backend nccl needs GPUs, but this run computes on the CPU; use --backend gloo or auto");
+  Communicator result;
+  result.env = env;
+  if (env.world_size == 1) return result;
+
+  const bool nccl = options.use_cuda && options.backend != Backend::gloo;
+  Opener opener(env, options, meet(env, options.rendezvous_timeout));
+  result.main = opener.open("main", nccl);
+  result.control = opener.open("control", false);
+  result.batch_norm = opener.open("batch_norm", nccl);
+  return result;
+}
+
+void Communicator::shutdown() {
+  control.barrier("end of run");
+  for (const Group* group : {&main, &batch_norm})
+    if (const auto& state = group->state(); state && state->nccl)
+      cuda_plugin().shutdown_nccl(state->nccl.get());
+  main = control = batch_norm = Group();
+}
+
+}  // namespace shoal::dist

@@ -1,0 +1,77 @@
+// The host list of a SageMaker job. Every host sorts it alike, so all agree on who is rank 0
+// without talking.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+namespace {
+
+std::vector<std::string> parse_hosts(const std::string& text) {
+  std::vector<std::string> hosts;
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.empty())
+    bad_variable("SM_HOSTS is '" + text + "', but must be a JSON list of host names");
+  for (const auto& host : json) {
+    if (!host.is_string() || host.get<std::string>().empty())
+      bad_variable("SM_HOSTS is '" + text + "', but must hold host names only");
+    hosts.push_back(host.get<std::string>());
+  }
+  std::sort(hosts.begin(), hosts.end());
+  if (const auto twice = std::adjacent_find(hosts.begin(), hosts.end()); twice != hosts.end())
+    bad_variable("SM_HOSTS names " + *twice + " twice");
+  return hosts;
+}
+
+}  // namespace
+
+std::optional<Hosts> from_sagemaker(const Variables& variables) {
+  const std::string* list = find(variables, "SM_HOSTS");
+  const std::string* current = find(variables, "SM_CURRENT_HOST");
+  if (!list && !current) return std::nullopt;
+  if (!list) bad_variable("SM_HOSTS is not set although SM_CURRENT_HOST is " + *current);
+  if (!current) bad_variable("SM_CURRENT_HOST is not set although SM_HOSTS is " + *list);
+
+  Hosts result;
+  result.hosts = parse_hosts(*list);
+  result.current_host = *current;
+  if (!std::binary_search(result.hosts.begin(), result.hosts.end(), *current))
+    bad_variable("SM_CURRENT_HOST is " + *current + ", which is not one of SM_HOSTS " + *list);
+  if (const std::string* gpus = find(variables, "SM_NUM_GPUS"))
+    result.workers_per_host = std::max(1, number("SM_NUM_GPUS", *gpus, 0, 1024));
+  if (const std::string* interface = find(variables, "SM_NETWORK_INTERFACE_NAME"))
+    result.interface = *interface;
+  if (const std::string* port = find(variables, "MASTER_PORT"))
+    result.master_port = static_cast<uint16_t>(number("MASTER_PORT", *port, 1, 65535));
+  return result;
+}
+
+Env for_worker(const Hosts& hosts, int local_rank) {
+  if (local_rank < 0 || local_rank >= hosts.workers_per_host)
+    bad_variable("worker " + std::to_string(local_rank) + " does not exist: each host has " +
+                 std::to_string(hosts.workers_per_host));
+  const auto host = std::find(hosts.hosts.begin(), hosts.hosts.end(), hosts.current_host);
+  if (host == hosts.hosts.end())
+    bad_variable("host " + hosts.current_host + " is not in the list of hosts");
+
+  Env env;
+  env.world_size = static_cast<int>(hosts.hosts.size()) * hosts.workers_per_host;
+  if (env.world_size == 1) return single_process();
+  env.rank = static_cast<int>(host - hosts.hosts.begin()) * hosts.workers_per_host + local_rank;
+  env.local_rank = local_rank;
+  env.local_world_size = hosts.workers_per_host;
+  env.master_addr = hosts.hosts.front();
+  env.master_port = hosts.master_port;
+  env.interface = hosts.interface;
+  if (hosts.hosts.size() == 1) {  // nothing leaves the host: its name and interface need not work
+    env.master_addr = "127.0.0.1";
+    env.interface.clear();
+  }
+  env.origin = "sagemaker";
+  return env;
+}
+
+}  // namespace shoal::dist

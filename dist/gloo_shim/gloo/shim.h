@@ -1,0 +1,41 @@
+#pragma once
+// Just enough declarations for ProcessGroupGloo.hpp, whose five gloo headers the LibTorch wheel
+// leaves out.
+//
+// Gloo itself is inside libtorch_cpu. ProcessGroupGloo and its options hold these types only
+// through shared_ptr, and their virtual tables are emitted in that library, so opaque declarations
+// are safe as long as we never construct GlooStore, never call gloo directly and never define
+// GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its path.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gloo {
+
+class Context {
+ public:
+  void setTimeout(std::chrono::milliseconds timeout);
+};
+
+namespace transport {
+class Device;
+struct UnboundBuffer {
+  virtual ~UnboundBuffer();
+};
+}  // namespace transport
+
+namespace rendezvous {
+class Store {
+ public:
+  virtual ~Store();
+  virtual void set(const std::string& key, const std::vector<char>& data) = 0;
+  virtual std::vector<char> get(const std::string& key) = 0;
+  virtual void wait(const std::vector<std::string>& keys) = 0;
+  virtual void wait(const std::vector<std::string>& keys,
+                    const std::chrono::milliseconds& timeout) = 0;
+};
+}  // namespace rendezvous
+
+}  // namespace gloo

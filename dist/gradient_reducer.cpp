@@ -1,0 +1,159 @@
+// c10d's Reducer hooks the accumulation of every parameter's gradient. When all gradients of a
+// bucket are there it copies them into the bucket and starts an all-reduce; at the end of backward
+// it waits and copies the averages back into .grad, which stays the memory it was (a view into a
+// flat buffer).
+//
+// The Reducer fills the buckets of its first step in the order of the parameters and those of all
+// later steps in the order in which gradients arrived, so a first step would add in another order
+// than a later one. The constructor therefore lets it see one backward through Σ 0·parameter:
+// gradients of exactly zero that arrive from the last layer to the first, whatever the model. That
+// costs one all-reduce of the gradients and leaves them zero.
+//
+// A communication hook instead of the built-in all-reduce, so that a failure names rank and
+// operation.
+
+#include "dist/gradient_reducer.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include "dist/group_state.h"
+#include "dist/verify.h"
+
+namespace shoal::dist {
+
+namespace {
+
+class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState>> {
+ public:
+  using CppCommHookInterface::CppCommHookInterface;
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<at::Tensor> list = {bucket.getBufferRef()};
+    c10d::AllreduceOptions options;
+    options.reduceOp = c10d::ReduceOp::AVG;
+    auto done = state_->process_group->allreduce(list, options)->getFuture();
+    if (state_->nccl) return done;  // its future is ordered by streams; its errors end the process
+    return done->then(
+        [state = state_, start,
+         index = bucket.getIndex()](c10::ivalue::Future& future) -> c10::IValue {
+          try {
+            return future.value();
+          } catch (const std::exception& error) {
+            state->abandoned = true;
+            throw std::runtime_error(describe_failure(
+                *state, "averaging gradients (bucket " + std::to_string(index) + ")", start,
+                error));
+          }
+        },
+        done->elementType());
+  }
+};
+
+std::shared_ptr<c10d::Reducer> make_reducer(const GroupState& state,
+                                            const std::vector<at::Tensor>& parameters,
+                                            const ReducerOptions& options) {
+  const std::vector<bool> sparse(parameters.size(), false);
+  auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
+      parameters,
+      {static_cast<size_t>(options.first_bucket_bytes), static_cast<size_t>(options.bucket_bytes)},
+      sparse);
+  std::reverse(buckets.begin(), buckets.end());
+  return std::make_shared<c10d::Reducer>(
+      parameters, buckets, state.process_group, sparse, options.bucket_bytes,
+      /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false,
+      std::unordered_map<size_t, std::string>{}, options.first_bucket_bytes,
+      /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+      /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
+}
+
+// All ranks must have the same parameters; different ones would hang or mix up in the buckets.
+void check_parameters(const Group& group, const std::vector<at::Tensor>& parameters) {
+  if (parameters.empty())
+    throw std::invalid_argument("there are no parameters to average gradients of");
+  std::vector<at::Tensor> shapes;
+  for (const at::Tensor& parameter : parameters) {
+    if (!parameter.requires_grad() || !parameter.is_leaf() || !parameter.grad().defined())
+      throw std::invalid_argument("parameter " + std::to_string(shapes.size()) +
+                                  " must be a leaf that requires a gradient and has one");
+    shapes.push_back(at::empty({parameter.dim() + 1}, at::kLong));
+    int64_t* values = shapes.back().mutable_data_ptr<int64_t>();
+    *values++ = static_cast<int64_t>(parameter.scalar_type());
+    for (int64_t size : parameter.sizes()) *values++ = size;
+  }
+  try {
+    verify_equal(group, shapes, "the list of the parameters' shapes");
+  } catch (const std::runtime_error& error) {
+    if (group.state()->abandoned) throw;
+    throw std::invalid_argument(error.what());
+  }
+}
+
+}  // namespace
+
+struct GradientReducer::Impl {
+  std::shared_ptr<GroupState> state;
+  std::vector<at::Tensor> parameters;
+  std::shared_ptr<c10d::Reducer> reducer;
+  bool synchronising = false;
+
+  void prepare() {
+    reducer->prepare_for_forward();
+    reducer->prepare_for_backward({});
+    synchronising = true;
+  }
+
+  void throw_away_step() {
+    prepare();
+    c10::AutoGradMode enable(true);
+    at::Tensor sum;
+    for (const at::Tensor& parameter : parameters) {
+      const at::Tensor term = parameter.sum() * 0;
+      sum = sum.defined() ? sum + term : term;
+    }
+    sum.backward();
+    guarded(*state, "agreeing on gradient buckets", [&] { reducer->rebuild_buckets(); });
+    synchronising = false;
+  }
+};
+
+GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
+                                 const ReducerOptions& options) {
+  if (group.size() == 1) return;
+  check_parameters(group, parameters);
+  impl_ = std::make_unique<Impl>();
+  impl_->state = group.state();
+  impl_->reducer = make_reducer(*impl_->state, parameters, options);
+  impl_->reducer->register_comm_hook(std::make_unique<AverageHook>(impl_->state));
+  impl_->parameters = std::move(parameters);
+  impl_->throw_away_step();
+}
+
+GradientReducer::~GradientReducer() {
+  if (impl_ && impl_->synchronising) impl_->state->abandoned = true;
+}
+
+void GradientReducer::prepare(bool synchronise) {
+  if (impl_ && synchronise) impl_->prepare();
+}
+
+void GradientReducer::finish() {
+  if (!impl_) return;
+  if (!impl_->synchronising)
+    throw std::logic_error("GradientReducer::finish without prepare(true) before the last forward");
+  try {
+    impl_->reducer->check_finalized();
+  } catch (const std::exception&) {
+    throw std::logic_error(
+        "backward did not reach every parameter, so gradients were not averaged over the ranks");
+  }
+  impl_->synchronising = false;
+}
+
+}  // namespace shoal::dist

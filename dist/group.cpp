@@ -1,0 +1,138 @@
+#include "dist/group.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "dist/group_state.h"
+
+namespace shoal::dist {
+
+namespace {
+
+// The first line of a transport's message, without the source position in front and the C++
+// backtrace behind it.
+std::string reason(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  text = text.substr(0, text.find('\n'));
+  if (!text.empty() && text.front() == '[')
+    if (const size_t end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
+  return text;
+}
+
+// A contiguous tensor to communicate with, and the way back into the caller's.
+class Contiguous {
+ public:
+  explicit Contiguous(at::Tensor& tensor)
+      : original_(tensor), tensor_(tensor.detach().contiguous()) {}
+  std::vector<at::Tensor> list() const { return {tensor_}; }
+  void copy_back() {
+    if (tensor_.data_ptr() == original_.data_ptr()) return;
+    c10::NoGradGuard no_grad;
+    original_.copy_(tensor_);
+  }
+
+ private:
+  at::Tensor& original_;
+  at::Tensor tensor_;
+};
+
+void all_reduce(GroupState& state, at::Tensor& tensor, c10d::ReduceOp operation, const char* name) {
+  guarded(state, name, [&] {
+    Contiguous whole(tensor);
+    auto list = whole.list();
+    c10d::AllreduceOptions options;
+    options.reduceOp = operation;
+    state.backend_for(tensor).allreduce(list, options)->wait();
+    whole.copy_back();
+  });
+}
+
+}  // namespace
+
+GroupState::~GroupState() {
+  if (!abandoned) return;
+  process_group.release();
+  gloo.release();
+  nccl.release();
+}
+
+c10d::Backend& GroupState::backend_for(const at::Tensor& tensor) const {
+  return tensor.is_cuda() && nccl ? *nccl : *gloo;
+}
+
+std::string describe_failure(const GroupState& state, const std::string& operation,
+                             std::chrono::steady_clock::time_point start,
+                             const std::exception& error) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f",
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return "rank " + std::to_string(state.rank) + " of " + std::to_string(state.size) + ": " +
+         operation + " in group " + state.name + " failed after " + seconds +
+         " s: " + reason(error);
+}
+
+void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    body();
+  } catch (const std::exception& error) {
+    state.abandoned = true;
+    throw std::runtime_error(describe_failure(state, operation, start, error));
+  }
+}
+
+Group::Group(std::shared_ptr<GroupState> state) : state_(std::move(state)) {}
+
+int Group::rank() const {
+  return state_ ? state_->rank : 0;
+}
+int Group::size() const {
+  return state_ ? state_->size : 1;
+}
+
+void Group::all_reduce_sum(at::Tensor& tensor) const {
+  if (state_) all_reduce(*state_, tensor, c10d::ReduceOp::SUM, "all_reduce_sum");
+}
+
+void Group::all_reduce_max(at::Tensor& tensor) const {
+  if (state_) all_reduce(*state_, tensor, c10d::ReduceOp::MAX, "all_reduce_max");
+}
+
+void Group::broadcast(at::Tensor& tensor, int root) const {
+  if (root < 0 || root >= size())
+    throw std::invalid_argument("broadcast from rank " + std::to_string(root) + " of " +
+                                std::to_string(size()));
+  if (!state_) return;
+  guarded(*state_, "broadcast from rank " + std::to_string(root), [&] {
+    Contiguous whole(tensor);
+    auto list = whole.list();
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    state_->backend_for(tensor).broadcast(list, options)->wait();
+    whole.copy_back();
+  });
+}
+
+std::vector<at::Tensor> Group::all_gather(const at::Tensor& tensor) const {
+  if (!state_) return {tensor.detach().clone()};
+  std::vector<std::vector<at::Tensor>> outputs(1);
+  guarded(*state_, "all_gather", [&] {
+    std::vector<at::Tensor> inputs = {tensor.detach().contiguous()};
+    for (int r = 0; r < size(); ++r) outputs[0].push_back(at::empty_like(inputs[0]));
+    state_->backend_for(tensor).allgather(outputs, inputs)->wait();
+  });
+  return std::move(outputs[0]);
+}
+
+void Group::barrier(const std::string& name) const {
+  if (!state_) return;
+  guarded(*state_, "barrier '" + name + "'",
+          [&] { state_->gloo->monitoredBarrier({}, /*waitAllRanks=*/true); });
+}
+
+}  // namespace shoal::dist

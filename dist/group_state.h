@@ -1,0 +1,39 @@
+#pragma once
+// What a Group of two or more ranks consists of. For the files of this folder.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+namespace shoal::dist {
+
+struct GroupState {
+  GroupState() = default;
+  GroupState(const GroupState&) = delete;
+  GroupState& operator=(const GroupState&) = delete;
+  ~GroupState();
+
+  std::string name;  // "main"
+  int rank = 0, size = 1;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // the front that c10d's Reducer wants
+  c10::intrusive_ptr<c10d::Backend> gloo;
+  c10::intrusive_ptr<c10d::Backend> nccl;  // may be null
+
+  // Set when work is still in flight that may never end (a peer hangs or died). The backends are
+  // then leaked when the last handle goes, because their destructors would wait for that work.
+  bool abandoned = false;
+
+  c10d::Backend& backend_for(const at::Tensor& tensor) const;
+};
+
+// "rank 1 of 3: all_reduce in group main failed after 12.3 s: Connection closed by peer"
+std::string describe_failure(const GroupState& state, const std::string& operation,
+                             std::chrono::steady_clock::time_point start,
+                             const std::exception& error);
+
+// Runs `body`, turning what it throws into std::runtime_error with describe_failure's text, and
+// abandons the group then.
+void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body);
+
+}  // namespace shoal::dist

@@ -1,0 +1,18 @@
+#pragma once
+// The meeting of all ranks at one store. For the files of this folder.
+
+#include <c10/util/intrusive_ptr.h>
+
+#include <chrono>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "dist/env.h"
+
+namespace shoal::dist {
+
+// Returns a store that all ranks of env have joined, private to this attempt. Rank 0 serves it
+// unless env.agent_store; its process must outlive the others' use. Throws std::runtime_error
+// naming host:port, the ranks that are missing at the timeout, and what to check.
+c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout);
+
+}  // namespace shoal::dist

@@ -1,0 +1,144 @@
+// Batch norm + residual + activation as one autograd function around ops/. Only the inputs are
+// saved: the normalised values and the activation's slope are recomputed in backward, which costs
+// less than reading them from memory. Synchronising over ranks touches nothing but two small double
+// tensors, forward {Σx, Σx², rows} and backward {Σdz, Σdz·xhat}, which are summed over ranks; the
+// gradients of weight and bias stay local sums.
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/rsqrt.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "models/functions.h"
+#include "models/functions_internal.h"
+
+namespace shoal::models {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+struct Settings {
+  ops::Activation activation;
+  bool training;
+  double eps, momentum;
+  at::Tensor running_mean, running_var, pending;
+  std::function<void(at::Tensor&)> sum_across_ranks;
+};
+
+struct Saved {
+  ops::Activation activation;
+  bool has_residual;
+  double count;  // rows over all ranks, or -1: the statistics were constants
+  std::function<void(at::Tensor&)> sum_across_ranks;
+};
+
+at::Tensor channels_last(const at::Tensor& x) {
+  return x.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+ops::BatchNorm operation(ops::Activation activation, const at::Tensor& x,
+                         const at::Tensor& residual, const at::Tensor& mean,
+                         const at::Tensor& inv_std, const at::Tensor& weight,
+                         const at::Tensor& bias) {
+  return {.type = type_of(x),
+          .activation = activation,
+          .rows = x.numel() / x.size(1),
+          .channels = x.size(1),
+          .x = x.const_data_ptr(),
+          .residual = residual.defined() ? residual.const_data_ptr() : nullptr,
+          .mean = mean.const_data_ptr(),
+          .inv_std = inv_std.const_data_ptr(),
+          .weight = weight.const_data_ptr(),
+          .bias = bias.const_data_ptr()};
+}
+
+struct BatchNormActivation : Function<BatchNormActivation> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_any, const at::Tensor& weight,
+                            const at::Tensor& bias, const std::optional<at::Tensor>& residual_any,
+                            const Settings& settings) {
+    const at::Tensor x = channels_last(x_any);
+    const at::Tensor residual = residual_any ? channels_last(*residual_any) : at::Tensor();
+    const ops::Table& table = operations(x);
+    const int64_t channels = x.size(1);
+    Saved saved{settings.activation, residual.defined(), -1, settings.sum_across_ranks};
+    at::Tensor mean = settings.running_mean, inv_std;
+    if (settings.training) {
+      const auto options = x.options().memory_format(c10::nullopt).dtype(statistics_dtype(x));
+      const int64_t rows = x.numel() / channels;
+      at::Tensor sums = at::empty({2 * channels + 1}, options.dtype(at::kDouble));
+      table.batch_norm_sums(type_of(x), x.const_data_ptr(), rows, channels,
+                            sums.mutable_data_ptr<double>(), nullptr);
+      sums[2 * channels].fill_(rows);
+      if (settings.sum_across_ranks) settings.sum_across_ranks(sums);
+      saved.count =
+          settings.sum_across_ranks ? sums[2 * channels].item<double>() : static_cast<double>(rows);
+      mean = at::empty({channels}, options);
+      inv_std = at::empty({channels}, options);
+      table.batch_norm_finish({.type = type_of(x),
+                               .channels = channels,
+                               .sums = sums.const_data_ptr<double>(),
+                               .eps = settings.eps,
+                               .momentum = settings.momentum,
+                               .mean = mean.mutable_data_ptr(),
+                               .inv_std = inv_std.mutable_data_ptr(),
+                               .pending = settings.pending.mutable_data_ptr()},
+                              nullptr);
+    } else {
+      inv_std = at::rsqrt(settings.running_var + settings.eps);
+    }
+    at::Tensor y = at::empty_like(x);
+    table.batch_norm_apply(operation(saved.activation, x, residual, mean, inv_std, weight, bias),
+                           y.mutable_data_ptr(), nullptr);
+    // Without an activation the residual's values do not matter to the gradient.
+    const at::Tensor kept_residual =
+        saved.activation == ops::Activation::none ? at::Tensor() : residual;
+    ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias});
+    ctx->saved_data["saved"] = encapsulate(saved);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const variable_list v = ctx->get_saved_variables();
+    const at::Tensor &x = v[0], &weight = v[4];
+    const auto& saved = decapsulate<Saved>(ctx->saved_data["saved"]);
+    const ops::Table& table = operations(x);
+    const int64_t channels = x.size(1);
+    const at::Tensor dy = channels_last(gradients[0]);
+    const ops::BatchNorm op = operation(saved.activation, x, v[1], v[2], v[3], weight, v[5]);
+
+    at::Tensor sums = at::empty({2 * channels}, weight.options().dtype(at::kDouble));
+    table.batch_norm_backward_sums(op, dy.const_data_ptr(), sums.mutable_data_ptr<double>(),
+                                   nullptr);
+    const at::Tensor local = sums.to(weight.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+    if (saved.count >= 0 && saved.sum_across_ranks) saved.sum_across_ranks(sums);
+
+    at::Tensor dx, d_residual;
+    const bool wants_residual = saved.has_residual && ctx->needs_input_grad(3);
+    if (wants_residual)
+      d_residual = op.activation == ops::Activation::none ? dy : at::empty_like(x);
+    dx = at::empty_like(x);
+    void* residual_out =
+        wants_residual && !d_residual.is_same(dy) ? d_residual.mutable_data_ptr() : nullptr;
+    table.batch_norm_backward_apply(op, dy.const_data_ptr(), sums.const_data_ptr<double>(),
+                                    saved.count, dx.mutable_data_ptr(), residual_out, nullptr);
+    return {dx, local.slice(0, channels), local.slice(0, 0, channels), d_residual, {}};
+  }
+};
+
+}  // namespace
+
+at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
+                                 const BatchNormState& state, ops::Activation activation,
+                                 bool training, const StepContext& context) {
+  std::optional<at::Tensor> added;
+  if (residual.defined()) added = residual;
+  return BatchNormActivation::apply(
+      x, state.weight, state.bias, added,
+      Settings{activation, training, state.eps, state.momentum, state.running_mean,
+               state.running_var, state.pending, context.sum_across_ranks});
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,64 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "models/functions.h"
+#include "models/functions_internal.h"
+
+namespace shoal::models {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+struct Attach : Function<Attach> {
+  // `loss` with `gradient` (of the loss, already scaled) as its derivative by the logits.
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& loss,
+                            const at::Tensor& gradient) {
+    (void)logits;
+    ctx->save_for_backward({gradient});
+    return loss.clone();
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const at::Tensor gradient = ctx->get_saved_variables()[0];
+    return {gradient * gradients[0].to(gradient.scalar_type()), {}, {}};
+  }
+};
+
+}  // namespace
+
+LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, double smoothing,
+                         double scale) {
+  const at::Tensor logits = logits_any.detach().contiguous();
+  const auto options = logits.options();
+  LossResult result;
+  result.loss_sum = at::zeros({}, options.dtype(at::kDouble));
+  result.top1 = at::zeros({}, options.dtype(at::kLong));
+  result.top5 = at::zeros({}, options.dtype(at::kLong));
+  at::Tensor gradient;
+  if (logits_any.requires_grad()) gradient = at::empty_like(logits);
+  operations(logits).cross_entropy(
+      {.type = type_of(logits),
+       .rows = logits.size(0),
+       .classes = logits.size(1),
+       .logits = logits.const_data_ptr(),
+       .label_a = labels.a.const_data_ptr<int32_t>(),
+       .label_b = labels.b.defined() ? labels.b.const_data_ptr<int32_t>() : nullptr,
+       .lambda = labels.lambda.defined() ? labels.lambda.const_data_ptr<float>() : nullptr,
+       .smoothing = static_cast<float>(smoothing),
+       .gradient_scale = scale,
+       .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
+       .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
+       .top1 = result.top1.mutable_data_ptr<int64_t>(),
+       .top5 = result.top5.mutable_data_ptr<int64_t>()},
+      nullptr);
+  const at::Tensor loss = result.loss_sum * scale;
+  result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;
+  return result;
+}
+
+}  // namespace shoal::models

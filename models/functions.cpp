@@ -1,0 +1,95 @@
+#include "models/functions.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "models/functions_internal.h"
+
+namespace shoal::models {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+const ops::Table& operations(const at::Tensor& x) {
+  if (!x.is_cpu()) throw std::invalid_argument("no operations for device " + x.device().str());
+  return ops::cpu();
+}
+
+ops::Type type_of(const at::Tensor& x) {
+  switch (x.scalar_type()) {
+    case at::kFloat:
+      return ops::Type::f32;
+    case at::kDouble:
+      return ops::Type::f64;
+    case at::kBFloat16:
+      return ops::Type::bf16;
+    case at::kHalf:
+      return ops::Type::f16;
+    default:
+      throw std::invalid_argument(std::string("no operations for dtype ") +
+                                  c10::toString(x.scalar_type()));
+  }
+}
+
+at::ScalarType statistics_dtype(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+namespace {
+
+// A convolution whose weight has a copy in the dtype of the activations.
+struct MixedConvolution : Function<MixedConvolution> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& master,
+                            const at::Tensor& copy, const ConvolutionShape& s) {
+    ctx->save_for_backward({x, copy});
+    ctx->saved_data["shape"] = encapsulate(s);
+    ctx->saved_data["dtype"] = static_cast<int64_t>(master.scalar_type());
+    return at::convolution(x, copy, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
+                           {0, 0}, s.groups);
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const variable_list saved = ctx->get_saved_variables();
+    const auto& s = decapsulate<ConvolutionShape>(ctx->saved_data["shape"]);
+    const auto dtype = static_cast<at::ScalarType>(ctx->saved_data["dtype"].toInt());
+    auto [dx, d_weight, d_bias] = at::convolution_backward(
+        gradients[0], saved[0], saved[1], {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1},
+        false, {0, 0}, s.groups, {ctx->needs_input_grad(0), true, false});
+    return {dx, d_weight.to(dtype), {}, {}};
+  }
+};
+
+struct AddScaled : Function<AddScaled> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& skip, const at::Tensor& branch,
+                            const at::Tensor& scale) {
+    const at::Tensor column = scale.view({-1, 1, 1, 1});
+    ctx->save_for_backward({column});
+    return at::addcmul(skip, branch, column);
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    return {gradients[0], gradients[0] * ctx->get_saved_variables()[0], {}};
+  }
+};
+
+}  // namespace
+
+at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
+                       const ConvolutionShape& s) {
+  if (copy.defined()) return MixedConvolution::apply(x, master, copy, s);
+  return at::convolution(x, master, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
+                         {0, 0}, s.groups);
+}
+
+at::Tensor add_scaled(const at::Tensor& skip, const at::Tensor& branch, const at::Tensor& scale) {
+  return AddScaled::apply(skip, branch, scale);
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,36 @@
+#pragma once
+// What the autograd functions share.
+
+#include <ATen/core/Tensor.h>
+#include <torch/custom_class.h>
+
+#include <memory>
+#include <utility>
+
+#include "ops/ops.h"
+
+namespace shoal::models {
+
+// The operations for the tensor's device, and its element type as they name it. Throw
+// std::invalid_argument for a device or dtype without operations.
+const ops::Table& operations(const at::Tensor& x);
+ops::Type type_of(const at::Tensor& x);
+
+// Carries a plain value from an autograd function's forward to its backward.
+template <class T>
+struct Capsule : torch::CustomClassHolder {
+  explicit Capsule(T v) : value(std::move(v)) {}
+  T value;
+};
+
+template <class T>
+c10::IValue encapsulate(T value) {
+  return c10::IValue::make_capsule(c10::make_intrusive<Capsule<T>>(std::move(value)));
+}
+
+template <class T>
+const T& decapsulate(const c10::IValue& value) {
+  return static_cast<const Capsule<T>*>(value.toCapsule().get())->value;
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,54 @@
+#include "models/masks.h"
+
+#include <ATen/ops/empty.h>
+
+#include <stdexcept>
+
+namespace shoal::models {
+namespace {
+
+uint64_t mix(uint64_t z) {  // the finaliser of splitmix64
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+uint64_t chain(uint64_t state, uint64_t value) {
+  return mix(state + 0x9e3779b97f4a7c15ULL * (value + 1));
+}
+
+at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t layer,
+                const StepContext& context) {
+  if (!context.keys) throw std::logic_error("random masks need the keys of the batch");
+  const int64_t rows = like.size(0);
+  at::Tensor host = at::empty({rows, width}, at::kDouble);
+  double* out = host.data_ptr<double>();
+  const double kept = drop < 1 ? 1 / (1 - drop) : 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < width; ++i) {
+      const double u =
+          hashed_uniform(context.seed, layer, context.keys[r], static_cast<uint64_t>(i));
+      *out++ = u < drop ? 0.0 : kept;
+    }
+  }
+  return host.to(like.options());
+}
+
+}  // namespace
+
+double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element) {
+  const uint64_t bits = chain(chain(chain(mix(seed), layer), key), element);
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+at::Tensor row_mask(const at::Tensor& like, double drop, uint64_t layer,
+                    const StepContext& context) {
+  return mask(like, 1, drop, layer, context).view({like.size(0)});
+}
+
+at::Tensor element_mask(const at::Tensor& like, double drop, uint64_t layer,
+                        const StepContext& context) {
+  return mask(like, like.size(1), drop, layer, context);
+}
+
+}  // namespace shoal::models

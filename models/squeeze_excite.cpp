@@ -1,0 +1,83 @@
+// Squeeze-excite as one autograd function, so that the gradient through the gate and the gradient
+// through the pooled means reach x in a single pass over the activations. The layers in between
+// work on N×C values only.
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sigmoid_backward.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "models/functions.h"
+#include "models/functions_internal.h"
+
+namespace shoal::models {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+ops::Gate operation(const at::Tensor& x, const at::Tensor& gate) {
+  return {.type = type_of(x),
+          .pictures = x.size(0),
+          .pixels = x.size(2) * x.size(3),
+          .channels = x.size(1),
+          .x = x.const_data_ptr(),
+          .gate = gate.defined() ? gate.const_data_ptr() : nullptr};
+}
+
+at::Tensor matrix(const at::Tensor& weight) {
+  return weight.reshape({weight.size(0), weight.size(1)});
+}
+
+struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_any,
+                            const at::Tensor& weight1, const at::Tensor& bias1,
+                            const at::Tensor& weight2, const at::Tensor& bias2) {
+    const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
+    const ops::Table& table = operations(x);
+    const at::Tensor pooled =
+        at::empty({x.size(0), x.size(1)}, weight1.options().requires_grad(false));
+    table.pool(operation(x, {}), pooled.mutable_data_ptr(), nullptr);
+    const at::Tensor hidden = at::addmm(bias1, pooled, matrix(weight1).t());
+    const at::Tensor squeezed = at::silu(hidden);
+    const at::Tensor gate = at::sigmoid(at::addmm(bias2, squeezed, matrix(weight2).t()));
+    at::Tensor y = at::empty_like(x);
+    table.gate_apply(operation(x, gate), y.mutable_data_ptr(), nullptr);
+    ctx->save_for_backward({x, pooled, hidden, squeezed, gate, weight1, weight2});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const variable_list v = ctx->get_saved_variables();
+    const at::Tensor &x = v[0], &pooled = v[1], &hidden = v[2], &squeezed = v[3], &gate = v[4];
+    const at::Tensor &weight1 = v[5], &weight2 = v[6];
+    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    const ops::Table& table = operations(x);
+    const ops::Gate op = operation(x, gate);
+
+    const at::Tensor d_gate = at::empty_like(gate);
+    table.gate_backward_sums(op, dy.const_data_ptr(), d_gate.mutable_data_ptr(), nullptr);
+    const at::Tensor d_excited = at::sigmoid_backward(d_gate, gate);
+    const at::Tensor d_hidden = at::silu_backward(at::mm(d_excited, matrix(weight2)), hidden);
+    const at::Tensor d_pooled = at::mm(d_hidden, matrix(weight1));
+    at::Tensor dx = at::empty_like(x);
+    table.gate_backward_apply(op, dy.const_data_ptr(), d_pooled.const_data_ptr(),
+                              dx.mutable_data_ptr(), nullptr);
+    return {dx, at::mm(d_hidden.t(), pooled).view(weight1.sizes()), d_hidden.sum(0),
+            at::mm(d_excited.t(), squeezed).view(weight2.sizes()), d_excited.sum(0)};
+  }
+};
+
+}  // namespace
+
+at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& w) {
+  return SqueezeExciteFunction::apply(x, w.weight1, w.bias1, w.weight2, w.bias2);
+}
+
+}  // namespace shoal::models

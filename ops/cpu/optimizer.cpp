@@ -1,0 +1,124 @@
+// Threads and dispatch of the optimizer passes. The flat buffers are cut into equal consecutive
+// shares, one per thread, at multiples of 16 elements; a share is worked through segment by
+// segment, in blocks small enough that the low-precision copy reads the new parameters from the
+// cache. Element-wise work gives the same bits for any thread count; the norm's partial sums have a
+// fixed size for the same reason.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/cpu/kernels.h"
+#include "ops/cpu/optimizer_range.h"
+
+namespace shoal::ops::cpu_kernels {
+namespace {
+
+constexpr int64_t kAlign = 16;       // elements; 64 bytes of float
+constexpr int64_t kBlock = 4096;     // elements; five float buffers of it fit in L2
+constexpr int kPartialSums = 256;    // of the norm, whatever the thread count
+constexpr int64_t kSmall = 1 << 15;  // elements; below, starting threads costs more than it saves
+
+const OptimizerLoops& loops_of(Type type) {
+  static const OptimizerLoops* const best = [] {
+#ifdef SHOAL_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+      return avx512::kLoops;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2::kLoops;
+#endif
+    return portable::kLoops;
+  }();
+  return best[type == Type::f64 ? 1 : 0];
+}
+
+int64_t round_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+// Calls work(begin, end) with each thread's share of [0, total).
+template <typename Work>
+void share(int64_t total, Work work) {
+#pragma omp parallel if (total > kSmall)
+  {
+    const int64_t threads = omp_get_num_threads();
+    const int64_t length = round_up((total + threads - 1) / threads, kAlign);
+    const int64_t begin = omp_get_thread_num() * length;
+    const int64_t end = std::min(begin + length, total);
+    if (begin < end) work(begin, end);
+  }
+}
+
+// Calls work(segment, begin, end) for the parts of all segments inside [begin, end), in blocks.
+template <typename Work>
+void for_each_block(const OptimizerStep& step, int64_t begin, int64_t end, Work work) {
+  const Segment* last = step.segments + step.segment_count;
+  const Segment* segment = std::partition_point(
+      step.segments, last, [begin](const Segment& s) { return s.offset + s.length <= begin; });
+  for (; segment != last && segment->offset < end; ++segment) {
+    const int64_t segment_end = std::min(end, segment->offset + segment->length);
+    for (int64_t i = std::max(begin, segment->offset); i < segment_end; i += kBlock) {
+      work(*segment, i, std::min(i + kBlock, segment_end));
+    }
+  }
+}
+
+using Loop = void (*)(const OptimizerRange&);
+
+void run(const OptimizerStep& step, Loop OptimizerLoops::*which) {
+  if (step.non_finite != nullptr && *step.non_finite != 0) return;
+  const OptimizerLoops& loops = loops_of(step.type);
+  const double factor =
+      step.gradient_norm == nullptr ? 1 : std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
+  const double updates = static_cast<double>(step.step);
+  const double correction1 = 1 - std::pow(step.beta1, updates);
+  const double root_correction2 = std::sqrt(1 - std::pow(step.beta2, updates));
+  const auto write_copy = step.copy_type == Type::bf16 ? loops.copy_bf16 : loops.copy_f16;
+  share(step.total, [&](int64_t begin, int64_t end) {
+    for_each_block(step, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {
+      (loops.*which)({&step, &segment, from, to, factor, correction1, root_correction2});
+      if (step.copy != nullptr) write_copy(step.parameters, step.copy, from, to);
+    });
+  });
+}
+
+}  // namespace
+
+void gradient_norm(Type type, const void* gradients, int64_t total, double* norm,
+                   int32_t* non_finite, void*) {
+  const OptimizerLoops& loops = loops_of(type);
+  const int64_t length = round_up((total + kPartialSums - 1) / kPartialSums, kAlign);
+  double partial[kPartialSums];
+#pragma omp parallel for schedule(static) if (total > kSmall)
+  for (int k = 0; k < kPartialSums; ++k) {
+    const int64_t begin = std::min(k * length, total);
+    partial[k] = loops.sum_squares(gradients, begin, std::min(begin + length, total));
+  }
+  double sum = 0;
+  for (double value : partial) sum += value;
+  *norm = std::sqrt(sum);
+  if (!std::isfinite(*norm)) *non_finite = 1;
+}
+
+void sgd(const OptimizerStep& step, void*) {
+  run(step, &OptimizerLoops::sgd);
+}
+void rmsprop_tf(const OptimizerStep& step, void*) {
+  run(step, &OptimizerLoops::rmsprop_tf);
+}
+void adamw(const OptimizerStep& step, void*) {
+  run(step, &OptimizerLoops::adamw);
+}
+
+void ema(Type type, void* average, const void* parameters, int64_t total, double decay,
+         const int32_t* non_finite, void*) {
+  if (non_finite != nullptr && *non_finite != 0) return;
+  const OptimizerLoops& loops = loops_of(type);
+  share(total,
+        [&](int64_t begin, int64_t end) { loops.ema(average, parameters, begin, end, decay); });
+}
+
+}  // namespace shoal::ops::cpu_kernels

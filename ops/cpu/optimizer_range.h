@@ -1,0 +1,41 @@
+#pragma once
+// What ops/cpu/optimizer.cpp (threads, dispatch) and the loops compiled for each instruction set
+// agree on.
+
+#include "ops/ops.h"
+
+namespace shoal::ops::cpu_kernels {
+
+// A part of one segment, and what is the same for the whole step.
+struct OptimizerRange {
+  const OptimizerStep* step;
+  const Segment* segment;
+  int64_t begin, end;       // elements of the flat buffers, inside the segment
+  double factor;            // of the gradients: clipping
+  double correction1;       // AdamW: 1 - beta1^step
+  double root_correction2;  // AdamW: sqrt(1 - beta2^step)
+};
+
+struct OptimizerLoops {
+  void (*sgd)(const OptimizerRange&);
+  void (*rmsprop_tf)(const OptimizerRange&);
+  void (*adamw)(const OptimizerRange&);
+  void (*ema)(void* average, const void* parameters, int64_t begin, int64_t end, double decay);
+  double (*sum_squares)(const void* gradients, int64_t begin, int64_t end);
+  void (*copy_bf16)(const void* parameters, void* copy, int64_t begin, int64_t end);
+  void (*copy_f16)(const void* parameters, void* copy, int64_t begin, int64_t end);
+};
+
+// [0] float, [1] double. Those of an instruction set that this build lacks are not declared by
+// anyone.
+namespace portable {
+extern const OptimizerLoops kLoops[2];
+}
+namespace avx2 {
+extern const OptimizerLoops kLoops[2];
+}
+namespace avx512 {
+extern const OptimizerLoops kLoops[2];
+}
+
+}  // namespace shoal::ops::cpu_kernels

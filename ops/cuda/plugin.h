@@ -1,0 +1,65 @@
+#pragma once
+// The table that the CUDA plug-in, libshoal_cuda.so, hands to the program. No torch and no CUDA
+// headers here.
+//
+// The plug-in exports one function, shoal_cuda_plugin(version). It returns nullptr when it was
+// built for another version of this header. Functions throw std::runtime_error naming the CUDA
+// operation that failed, unless said otherwise.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
+
+namespace shoal::cuda {
+
+inline constexpr int kPluginVersion = 1;  // raise with every change of this file
+
+struct DeviceInfo {
+  char name[256];    // "NVIDIA H100 80GB HBM3"
+  int major, minor;  // compute capability
+  int multiprocessors;
+  uint64_t total_bytes;  // of device memory
+  uint64_t free_bytes;   // now, all processes counted
+};
+
+struct MemoryStatistics {  // of this process's caching allocator, since the last reset for the
+                           // peaks
+  uint64_t allocated_bytes, reserved_bytes;
+  uint64_t peak_allocated_bytes, peak_reserved_bytes;
+};
+
+struct Plugin {
+  int version;
+  const char* architectures;  // what the kernels were compiled for: "8.0 9.0+PTX"
+
+  // Number of usable GPUs; 0 without a driver. When 0, reason (may be nullptr, size bytes) receives
+  // one sentence why.
+  int (*device_count)(char* reason, size_t size);
+  DeviceInfo (*device_info)(int device);
+  void (*set_device)(
+      int device);        // of the calling thread; the first call on a device creates its context
+  void (*synchronize)();  // waits for all work of the current device
+  // Runs a small kernel of ours on the device and checks its result: false when the result is
+  // wrong.
+  bool (*check)(int device);
+
+  MemoryStatistics (*memory_statistics)(int device);
+  void (*reset_peak_memory)(int device);
+
+  // A connected NCCL backend of `size` ranks on `device`. Collective over the ranks of the store.
+  // The caller owns the returned reference (an intrusive pointer's). `store` is borrowed for the
+  // call; the backend keeps its own reference.
+  c10d::Backend* (*make_nccl)(c10d::Store* store, int rank, int size, int device,
+                              int64_t timeout_ms, const char* group_name);
+  // Waits for the device's work and closes the communicator in order. Call once per backend, before
+  // the last reference goes: its destructor would abort instead.
+  void (*shutdown_nccl)(c10d::Backend* backend);
+};
+
+}  // namespace shoal::cuda
+
+extern "C" const shoal::cuda::Plugin* shoal_cuda_plugin(int version);

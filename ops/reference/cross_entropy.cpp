@@ -1,0 +1,71 @@
+#include <cmath>
+
+#include "ops/reference/kernels.h"
+#include "ops/reference/types.h"
+
+namespace shoal::ops::reference_kernels {
+namespace {
+
+template <class S>
+double row_log_sum(const S* logits, int64_t classes) {
+  double highest = Element<S>::load(logits[0]);
+  for (int64_t c = 1; c < classes; ++c) highest = std::fmax(highest, Element<S>::load(logits[c]));
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp(Element<S>::load(logits[c]) - highest);
+  return highest + std::log(sum);
+}
+
+// How many classes score strictly higher than `label`; a logit that is not a number beats
+// everything.
+template <class S>
+int64_t rank(const S* logits, int64_t classes, int64_t label) {
+  const auto own = Element<S>::load(logits[label]);
+  int64_t higher = 0;
+  for (int64_t c = 0; c < classes; ++c) higher += !(Element<S>::load(logits[c]) <= own);
+  return higher;
+}
+
+template <class S>
+void row(const CrossEntropy& op, int64_t r) {
+  const int64_t classes = op.classes;
+  const S* logits = static_cast<const S*>(op.logits) + r * classes;
+  const int64_t a = op.label_a[r];
+  const int64_t b = op.label_b ? op.label_b[r] : a;
+  const double lambda = op.lambda ? op.lambda[r] : 1.0;
+  const double smoothing = op.smoothing;
+  const double log_sum = row_log_sum(logits, classes);
+  const auto log_probability = [&](int64_t c) { return Element<S>::load(logits[c]) - log_sum; };
+
+  double loss =
+      -(1 - smoothing) * (lambda * log_probability(a) + (1 - lambda) * log_probability(b));
+  if (smoothing > 0) {
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) sum += log_probability(c);
+    loss -= smoothing / static_cast<double>(classes) * sum;
+  }
+  *op.loss_sum += loss;
+
+  const int64_t higher = rank(logits, classes, a);
+  *op.top1 += higher < 1;
+  *op.top5 += higher < 5;
+
+  if (!op.gradient) return;
+  S* gradient = static_cast<S*>(op.gradient) + r * classes;
+  for (int64_t c = 0; c < classes; ++c) {
+    double target = smoothing / static_cast<double>(classes);
+    if (c == a) target += (1 - smoothing) * lambda;
+    if (c == b) target += (1 - smoothing) * (1 - lambda);
+    const double g = op.gradient_scale * (std::exp(log_probability(c)) - target);
+    gradient[c] = Element<S>::store(static_cast<typename Element<S>::Value>(g));
+  }
+}
+
+}  // namespace
+
+void cross_entropy(const CrossEntropy& op, void*) {
+  dispatch(op.type, [&]<class S>(S) {
+    for (int64_t r = 0; r < op.rows; ++r) row<S>(op, r);
+  });
+}
+
+}  // namespace shoal::ops::reference_kernels

@@ -1,0 +1,40 @@
+#include "ops/reference/kernels.h"
+#include "ops/reference/types.h"
+
+namespace shoal::ops::reference_kernels {
+namespace {
+
+bool inside(const int32_t box[4], int64_t x, int64_t y) {
+  return x >= box[0] && y >= box[1] && x < box[2] && y < box[3];
+}
+
+}  // namespace
+
+void prepare_batch(const PrepareBatch& op, void*) {
+  const int64_t picture = op.height * op.width * 3;
+  dispatch(op.type, [&]<class S>(S) {
+    using V = typename Element<S>::Value;
+    S* out = static_cast<S*>(op.out);
+    for (int64_t n = 0; n < op.n; ++n) {
+      MixRow mix;
+      mix.partner = static_cast<int32_t>(n);
+      if (op.mix) mix = op.mix[n];
+      const uint8_t* own = op.images + n * picture;
+      const uint8_t* partner = op.images + mix.partner * picture;
+      for (int64_t y = 0, i = 0; y < op.height; ++y) {
+        for (int64_t x = 0; x < op.width; ++x) {
+          const V lambda = inside(mix.box, x, y) ? V(0) : static_cast<V>(mix.lambda);
+          const bool erased = inside(mix.erase, x, y);
+          for (int channel = 0; channel < 3; ++channel, ++i) {
+            const V mixed = lambda * own[i] + (1 - lambda) * partner[i];
+            const V value =
+                (mixed / 255 - static_cast<V>(op.mean[channel])) / static_cast<V>(op.std[channel]);
+            out[n * picture + i] = Element<S>::store(erased ? V(0) : value);
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace shoal::ops::reference_kernels

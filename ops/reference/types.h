@@ -1,0 +1,72 @@
+#pragma once
+// Element types as the plain loops see them: load to and store from the type of the statistics.
+
+#include <cstdint>
+#include <cstring>
+
+#include "ops/ops.h"
+
+namespace shoal::ops {
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+template <class S>
+struct Element;  // Value: what one element is computed in, also the type of statistics and
+                 // parameters
+
+template <>
+struct Element<double> {
+  using Value = double;
+  static double load(double v) { return v; }
+  static double store(double v) { return v; }
+};
+
+template <>
+struct Element<float> {
+  using Value = float;
+  static float load(float v) { return v; }
+  static float store(float v) { return v; }
+};
+
+template <>
+struct Element<_Float16> {
+  using Value = float;
+  static float load(_Float16 v) { return static_cast<float>(v); }
+  static _Float16 store(float v) { return static_cast<_Float16>(v); }
+};
+
+template <>
+struct Element<Bf16> {
+  using Value = float;
+  static float load(Bf16 v) {
+    const uint32_t bits = static_cast<uint32_t>(v.bits) << 16;
+    float f;
+    std::memcpy(&f, &bits, sizeof f);
+    return f;
+  }
+  static Bf16 store(float v) {  // to nearest, ties to even
+    uint32_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    if (v != v) return {static_cast<uint16_t>((bits >> 16) | 0x40)};
+    return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+  }
+};
+
+// Calls f(S{}) with the storage type that `type` names.
+template <class F>
+void dispatch(Type type, F&& f) {
+  switch (type) {
+    case Type::f32:
+      return f(float{});
+    case Type::f64:
+      return f(double{});
+    case Type::bf16:
+      return f(Bf16{});
+    case Type::f16:
+      return f(_Float16{});
+  }
+}
+
+}  // namespace shoal::ops

@@ -1,0 +1,62 @@
+# Sourced by scripts/build: LibTorch under .deps/libtorch, where torch/ and nvidia/ lie side by side.
+#
+# The files lie in a per-user store, so that a second clone on the machine downloads nothing, and .deps/libtorch points
+# to them. SHOAL_CACHE=DIR moves the store; SHOAL_CACHE= (empty) keeps everything inside .deps.
+
+libtorch_name=libtorch-2.11.0
+lock=$top/scripts/setup/wheels.lock
+
+store_dir() {
+  local dir=${SHOAL_CACHE-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/shoal}
+  [ -n "$dir" ] && mkdir -p "$dir" 2>/dev/null && [ -w "$dir" ] || dir=$top/.deps/store
+  mkdir -p "$dir" && (cd "$dir" && pwd)
+}
+
+# set_mark SET: a file whose presence says that exactly the pinned wheels of the set are unpacked.
+set_mark() {
+  local key
+  key=$({ grep '^UNPACK_RULES' "$top/scripts/setup/wheels.py"; grep "^$1 " "$lock"; } | sha256sum)
+  echo "$store/.wheels/$1-${key:0:12}"
+}
+
+has_gpu() { [ -e /dev/nvidia0 ] || { command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; }; }
+has_nvcc() { [ -n "${CUDACXX-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+
+# plan_libtorch WITH_CUDA: fills `store` and `missing_sets`. Nothing is missing where TORCH_ROOT names a torch.
+plan_libtorch() {
+  missing_sets=()
+  store=
+  [ -z "${TORCH_ROOT-}" ] || return 0
+  store=$(store_dir)/$libtorch_name
+  local sets=(core) set
+  if [ "$1" = yes ] || has_gpu; then
+    sets+=(cuda)
+    has_nvcc || sets+=(nvcc)
+  fi
+  for set in "${sets[@]}"; do [ -e "$(set_mark "$set")" ] || missing_sets+=("$set"); done
+}
+
+# ensure_libtorch: downloads and unpacks `missing_sets` and points .deps/libtorch to the store.
+ensure_libtorch() {
+  if [ -n "${TORCH_ROOT-}" ]; then
+    [ -d "$TORCH_ROOT" ] || die 2 "TORCH_ROOT=$TORCH_ROOT is not a folder; name the torch folder of a pip environment"
+    return
+  fi
+  if [ ${#missing_sets[@]} -gt 0 ]; then
+    [ "$(uname -m)" = x86_64 ] ||
+      die 1 "the pinned LibTorch is for x86_64 and this is $(uname -m); set TORCH_ROOT to a torch 2.11 built for it"
+    local set python
+    python=$(find_python) || die 3 "no Python with pip was found; install python3-pip, or set TORCH_ROOT"
+    mkdir -p "$store/.wheels"
+    say "downloading LibTorch into $store (${missing_sets[*]})"
+    exec 9>"$store/.wheels/lock"
+    flock 9 # another clone may be doing the same
+    "$python" "$top/scripts/setup/wheels.py" "$lock" "$store" "${missing_sets[@]}" || exit $?
+    for set in "${missing_sets[@]}"; do : >"$(set_mark "$set")"; done
+    exec 9>&-
+  fi
+  [ "$(readlink "$top/.deps/libtorch" 2>/dev/null)" = "$store" ] || {
+    mkdir -p "$top/.deps"
+    ln -sfn "$store" "$top/.deps/libtorch"
+  }
+}

@@ -1,0 +1,66 @@
+# Sourced by scripts/build: system packages. Debian and Ubuntu are installed by apt; elsewhere the tools are looked for.
+
+tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils)
+comforts=(ccache:ccache) # used when present, never a reason to stop
+libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
+  nlohmann-json3-dev)
+
+# The first Python whose pip can be asked to download; only needed while LibTorch is missing.
+find_python() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    command -v "$python" >/dev/null && "$python" -c 'import pip._internal' 2>/dev/null && { echo "$python"; return; }
+  done
+  return 1
+}
+
+# missing_packages NEED_PYTHON: fills the arrays `required` and `wanted` with what is not there yet.
+missing_packages() {
+  local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
+  required=() wanted=()
+  for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
+  for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
+  [ "$1" = no ] || find_python >/dev/null || required+=(python3-pip)
+  command -v dpkg-query >/dev/null || return 0
+  ! grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null || jpeg=libjpeg-turbo8-dev
+  names+=("$jpeg")
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${names[@]}" 2>/dev/null) || true
+  for name in "${names[@]}"; do
+    case $'\n'"$installed"$'\n' in *$'\n'"installed $name"$'\n'*) ;; *) required+=("$name") ;; esac
+  done
+}
+
+apt_install() {
+  local sudo=() log
+  [ "$(id -u)" = 0 ] || sudo=(sudo -n)
+  log=$(mktemp)
+  say "installing $# packages with apt-get: $*"
+  local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update >"$log" 2>&1 </dev/null || say "apt-get update reported an error; trying with the lists there are"
+  "${apt[@]}" install --no-install-recommends "$@" >>"$log" 2>&1 </dev/null || {
+    tail -n 15 "$log" >&2
+    die 1 "apt-get could not install the packages above (whole log: $log)"
+  }
+  rm -f "$log"
+}
+
+# ensure_packages NEED_PYTHON: installs what is missing, or prints the one command that does and ends with status 3.
+ensure_packages() {
+  missing_packages "$1"
+  [ ${#required[@]} -gt 0 ] || [ ${#wanted[@]} -gt 0 ] || return 0
+  local may_install=no
+  if command -v apt-get >/dev/null; then
+    if [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; then may_install=yes; fi
+  fi
+  if [ $may_install = yes ]; then
+    apt_install "${required[@]}" "${wanted[@]}"
+  elif [ ${#required[@]} -gt 0 ]; then
+    command -v apt-get >/dev/null ||
+      die 3 "missing: ${required[*]} (Debian's names); install them with this system's package manager, and the" \
+        "development files of ${libraries[*]} and libjpeg-turbo"
+    local all="${required[*]} ${wanted[*]}"
+    die 3 "packages are missing and only an administrator can install them. Run this, then the same command again:
+  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${all% }"
+  fi
+}

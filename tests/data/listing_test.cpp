@@ -1,0 +1,203 @@
+#include "data/listing.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "data/errors.h"
+#include "data/image_folder.h"
+#include "support.h"
+
+using namespace shoal::data;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> names(const std::string& root, int threads = 2) {
+  const auto data = open_image_folder(root, {"", threads, {}, {}});
+  std::vector<std::string> all;
+  for (int64_t i = 0; i < data->size(); ++i)
+    all.push_back(data->name(i).substr(root.size() + 1) + "=" + std::to_string(data->label(i)));
+  return all;
+}
+
+// Makes every folder look as if it had last changed an hour ago, so that its listing may be cached.
+void age(const std::string& root) {
+  const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(root, then);
+  for (const auto& entry : fs::recursive_directory_iterator(root))
+    if (entry.is_directory()) fs::last_write_time(entry.path(), then);
+}
+
+// A folder of three classes and a cache beside it; counts how often it was really listed.
+struct Cached {
+  TempFolder data, cache;
+  int listed = 0;
+  Cached() {
+    for (const char* name : {"a/1", "a/2", "b/1", "c/deep/1"}) data.write(name, "x");
+    age(data.path());
+  }
+  int64_t open() {
+    ImageFolderOptions options;
+    options.cache_dir = cache.path();
+    options.progress = [this](int64_t) { ++listed; };
+    return open_image_folder(data.path(), options)->size();
+  }
+  std::string file() const { return listing_cache_path(cache.path(), data.path()); }
+};
+
+}  // namespace
+
+TEST_CASE("classes and files are sorted bytewise as torchvision walks them, deep folders too") {
+  TempFolder t;
+  for (const char* name : {"b/2.jpg", "b/10.jpg", "b/.hidden", "a/z.png", "a/sub/y.txt", "a/Sub/x",
+                           "a/Z.jpg", "a-b/1", "a/sub/deeper/w", "README"})
+    t.write(name, "x");
+  t.write(".git/config", "x");
+  const std::vector<std::string> expected = {"a/Z.jpg=0",     "a/z.png=0",        "a/Sub/x=0",
+                                             "a/sub/y.txt=0", "a/sub/deeper/w=0", "a-b/1=1",
+                                             "b/10.jpg=2",    "b/2.jpg=2"};
+  CHECK(names(t.path()) == expected);
+  CHECK(names(t.path(), 1) == expected);
+  CHECK(open_image_folder(t.path() + "//")->classes() == std::vector<std::string>{"a", "a-b", "b"});
+}
+
+TEST_CASE("links to files and folders are followed, broken ones are left out, loops are an error") {
+  TempFolder t;
+  t.write("a/1", "x");
+  t.write("elsewhere/b/2", "x");
+  fs::create_directories(t / "root/c");
+  fs::create_directory_symlink(t / "a", t / "root/a");
+  fs::create_symlink(t / "elsewhere/b/2", t / "root/c/3");
+  fs::create_symlink(t / "nowhere", t / "root/c/4");
+  CHECK(names(t / "root") == std::vector<std::string>{"a/1=0", "c/3=1"});
+  fs::create_directory_symlink(t / "root", t / "root/c/loop");
+  CHECK_THROWS(names(t / "root"));
+}
+
+TEST_CASE("what the user must mend is said plainly") {
+  TempFolder t;
+  CHECK_THROWS_WITH(names(t / "none"), "there is no folder " + t / "none");
+  t.write("picture.jpg", "x");
+  CHECK_THROWS_WITH(names(t.path()), Catch::Contains("holds no class folders; expected " +
+                                                     t.path() + "/<class>/<pictures>"));
+  t.write("full/1", "x");
+  fs::create_directories(t / "empty/inside");
+  CHECK_THROWS_WITH(names(t.path()),
+                    Catch::Contains("the class folder " + t / "empty" + " holds no picture"));
+}
+
+TEST_CASE("files are read as they are, and one that is gone is named") {
+  TempFolder t;
+  const Bytes bytes = made_jpeg(3);
+  t.write("a/1", bytes);
+  t.write("a/2", "");
+  const auto data = open_image_folder(t.path());
+  Bytes read(7);
+  data->read(0, read);
+  CHECK(read == bytes);
+  data->read(1, read);
+  CHECK(read.empty());
+  fs::remove(t / "a/2");
+  CHECK_THROWS_WITH(data->read(1, read),
+                    "cannot open " + t / "a/2" + ": No such file or directory");
+  std::ofstream(t / "a/1").close();
+  fs::resize_file(t / "a/1", uintmax_t{1} << 34);  // sparse
+  CHECK_THROWS_AS(data->read(0, read), DamagedPicture);
+}
+
+TEST_CASE("a listing is cached and used again") {
+  Cached c;
+  CHECK(c.open() == 4);
+  CHECK(c.listed == 1);
+  CHECK(fs::exists(c.file()));
+  const auto first = list_folder(c.data.path(), 1),
+             second = *load_listing(c.cache.path(), c.data.path());
+  CHECK(first.names == second.names);
+  CHECK(first.name_ends == second.name_ends);
+  CHECK(first.classes == second.classes);
+  CHECK(c.open() == 4);
+  CHECK(c.listed == 1);
+}
+
+TEST_CASE("a cached listing is made again when a file, a folder or a class comes or goes") {
+  Cached c;
+  int64_t size = c.open();
+  int listed = c.listed;
+  const auto changed = [&](int64_t expected) {
+    size = c.open();
+    CHECK(size == expected);
+    CHECK(c.listed == ++listed);
+    age(c.data.path());
+    c.open();
+    ++listed;
+  };
+  c.data.write("b/2", "x");
+  changed(5);
+  fs::remove(c.data / "a/1");
+  changed(4);
+  c.data.write("c/deep/2", "x");
+  changed(5);
+  c.data.write("d/1", "x");
+  changed(6);
+  fs::remove_all(c.data / "b");
+  changed(4);
+  CHECK(c.open() == 4);
+  CHECK(c.listed == listed);
+}
+
+TEST_CASE("a damaged cache is made again, wherever the damage is") {
+  Cached c;
+  c.open();
+  std::ifstream in(c.file(), std::ios::binary);
+  const Bytes good(std::istreambuf_iterator<char>(in), {});
+  const auto replace = [&](const Bytes& bytes) {
+    std::ofstream out(c.file(), std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+  };
+  for (size_t i = 0; i < good.size(); ++i) {
+    Bytes broken = good;
+    broken[i] ^= 0x40;
+    replace(broken);
+    REQUIRE_FALSE(load_listing(c.cache.path(), c.data.path()));
+    replace(Bytes(good.begin(), good.begin() + static_cast<int64_t>(i)));
+    REQUIRE_FALSE(load_listing(c.cache.path(), c.data.path()));
+  }
+  CHECK(c.open() == 4);
+  CHECK(c.listed == 2);
+  CHECK(load_listing(c.cache.path(), c.data.path()));
+}
+
+TEST_CASE(
+    "folders that changed just now are not cached, and a cache that cannot be written only warns") {
+  TempFolder t;
+  t.write("data/a/1", "x");
+  t.write("file", "x");
+  ImageFolderOptions options;
+  std::vector<std::string> warnings;
+  options.cache_dir = t / "cache";
+  options.warning = [&](const std::string& text) { warnings.push_back(text); };
+  open_image_folder(t / "data", options);
+  CHECK_FALSE(fs::exists(listing_cache_path(options.cache_dir, t / "data")));
+  CHECK(warnings.empty());
+  age(t / "data");
+  options.cache_dir = t / "file/cache";
+  CHECK(open_image_folder(t / "data", options)->size() == 1);
+  CHECK(warnings.size() == 1);
+}
+
+TEST_CASE("progress is told while many files are listed") {
+  TempFolder t;
+  for (int c = 0; c < 3; ++c) {
+    fs::create_directories(t / std::to_string(c));
+    for (int i = 0; i < 5000; ++i)
+      std::ofstream(t / (std::to_string(c) + "/" + std::to_string(i))).close();
+  }
+  std::vector<int64_t> seen;
+  list_folder(t.path(), 3, [&](int64_t files) { seen.push_back(files); });
+  CHECK(seen.size() == 2);
+  CHECK(seen.back() == 15'000);
+}

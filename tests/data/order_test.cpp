@@ -1,0 +1,64 @@
+#include "data/order.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+using namespace shoal::data;
+
+namespace {
+
+std::vector<int64_t> all(int64_t n, uint64_t seed, int64_t epoch) {
+  const EpochOrder order(n, seed, epoch);
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < n; ++i) samples.push_back(order(i));
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("the order is a permutation for awkward sizes") {
+  for (const int64_t n :
+       {1, 2, 3, 4, 5, 7, 9, 10, 31, 64, 97, 100, 255, 256, 257, 1000, 4099, 65537}) {
+    std::vector<bool> seen(static_cast<size_t>(n), false);
+    for (const int64_t sample : all(n, 11, 3)) {
+      REQUIRE((sample >= 0 && sample < n));
+      REQUIRE_FALSE(seen[static_cast<size_t>(sample)]);
+      seen[static_cast<size_t>(sample)] = true;
+    }
+  }
+}
+
+TEST_CASE("the order differs by seed and by epoch and is frozen") {
+  CHECK(all(1000, 1, 0) == all(1000, 1, 0));
+  CHECK(all(1000, 1, 0) != all(1000, 2, 0));
+  CHECK(all(1000, 1, 0) != all(1000, 1, 1));
+  const EpochOrder order(1281167, 0, 0);
+  CHECK(std::vector<int64_t>{order(0), order(1), order(2), order(1281166)} ==
+        std::vector<int64_t>{});
+  CHECK(all(7, 5, 2) == std::vector<int64_t>{});
+}
+
+TEST_CASE("every permutation of four things is about as likely") {
+  std::map<std::vector<int64_t>, int> counts;
+  const int n = 48'000;
+  for (int seed = 0; seed < n; ++seed) ++counts[all(4, static_cast<uint64_t>(seed), 0)];
+  REQUIRE(counts.size() == 24);
+  double chi = 0;
+  for (const auto& [order, count] : counts)
+    chi += (count - n / 24.0) * (count - n / 24.0) / (n / 24.0);
+  CHECK(chi < 80);  // 23 degrees of freedom; small domains mix a little less than perfectly
+}
+
+TEST_CASE("neighbours in the order are strangers in the listing") {
+  const int64_t n = 100'000;
+  const auto samples = all(n, 0, 0);
+  double distance = 0, correlation = 0;
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    distance += static_cast<double>(std::abs(samples[i] - samples[i + 1]));
+    correlation += (static_cast<double>(i) / n - 0.5) * (static_cast<double>(samples[i]) / n - 0.5);
+  }
+  CHECK(distance / n / n == Approx(1.0 / 3).epsilon(0.02));  // of two uniform draws
+  CHECK(std::abs(12 * correlation / n) < 0.015);
+}

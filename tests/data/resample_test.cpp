@@ -1,0 +1,109 @@
+#include "data/resample.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation how,
+             bool portable = false, bool mirror = false) {
+  Resizer resizer(portable);
+  resizer.begin({in.width, out.width, 0, out.width, mirror},
+                {in.height, out.height, 0, out.height, false}, how);
+  const Box box = resizer.needed();
+  Bytes padded = pixels;
+  padded.resize(padded.size() + static_cast<size_t>(resizer.padding()));
+  // In two pushes, the first of an odd number of rows.
+  const int64_t stride = 3 * in.width, first = std::min<int64_t>(box.height, 7);
+  const uint8_t* start = padded.data() + box.top * stride + 3 * box.left;
+  resizer.push({start, stride, first});
+  if (box.height > first) resizer.push({start + first * stride, stride, box.height - first});
+  Bytes result(static_cast<size_t>(out.width * out.height * 3));
+  resizer.finish(result.data(), 3 * out.width);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("resizing agrees with Pillow within one level, enlarging and reducing, both filters") {
+  std::istringstream cases([] {
+    const Bytes text = read_golden("resize.txt");
+    return std::string(text.begin(), text.end());
+  }());
+  const Bytes golden = read_golden("resize.bin");
+  size_t at = 0;
+  int checked = 0;
+  std::string what, filter;
+  Size in, out;
+  while (cases >> what >> filter >> in.width >> in.height >> out.width >> out.height) {
+    if (what == "eval") out.width = out.height;
+    const auto bytes = static_cast<size_t>(out.width * out.height * 3);
+    REQUIRE(at + bytes <= golden.size());
+    const Bytes expected(golden.begin() + static_cast<int64_t>(at),
+                         golden.begin() + static_cast<int64_t>(at + bytes));
+    at += bytes;
+    if (what != "resize") continue;
+    INFO(filter << " " << in.width << "x" << in.height << " to " << out.width << "x" << out.height);
+    const auto how = filter == "bilinear" ? Interpolation::bilinear : Interpolation::bicubic;
+    CHECK(largest_difference(resize(formula_picture(in), in, out, how), expected) <= 1);
+    ++checked;
+  }
+  CHECK(at == golden.size());
+  CHECK(checked == 28);
+}
+
+TEST_CASE("the processor's kernels and the portable ones give the same bits") {
+  for (const Size in : {Size{37, 23}, Size{301, 97}, Size{3, 5}, Size{1, 1}})
+    for (const Size out : {Size{16, 16}, Size{41, 53}, Size{224, 7}})
+      for (const auto how : {Interpolation::bilinear, Interpolation::bicubic}) {
+        const Bytes picture = formula_picture(in);
+        CHECK(resize(picture, in, out, how, false) == resize(picture, in, out, how, true));
+      }
+}
+
+TEST_CASE("the same size is a copy and a flat picture stays flat") {
+  const Size size{45, 31};
+  const Bytes picture = formula_picture(size);
+  CHECK(resize(picture, size, size, Interpolation::bilinear) == picture);
+  CHECK(resize(picture, size, size, Interpolation::bicubic) == picture);
+  for (const int level : {0, 1, 127, 254, 255}) {
+    const Bytes flat(static_cast<size_t>(45 * 31 * 3), static_cast<uint8_t>(level));
+    const Bytes small = resize(flat, size, {17, 64}, Interpolation::bicubic);
+    CHECK(small == Bytes(small.size(), static_cast<uint8_t>(level)));
+  }
+}
+
+TEST_CASE("a mirrored resize is the mirror image of the resize") {
+  const Size in{50, 20}, out{33, 16};
+  const Bytes plain = resize(formula_picture(in), in, out, Interpolation::bicubic);
+  const Bytes mirrored = resize(formula_picture(in), in, out, Interpolation::bicubic, false, true);
+  Bytes expected;
+  for (int64_t y = 0; y < out.height; ++y)
+    for (int64_t x = out.width - 1; x >= 0; --x)
+      for (int64_t c = 0; c < 3; ++c)
+        expected.push_back(plain[static_cast<size_t>((y * out.width + x) * 3 + c)]);
+  CHECK(mirrored == expected);
+}
+
+TEST_CASE("a part of the output needs only a part of the source and has the same pixels") {
+  const Size in{200, 120}, out{100, 60};
+  const Bytes picture = formula_picture(in),
+              whole = resize(picture, in, out, Interpolation::bilinear);
+  Resizer resizer;
+  resizer.begin({in.width, out.width, 40, 20, false}, {in.height, out.height, 30, 10, false},
+                Interpolation::bilinear);
+  const Box box = resizer.needed();
+  CHECK(box.left >= 76);
+  CHECK(box.width <= 48);
+  CHECK(box.height <= 28);
+  resizer.push({picture.data() + 3 * (box.top * in.width + box.left), 3 * in.width, box.height});
+  Bytes part(20 * 10 * 3);
+  resizer.finish(part.data(), 60);
+  for (size_t y = 0; y < 10; ++y)
+    for (size_t i = 0; i < 60; ++i)
+      REQUIRE(part[y * 60 + i] == whole[((30 + y) * 100 + 40) * 3 + i]);
+}

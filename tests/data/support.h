@@ -1,0 +1,83 @@
+#pragma once
+// What the tests of data/ share: golden files, made-up pictures, datasets in memory, folders that
+// vanish.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/geometry.h"
+#include "data/jpeg.h"
+#include "data/picture.h"
+
+namespace shoal::data {
+
+using Bytes = std::vector<uint8_t>;
+
+Bytes read_golden(const std::string& name);  // relative to tests/golden
+
+// The picture of tests/golden/make_resize.py: harsh and smooth squares. RGB.
+Bytes formula_picture(const Size& size);
+
+// An uncompressed 24-bit BMP of RGB pixels.
+Bytes encode_bmp(const Bytes& pixels, const Size& size);
+
+// A JPEG of `size` whose content depends on `index`.
+Bytes made_jpeg(int64_t index, const Size& size = {60, 45});
+
+// The pixels of `box` through a PictureReader or JpegDecoder.
+template <class Reader>
+Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
+  reader.open(bytes);
+  reader.start(box, 64);
+  Bytes pixels;
+  for (RowBlock rows = reader.next(); rows.count > 0; rows = reader.next())
+    for (int64_t y = 0; y < rows.count; ++y)
+      pixels.insert(pixels.end(), rows.data + y * rows.stride,
+                    rows.data + y * rows.stride + 3 * box.width);
+  return pixels;
+}
+
+int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
+
+// Encoded pictures in memory; label i % classes.
+class MemoryDataset : public Dataset {
+ public:
+  explicit MemoryDataset(std::vector<Bytes> pictures, int64_t classes = 3);
+  int64_t size() const override { return static_cast<int64_t>(pictures.size()); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int32_t label(int64_t sample) const override {
+    return static_cast<int32_t>(sample % static_cast<int64_t>(classes_.size()));
+  }
+  std::string name(int64_t sample) const override { return "picture " + std::to_string(sample); }
+  void read(int64_t sample, Bytes& bytes) const override;
+
+  std::vector<Bytes> pictures;
+  int64_t unreadable = -1;  // reading this sample fails as a vanished file would
+
+ private:
+  std::vector<std::string> classes_;
+};
+
+// n JPEGs in memory.
+std::shared_ptr<MemoryDataset> made_dataset(int64_t n);
+
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+  // Creates the file and the folders above it.
+  void write(const std::string& name, const Bytes& bytes) const;
+  void write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace shoal::data

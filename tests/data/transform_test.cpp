@@ -1,0 +1,99 @@
+#include "data/transform.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "data/crop.h"
+#include "data/errors.h"
+#include "support.h"
+
+using namespace shoal::data;
+
+TEST_CASE("the evaluation row is torchvision's resize and centre crop within one level") {
+  const Bytes list = read_golden("resize.txt"), golden = read_golden("resize.bin");
+  std::istringstream cases(std::string(list.begin(), list.end()));
+  std::string what, filter;
+  int64_t width, height, a, b, checked = 0;
+  auto at = golden.begin();
+  while (cases >> what >> filter >> width >> height >> a >> b) {
+    const int64_t bytes = what == "eval" ? b * b * 3 : a * b * 3;
+    const Bytes expected(at, at + bytes);
+    at += bytes;
+    if (what != "eval") continue;
+    TransformOptions options;
+    options.eval_resize = a;
+    options.eval_size = b;
+    options.interpolation = filter == "bilinear" ? Interpolation::bilinear : Interpolation::bicubic;
+    Transform transform(options);
+    Bytes row(static_cast<size_t>(bytes), 77);
+    transform.evaluation_row(encode_bmp(formula_picture({width, height}), {width, height}),
+                             row.data());
+    INFO(filter << " " << width << "x" << height << ", resize " << a << ", crop " << b);
+    CHECK(largest_difference(row, expected) <= 1);
+    ++checked;
+  }
+  CHECK(checked == 14);
+}
+
+TEST_CASE("a training row is the crop of its key, resized and flipped") {
+  const Size size{90, 70};
+  const Bytes picture = formula_picture(size), file = encode_bmp(picture, size);
+  TransformOptions options;
+  options.size = 32;
+  Transform transform(options);
+  int flips = 0;
+  for (uint64_t key = 0; key < 200; ++key) {
+    Bytes row(32 * 32 * 3);
+    transform.training_row(file, key, row.data());
+
+    KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
+    const bool flip = random.uniform() < 0.5;
+    flips += flip;
+    const Box box = random_resized_crop(size, options, random);
+    // Cut first, then resize the piece as a picture of its own: pixels outside must not contribute.
+    Bytes piece;
+    for (int64_t y = 0; y < box.height; ++y) {
+      const auto from = picture.begin() + 3 * ((box.top + y) * size.width + box.left);
+      piece.insert(piece.end(), from, from + 3 * box.width);
+    }
+    piece.resize(piece.size() + 4096);
+    Resizer resizer(true);
+    resizer.begin({box.width, 32, 0, 32, flip}, {box.height, 32, 0, 32, false},
+                  options.interpolation);
+    const Box needed = resizer.needed();
+    resizer.push(
+        {piece.data() + 3 * (needed.top * box.width + needed.left), 3 * box.width, needed.height});
+    Bytes expected(row.size());
+    resizer.finish(expected.data(), 96);
+    REQUIRE(row == expected);
+  }
+  CHECK(flips == Approx(100).margin(35));
+}
+
+TEST_CASE("rows of JPEGs do not depend on what the transform saw before") {
+  const TransformOptions options;
+  Transform used(options);
+  Bytes a(224 * 224 * 3), b(224 * 224 * 3);
+  for (int64_t i = 0; i < 12; ++i) {
+    const Bytes file = made_jpeg(i, {40 + 37 * i, 300 - 20 * i});
+    used.training_row(file, static_cast<uint64_t>(i), a.data());
+    Transform fresh(options);
+    fresh.training_row(file, static_cast<uint64_t>(i), b.data());
+    CHECK(a == b);
+    CHECK_THROWS_AS(used.evaluation_row(Bytes(file.begin(), file.begin() + 300), b.data()),
+                    DamagedPicture);
+  }
+}
+
+TEST_CASE("settings that make no sense are refused") {
+  TransformOptions options;
+  CHECK_NOTHROW(check_transform(options));
+  options.scale_min = 0;
+  CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
+  options = {};
+  options.size = 0;
+  CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
+  options = {};
+  options.flip = 1.5;
+  CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
+}

@@ -1,0 +1,108 @@
+#include "dist/connect.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "dist/network.h"
+#include "dist/plugin.h"
+#include "tests/support/spawn_ranks.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+
+namespace {
+
+dist::ConnectOptions hurried() {
+  dist::ConnectOptions options;
+  options.rendezvous_timeout = std::chrono::milliseconds(1500);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a single process opens no network") {
+  dist::Communicator world = dist::connect(dist::single_process());
+  CHECK(world.size() == 1);
+  CHECK(world.main.state() == nullptr);
+  world.shutdown();
+}
+
+TEST_CASE("a rank that finds no master says where it looked") {
+  const uint16_t port = dist::free_port();
+  const auto env = dist::for_local_worker(2, 1, port);
+  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+                    Contains("rank 1 did not reach rank 0 at 127.0.0.1:" + std::to_string(port)) &&
+                        Contains("MASTER_ADDR"));
+}
+
+TEST_CASE("a master whose ranks do not come says where it waited and who is missing") {
+  const uint16_t port = dist::free_port();
+  const auto env = dist::for_local_worker(3, 0, port);
+  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+                    Contains("rank 0 waited") && Contains("127.0.0.1:" + std::to_string(port)) &&
+                        Contains("for rank 1, 2 of 3"));
+}
+
+TEST_CASE("a port in use is named") {
+  test::run_ranks(2, "port in use", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    if (env.rank == 0)
+      REQUIRE_THROWS_WITH(dist::connect(env, hurried()),
+                          Contains("rank 0 cannot open the meeting point 127.0.0.1:" +
+                                   std::to_string(env.master_port)) &&
+                              Contains("MASTER_PORT"));
+    world.shutdown();
+  });
+}
+
+TEST_CASE("ranks that count differently are told so") {
+  const auto results = test::run_ranks_and_report(2, "other world", [](dist::Env env) {
+    if (env.rank == 0) env.world_size = 1 + 2;
+    dist::connect(env, hurried());
+  });
+  CHECK(results[0].exit_code == 1);
+  CHECK(results[1].exit_code == 1);
+  CHECK_THAT(results[1].output, Contains("rank 0 was started with WORLD_SIZE 3, this rank with 2"));
+}
+
+TEST_CASE("all ranks are clients of a store that the launcher runs") {
+  test::run_ranks(3, "agent store", [](dist::Env env) {
+    // Rank 2 plays the agent first: a world of one more store at the same address, then everybody
+    // is a client.
+    dist::Communicator agent = dist::connect(env);
+    env.agent_store = true;
+    env.attempt = 1;
+    dist::Communicator world = dist::connect(env);
+    world.control.barrier("joined");
+    world.shutdown();
+    agent.shutdown();
+  });
+}
+
+TEST_CASE("an unknown interface is named with those that exist") {
+  auto env = dist::for_local_worker(2, 0, dist::free_port());
+  env.interface = "nosuch0";
+  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+                    Contains("nosuch0") && Contains("lo") && Contains("GLOO_SOCKET_IFNAME"));
+}
+
+TEST_CASE("ranks connect over a named interface") {
+  test::run_ranks(2, "lo", [](dist::Env env) {
+    env.interface = "lo";
+    dist::Communicator world = dist::connect(env);
+    world.control.barrier("joined");
+    world.shutdown();
+  });
+}
+
+TEST_CASE("NCCL without GPUs is refused") {
+  dist::ConnectOptions options;
+  options.backend = dist::Backend::nccl;
+  CHECK_THROWS_WITH(dist::connect(dist::single_process(), options), Contains("--backend nccl"));
+}
+
+TEST_CASE("a missing CUDA plug-in is one clear sentence") {
+  CHECK_THROWS_WITH(dist::cuda_plugin("/nonexistent"),
+                    Contains("no CUDA plug-in") && Contains("--device cpu"));
+  CHECK_FALSE(dist::cuda_plugin_loaded());
+}

@@ -1,0 +1,102 @@
+#include "dist/control_word.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <stdexcept>
+
+#include "dist/connect.h"
+#include "tests/support/spawn_ranks.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+using dist::ControlWord;
+
+namespace {
+
+ControlWord said_by(int rank, int step) {
+  ControlWord word;
+  word.images = 10 + rank + 100 * step;
+  word.bad_pictures = rank == 0 ? 2 : 0;
+  word.non_finite = step == 2 ? 1 : 0;
+  word.checkpoint_requested = step == 3 && rank == 0;
+  if (step == 4 && rank == 0) word.stop_signal = SIGINT;
+  if (step == 5) word.stop_signal = rank == 0 ? SIGTERM : SIGINT;
+  word.failed = step == 6 && rank == 0;
+  return word;
+}
+
+void check_words(const dist::Env& env) {
+  dist::Communicator world = dist::connect(env);
+  dist::ControlChannel channel(world.control);
+  const int n = world.size();
+  REQUIRE(channel.collect() == ControlWord{});
+  for (int step = 0; step < 8; ++step) {
+    channel.post(said_by(world.rank(), step));
+    const ControlWord word = channel.collect();
+    REQUIRE(word.images == n * (10 + 100 * step) + n * (n - 1) / 2);
+    REQUIRE(word.bad_pictures == 2);
+    REQUIRE(word.non_finite == (step == 2 ? n : 0));
+    REQUIRE(word.checkpoint_requested == (step == 3));
+    REQUIRE(word.stop_signal == (step == 4 ? SIGINT : step == 5 ? SIGTERM : 0));
+    REQUIRE(word.failed == (step == 6));
+    REQUIRE(channel.collect() == ControlWord{});
+  }
+  channel.post({});
+  REQUIRE_THROWS_AS(channel.post({}), std::logic_error);
+  channel.collect();
+  ControlWord odd;
+  odd.stop_signal = SIGUSR1;
+  REQUIRE_THROWS_AS(channel.post(odd), std::invalid_argument);
+  world.shutdown();
+}
+
+}  // namespace
+
+TEST_CASE("one process hears its own control word") {
+  check_words(dist::single_process());
+}
+
+TEST_CASE("every rank hears the same control word") {
+  for (int ranks : {2, 3}) test::run_ranks(ranks, "words of " + std::to_string(ranks), check_words);
+}
+
+TEST_CASE(
+    "a control word that never comes is an error naming the rank, and leaving does not wait") {
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = test::run_ranks_and_report(2, "no word", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    dist::ControlChannel channel(world.control);
+    if (env.rank == 0) {
+      channel.post({});  // rank 1 does not post, and both leave without collecting
+      world.main.barrier("posted");
+    } else {
+      world.main.barrier("posted");
+      raise(SIGKILL);
+    }
+    REQUIRE_THROWS_WITH(channel.collect(), Contains("rank 0 of 2: waiting for the control word"));
+    channel.post({});
+  });
+  INFO(results[0].output);
+  CHECK(results[0].exit_code != -1);
+  CHECK(results[1].signal == SIGKILL);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+}
+
+TEST_CASE("a rank that leaves with a word in flight does not wait for it") {
+  test::run_ranks(
+      2, "in flight",
+      [](const dist::Env& env) {
+        dist::Communicator world = dist::connect(env);
+        {
+          dist::ControlChannel channel(world.control);
+          if (env.rank == 0) channel.post({});
+        }
+        const dist::Group main = world.main;
+        world.control = dist::Group();  // rank 0's word is still on its way
+        main.barrier("left");
+        world.shutdown();
+      },
+      std::chrono::seconds(30));
+}

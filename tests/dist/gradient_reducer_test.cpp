@@ -1,0 +1,168 @@
+#include "dist/gradient_reducer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/zeros.h>
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "dist/connect.h"
+#include "tests/support/spawn_ranks.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr int64_t kBatch = 24, kFeatures = 20, kLayers = 6;
+
+// Reproducible values without a generator.
+at::Tensor wave(int64_t rows, int64_t columns, double phase, at::ScalarType type) {
+  return (at::arange(rows * columns, at::kDouble) * 0.7 + phase)
+      .sin()
+      .view({rows, columns})
+      .to(type);
+}
+
+// A small network whose gradients are views into one flat buffer.
+struct Network {
+  explicit Network(at::ScalarType type)
+      : flat(at::zeros({kLayers * (kFeatures * kFeatures + kFeatures)}, type)) {
+    int64_t offset = 0;
+    const auto add = [&](at::Tensor parameter) {
+      parameter.requires_grad_();
+      parameter.mutable_grad() = flat.narrow(0, offset, parameter.numel()).view(parameter.sizes());
+      offset += parameter.numel();
+      parameters.push_back(parameter);
+    };
+    for (int64_t layer = 0; layer < kLayers; ++layer) {
+      add(wave(kFeatures, kFeatures, static_cast<double>(layer), type) / 3);
+      add(wave(1, kFeatures, 0.5 + static_cast<double>(layer), type).view({kFeatures}) / 10);
+    }
+  }
+
+  at::Tensor loss(const at::Tensor& rows) const {  // mean over rows
+    at::Tensor x = rows;
+    for (size_t i = 0; i < parameters.size(); i += 2)
+      x = at::tanh(at::matmul(x, parameters[i]) + parameters[i + 1]);
+    return x.pow(2).sum() / rows.size(0);
+  }
+
+  at::Tensor flat;
+  std::vector<at::Tensor> parameters;
+};
+
+// One step of two micro-batches; ranks are consecutive blocks inside each.
+void step(Network& network, dist::GradientReducer& reducer, const at::Tensor& batch, int rank,
+          int world) {
+  constexpr int kAccumulate = 2;
+  const int64_t micro = batch.size(0) / kAccumulate, mine = micro / world;
+  for (int m = 0; m < kAccumulate; ++m) {
+    reducer.prepare(m == kAccumulate - 1);
+    (network.loss(batch.narrow(0, m * micro + rank * mine, mine)) / kAccumulate).backward();
+  }
+  reducer.finish();
+}
+
+dist::ReducerOptions several_buckets() {
+  dist::ReducerOptions options;
+  options.first_bucket_bytes = 2000;
+  options.bucket_bytes = 7000;
+  return options;
+}
+
+void check_against_full_batch(const dist::Env& env) {
+  dist::Communicator world = dist::connect(env);
+  Network network(at::kDouble), whole(at::kDouble);
+  dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
+  REQUIRE(network.flat.abs().sum().item<double>() ==
+          0);  // nothing is left of the throw-away reduction
+  for (int s = 0; s < 4; ++s) {
+    const at::Tensor batch = wave(kBatch, kFeatures, s, at::kDouble);
+    step(network, reducer, batch, world.rank(), world.size());
+    whole.loss(batch).backward();
+    const double error = ((network.flat - whole.flat).norm() / whole.flat.norm()).item<double>();
+    REQUIRE(whole.flat.norm().item<double>() > 1e-3);
+    REQUIRE(error < 1e-13);
+    for (const at::Tensor& parameter : network.parameters)  // still the flat buffer's memory
+      REQUIRE(parameter.grad().storage().data() == network.flat.storage().data());
+    network.flat.zero_();
+    whole.flat.zero_();
+  }
+  world.shutdown();
+}
+
+}  // namespace
+
+TEST_CASE("with one process the gradients are the full batch's") {
+  check_against_full_batch(dist::single_process());
+}
+
+TEST_CASE("with two, three and four ranks and accumulation the gradients are the full batch's") {
+  for (int ranks : {2, 3, 4})
+    test::run_ranks(ranks, "full batch " + std::to_string(ranks), check_against_full_batch);
+}
+
+TEST_CASE("the first step adds in the same order as every later one") {
+  test::run_ranks(3, "first step", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    Network network(at::kFloat);
+    dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
+    at::Tensor first;
+    for (int s = 0; s < 4; ++s) {
+      step(network, reducer, wave(kBatch, kFeatures, 0, at::kFloat), world.rank(), world.size());
+      if (s == 0) first = network.flat.clone();
+      REQUIRE(at::equal(network.flat, first));
+      network.flat.zero_();
+    }
+    world.shutdown();
+  });
+}
+
+TEST_CASE("a step that was not prepared, or whose backward missed a parameter, is an error") {
+  test::run_ranks(2, "misuse", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    Network network(at::kDouble);
+    dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
+    REQUIRE_THROWS_AS(reducer.finish(), std::logic_error);
+    reducer.prepare(true);
+    network.parameters[0].sum().backward();
+    REQUIRE_THROWS_WITH(reducer.finish(), Contains("did not reach every parameter"));
+    world.control.barrier("both have seen it");
+  });
+}
+
+TEST_CASE("ranks with different parameters are told so before they train") {
+  test::run_ranks(2, "shapes", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    at::Tensor parameter = at::zeros({3 + env.rank}, at::kFloat).requires_grad_();
+    parameter.mutable_grad() = at::zeros({3 + env.rank}, at::kFloat);
+    REQUIRE_THROWS_AS(dist::GradientReducer(world.main, {parameter}), std::invalid_argument);
+    parameter.mutable_grad().reset();
+    REQUIRE_THROWS_AS(dist::GradientReducer(world.main, {parameter}), std::invalid_argument);
+    world.control.barrier("both have seen it");
+  });
+}
+
+TEST_CASE("when a rank is killed the others' backward names the operation and the rank") {
+  const auto results =
+      test::run_ranks_and_report(2, "killed in backward", [](const dist::Env& env) {
+        dist::Communicator world = dist::connect(env);
+        Network network(at::kDouble);
+        dist::GradientReducer reducer(world.main, network.parameters);
+        if (env.rank == 1) raise(SIGKILL);
+        REQUIRE_THROWS_WITH(
+            step(network, reducer, wave(kBatch, kFeatures, 0, at::kDouble), 0, 2),
+            Contains("rank 0 of 2: averaging gradients") && Contains("group main failed"));
+      });
+  INFO(results[0].output);
+  CHECK(results[0].exit_code == 0);
+  CHECK(results[1].signal == SIGKILL);
+}

@@ -1,0 +1,37 @@
+#include "dist/network.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+using namespace shoal::dist;
+
+TEST_CASE("the loopback interface is listed with its address") {
+  const auto all = interfaces();
+  const bool found = std::any_of(all.begin(), all.end(), [](const Interface& interface) {
+    return interface.loopback && interface.up && interface.address == "127.0.0.1" &&
+           interface_exists(interface.name);
+  });
+  CHECK(found);
+  CHECK_FALSE(interface_exists("nosuch0"));
+  CHECK_FALSE(interface_exists(""));
+}
+
+TEST_CASE("the way to loopback starts at loopback") {
+  CHECK(address_towards("127.0.0.1", 80) == "127.0.0.1");
+  CHECK(address_towards("no such host", 80) == "");
+}
+
+TEST_CASE("a free port can be listened on") {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(free_port());
+  CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  CHECK(listen(fd, 1) == 0);
+  close(fd);
+}

@@ -1,0 +1,168 @@
+// A real two-process run: its log, its files, and what other programs read from them.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "app/metric_definitions.h"
+#include "program.h"
+
+using namespace shoal;
+using test::lines_of;
+
+namespace {
+
+// The metric definitions of the imagenet example under simple-sagemaker.
+const std::map<std::string, std::string> kImagenetExample = {
+    {"loss", R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()"},      {"acc1", R"(Epoch:.*Acc@1\s+([e\-+0-9\\.]*) \()"},
+    {"acc5", R"(Epoch:.*Acc@5\s+([e\-+0-9\\.]*) \()"},     {"time", R"(Epoch:.*Time\s+([e\-+0-9\\.]*) \()"},
+    {"data_time", R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()"}, {"test_loss", R"(Test:.*Loss\s+([e\-+0-9\\.]*) \()"},
+    {"test_acc1", R"(Test:.*Acc@1\s+([e\-+0-9\\.]*) \()"}, {"test_acc5", R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()"}};
+
+std::vector<std::string> captures(const std::vector<std::string>& lines, const std::string& pattern) {
+  const std::regex regex(pattern);
+  std::vector<std::string> found;
+  for (const auto& line : lines) {
+    std::smatch match;
+    if (std::regex_search(line, match, regex)) found.push_back(match[1]);
+  }
+  return found;
+}
+
+// What stands in a metric line equals the history to the printed digits.
+void require_same(const std::vector<std::string>& printed, const std::vector<double>& exact, const std::string& name) {
+  INFO(name);
+  REQUIRE(printed.size() == exact.size());
+  for (size_t i = 0; i < printed.size(); ++i) {
+    const auto point = printed[i].find('.');
+    const auto exponent = printed[i].find('e');
+    const auto digits = (exponent == std::string::npos ? printed[i].size() : exponent) - point - 1;
+    double unit = std::pow(10.0, -static_cast<double>(digits));
+    if (exponent != std::string::npos) unit *= std::pow(10.0, std::atof(printed[i].c_str() + exponent + 1));
+    INFO(printed[i] << " against " << exact[i]);
+    REQUIRE(std::abs(std::atof(printed[i].c_str()) - exact[i]) <= 0.5000001 * unit);
+  }
+}
+
+std::vector<double> values(const std::vector<nlohmann::json>& history, const std::string& event, const std::string& pointer) {
+  std::vector<double> list;
+  for (const auto& line : history) {
+    if (line.at("event") == event) list.push_back(line.at(nlohmann::json::json_pointer(pointer)).get<double>());
+  }
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("a two-process run prints every metric once and writes the same to its history") {
+  const test::TemporaryDirectory directory;
+  test::make_pictures(directory.path() / "data", 96, 22, 3, 48);
+  const std::string output = (directory.path() / "run").string();
+  const auto run = test::run_shoal({"train", "--data", (directory.path() / "data").string(), "--model", "resnet18", "--size", "32",
+                                    "--batch-size", "8", "--nproc", "2", "--epochs", "2", "--lr", "0.01", "--print-freq", "2",
+                                    "--output", output});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const auto lines = lines_of(run.out);
+  std::vector<nlohmann::json> history;
+  for (const auto& line : lines_of(test::read_text(output + "/history.jsonl"))) history.push_back(nlohmann::json::parse(line));
+
+  for (const auto& line : lines) {
+    INFO(line);
+    REQUIRE(std::count(lines.begin(), lines.end(), line) == 1);
+    REQUIRE(line.find("nan") == std::string::npos);
+    REQUIRE(line.find('\r') == std::string::npos);
+  }
+  // 6 updates an epoch, printed at 1, 2, 4, 6.
+  REQUIRE(values(history, "train", "/loss").size() == 8);
+  require_same(captures(lines, kImagenetExample.at("loss")), values(history, "train", "/loss"), "loss");
+  require_same(captures(lines, kImagenetExample.at("acc1")), values(history, "train", "/acc1"), "acc1");
+  require_same(captures(lines, kImagenetExample.at("acc5")), values(history, "train", "/acc5"), "acc5");
+  require_same(captures(lines, kImagenetExample.at("time")), values(history, "train", "/timing/step"), "time");
+  require_same(captures(lines, kImagenetExample.at("data_time")), values(history, "train", "/timing/data"), "data_time");
+  require_same(captures(lines, kImagenetExample.at("test_loss")), values(history, "test", "/loss"), "test_loss");
+  require_same(captures(lines, kImagenetExample.at("test_acc1")), values(history, "test", "/acc1"), "test_acc1");
+  require_same(captures(lines, kImagenetExample.at("test_acc5")), values(history, "test", "/acc5"), "test_acc5");
+  require_same(captures(lines, R"(train:loss=([-+0-9.eE]+);)"), values(history, "train", "/loss"), "train:loss");
+  require_same(captures(lines, R"(train:lr=([-+0-9.eE]+);)"), values(history, "train", "/lr"), "train:lr");
+  require_same(captures(lines, R"(train:grad_norm=([-+0-9.eE]+);)"), values(history, "train", "/grad_norm"), "train:grad_norm");
+  require_same(captures(lines, R"(train:images_per_sec=([-+0-9.eE]+);)"), values(history, "train", "/timing/images_per_sec"), "speed");
+  require_same(captures(lines, R"(valid:loss=([-+0-9.eE]+);)"), values(history, "valid", "/loss"), "valid:loss");
+  require_same(captures(lines, R"(valid:acc1=([-+0-9.eE]+);)"), values(history, "valid", "/acc1"), "valid:acc1");
+  require_same(captures(lines, R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)"), values(history, "valid", "/acc1"), "star");
+  REQUIRE(captures(lines, R"(Total time: ([0-9]+) seconds)").size() == 1);
+
+  // Every definition that we publish finds something here, and always the same number of times.
+  for (const auto& definition : app::metric_definitions()) {
+    INFO(definition.name << " " << definition.regex);
+    const bool absent_here = definition.name.find("ema") != std::string::npos;
+    const auto found = captures(lines, definition.regex);
+    REQUIRE(found.empty() == absent_here);
+    for (const auto& text : found) REQUIRE_FALSE(text.empty());
+  }
+
+  for (const auto& line : history) {
+    if (line.at("event") == "valid") REQUIRE(line.at("images") == 22);
+  }
+  const auto summary = nlohmann::json::parse(test::read_text(output + "/summary.json"));
+  REQUIRE(summary.at("outcome") == "complete");
+  REQUIRE(nlohmann::json::parse(test::read_text(output + "/classes.json")).size() == 3);
+}
+
+TEST_CASE("the data hash is the same at any world size and thread count") {
+  const test::TemporaryDirectory directory;
+  test::make_pictures(directory.path() / "data", 60, 6, 3, 48);
+  std::vector<std::string> hashes;
+  const std::vector<std::pair<std::string, std::string>> shapes = {{"1", "1"}, {"1", "4"}, {"2", "1"}, {"3", "2"}};
+  for (const auto& [nproc, workers] : shapes) {
+    const std::string output = (directory.path() / (nproc + "-" + workers)).string();
+    const auto run = test::run_shoal({"train", "--data", (directory.path() / "data").string(), "--model", "resnet18", "--size", "32",
+                                      "--global-batch-size", "12", "--mixup", "0.2", "--nproc", nproc, "--workers", workers, "--epochs",
+                                      "1", "--lr", "0.01", "--log-level", "debug", "--output", output});
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    const auto found = captures(lines_of(run.err), "data hash ([0-9a-f]{16})");
+    REQUIRE(found.size() == 1);
+    hashes.push_back(found[0]);
+  }
+  for (const auto& hash : hashes) REQUIRE(hash == hashes[0]);
+}
+
+TEST_CASE("eval and predict read what training wrote") {
+  const test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(), output = (directory.path() / "run").string();
+  test::make_pictures(data, 60, 11, 3, 48);
+  const auto run = test::run_shoal({"train", "--data", data, "--model", "resnet18", "--size", "32", "--batch-size", "10", "--epochs", "2",
+                                    "--lr", "0.02", "--ema", "0.9", "--output", output});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const auto trained = captures(lines_of(run.out), R"(valid:ema_acc1=([0-9.]+);)");
+  REQUIRE(trained.size() == 2);
+  for (const std::string nproc : {"1", "2"}) {
+    const auto eval = test::run_shoal({"eval", "--checkpoint", output + "/checkpoints", "--data", data, "--nproc", nproc, "--json"});
+    INFO(eval.err);
+    REQUIRE(eval.exit_code == 0);
+    const auto json = nlohmann::json::parse(eval.out);
+    REQUIRE(json.at("images") == 11);
+    REQUIRE(json.at("acc1").get<double>() == Approx(std::atof(trained.back().c_str())).margin(1e-5));
+  }
+  const auto predict = test::run_shoal({"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});
+  INFO(predict.err);
+  REQUIRE(predict.exit_code == 0);
+  const auto lines = lines_of(predict.out);
+  REQUIRE(lines.size() == 11);
+  int right = 0;
+  for (const auto& line : lines) {
+    const auto json = nlohmann::json::parse(line);
+    REQUIRE(json.at("top5").size() == 3);
+    double sum = 0;
+    for (const auto& guess : json.at("top5")) sum += guess.at("probability").get<double>();
+    REQUIRE(sum == Approx(1).margin(1e-5));
+    const std::string name = json.at("top5")[0].at("class");
+    right += json.at("path").get<std::string>().find("/" + name + "/") != std::string::npos;
+  }
+  REQUIRE(100.0 * right / 11 == Approx(std::atof(trained.back().c_str())).margin(1e-4));
+}

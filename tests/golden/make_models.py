@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Writes models.txt: what torchvision's networks compute, in double, for tests/models/model_golden_test.cpp.
+
+Run with torch 2.11 and torchvision 0.26:  python3 tests/golden/make_models.py
+
+Both sides fill parameters, buffers and pictures by one formula. For a tensor called `name`, element i in row-major order:
+    state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
+    u     = splitmix64_finaliser(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
+    weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
+    batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch; bias and running mean 0.1 u;
+                running variance 0.6 (1 + 0.2 u)
+    other biases: 0.1 u;  pictures ("images"): sqrt(3) u
+The classifier has 10 classes, pictures are 2x3x64x64, labels 3 and 7, the loss is the mean cross-entropy with label
+smoothing 0.1, without dropout and stochastic depth.
+
+Lines:
+    model NAME PARAMETERS(1000 classes) GMAC HASH(of the sorted state dict, "name[d0,d1,...]\\n")
+    state NAME TENSOR SHAPE                 for three models, the readable form of HASH
+    logits NAME eval|train VALUES           2x10
+    gradient NAME TENSOR NORM DOT0 DOT1     dot products with u of "TENSOR#0" and "TENSOR#1"
+    buffer NAME TENSOR NORM DOT0 DOT1       running statistics after one training forward
+"""
+
+import pathlib
+
+import numpy as np
+import torch
+import torchvision
+from torchvision.ops import StochasticDepth
+
+NAMES = [f"efficientnet_b{i}" for i in range(8)] + ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
+FULL_STATE = ["efficientnet_b0", "resnet18", "resnet50"]
+GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "resnet50"]
+
+
+def fnv(text):
+    h = 0xCBF29CE484222325
+    for byte in text.encode():
+        h = ((h ^ byte) * 0x100000001B3) % 2**64
+    return h
+
+
+def uniform(name, shape):
+    i = np.arange(1, int(np.prod(shape)) + 1, dtype=np.uint64)
+    z = np.uint64(fnv(name)) + i * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    u = (z >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1
+    return torch.from_numpy(u.reshape(shape))
+
+
+def residual_ends(names):
+    """Weights of the last batch norm of each residual branch."""
+    ends = set()
+    for name in names:
+        part = name.split(".")
+        if part[0] == "features" and part[3:4] == ["block"] and int(part[2]) > 0:
+            if part[4] == ("2" if part[1] == "1" else "3") and part[5:] == ["1", "weight"]:
+                ends.add(name)
+        if part[0].startswith("layer") and part[2:] in (["bn2", "weight"], ["bn3", "weight"]):
+            if part[2] == "bn3" or name.replace("bn2", "bn3") not in names:
+                ends.add(name)
+    return ends
+
+
+def fill(model):
+    state = model.state_dict()
+    norms = {n[: -len(".running_mean")] for n in state if n.endswith(".running_mean")}
+    ends = residual_ends(set(state))
+    for name, tensor in state.items():
+        if name.endswith("num_batches_tracked"):
+            continue
+        u = uniform(name, tuple(tensor.shape))
+        owner, kind = name.rsplit(".", 1)
+        if tensor.dim() >= 2:
+            value = u * (6 / (tensor.numel() / tensor.shape[0])) ** 0.5
+        elif kind == "running_var":
+            value = 0.6 * (1 + 0.2 * u)
+        elif owner in norms and kind == "weight":
+            value = (1 + 0.1 * u) * (0.2 if name in ends else 1)
+        else:
+            value = 0.1 * u
+        tensor.copy_(value)
+
+
+def summary(name, tensor):
+    flat = tensor.detach().reshape(-1)
+    dots = [float(flat @ uniform(f"{name}#{i}", flat.shape)) for i in range(2)]
+    return f"{float(flat.norm()):.17g} {dots[0]:.17g} {dots[1]:.17g}"
+
+
+def build(name):
+    dropout = {"dropout": 0.0} if name.startswith("efficientnet") else {}
+    model = torchvision.models.get_model(name, weights=None, num_classes=10, **dropout).double()
+    for module in model.modules():
+        if isinstance(module, StochasticDepth):
+            module.p = 0.0
+    fill(model)
+    return model
+
+
+def write(out, name):
+    weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1.meta
+    full = {n: list(t.shape) for n, t in torchvision.models.get_model(name, weights=None).state_dict().items()}
+    lines = [f"{n}[{','.join(map(str, s))}]" for n, s in full.items()]
+    digest = fnv("".join(line + "\n" for line in sorted(lines)))
+    out.append(f"model {name} {weights['num_params']} {weights['_ops']} {digest:016x}")
+    if name in FULL_STATE:
+        out += [f"state {name} {n} [{','.join(map(str, s))}]" for n, s in full.items()]
+
+    model = build(name)
+    images = uniform("images", (2, 3, 64, 64)) * 3**0.5
+    for mode in ("eval", "train"):
+        model.train(mode == "train")
+        with torch.set_grad_enabled(mode == "train" and name in GRADIENTS):
+            logits = model(images)
+        print(name, mode, "logits std", float(logits.detach().std()))
+        out.append(f"logits {name} {mode} " + " ".join(f"{v:.17g}" for v in logits.detach().reshape(-1).tolist()))
+    if name in GRADIENTS:
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor([3, 7]), label_smoothing=0.1)
+        loss.backward()
+        out += [f"gradient {name} {n} {summary(n, p.grad)}" for n, p in model.named_parameters()]
+        out += [f"buffer {name} {n} {summary(n, b)}" for n, b in model.named_buffers() if b.dim() == 1]
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    rows = []
+    for model_name in NAMES:
+        write(rows, model_name)
+    target = pathlib.Path(__file__).with_name("models.txt")
+    target.write_text("\n".join(rows) + "\n")
+    print(target, target.stat().st_size, "bytes, torch", torch.__version__, "torchvision", torchvision.__version__)

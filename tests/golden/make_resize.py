@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Writes resize.txt (one case a line) and resize.bin (their pixels): what Pillow and torchvision make of a picture
+that tests/data computes by the same formula. Needs pillow, numpy, torchvision. Usage: python make_resize.py"""
+import os
+
+import numpy as np
+from PIL import Image
+from torchvision.transforms import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIZES = [  # width, height -> width, height
+    (37, 23, 16, 16), (16, 16, 37, 41), (100, 75, 32, 32), (1, 1, 8, 8), (1, 50, 7, 7), (50, 1, 9, 9), (300, 200, 31, 17),
+    (24, 24, 24, 24), (5, 3, 33, 21), (641, 3, 20, 20), (61, 60, 60, 61), (2, 2, 1, 1), (97, 5, 1, 11), (120, 90, 53, 90),
+]
+EVAL = [  # width, height, resize, crop
+    (61, 43, 36, 32), (43, 61, 36, 32), (50, 50, 33, 24), (20, 31, 41, 35), (90, 30, 16, 21), (30, 90, 17, 20), (7, 7, 7, 7),
+]
+
+
+def picture(width, height):
+    y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(3), indexing="ij")
+    noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
+    smooth = (x * 2 + y + c * 40) & 255
+    return Image.fromarray(np.where((x // 16 + y // 16) % 2 == 0, noise, smooth).astype(np.uint8))
+
+
+def main():
+    lines, pixels = [], b""
+    for name, how in (("bilinear", Image.BILINEAR), ("bicubic", Image.BICUBIC)):
+        for w, h, ow, oh in SIZES:
+            lines.append(f"resize {name} {w} {h} {ow} {oh}")
+            pixels += np.asarray(picture(w, h).resize((ow, oh), how)).tobytes()
+        for w, h, resize, crop in EVAL:
+            lines.append(f"eval {name} {w} {h} {resize} {crop}")
+            mode = F.InterpolationMode(name)
+            pixels += np.asarray(F.center_crop(F.resize(picture(w, h), resize, mode), crop)).tobytes()
+    open(os.path.join(HERE, "resize.txt"), "w").write("\n".join(lines) + "\n")
+    open(os.path.join(HERE, "resize.bin"), "wb").write(pixels)
+
+
+main()

@@ -1,0 +1,43 @@
+#pragma once
+// Runs built programs as a user would, and looks at what they left.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shoal::test {
+
+struct Outcome {
+  int exit_code = -1;   // 128 + N when signal N ended it
+  std::string out, err;
+};
+
+// A directory that is removed at the end of the scope.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment`: "NAME=value", added.
+// `watch` is called again and again while it runs, about every half millisecond; true kills its whole process group
+// with SIGKILL. Fails the test when it takes longer than `limit_seconds`.
+Outcome run_shoal(const std::vector<std::string>& words, const std::vector<std::string>& environment = {},
+                  const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
+
+std::string read_text(const std::filesystem::path& path);
+std::vector<std::string> lines_of(const std::string& text);
+
+// Class folders under `root`/train and `root`/val with small made-up JPEGs; classes can be learnt.
+void make_pictures(const std::filesystem::path& root, int train, int val, int classes, int side);
+
+}  // namespace shoal::test

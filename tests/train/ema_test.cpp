@@ -1,0 +1,76 @@
+// The pass itself is tested against timm's ModelEmaV2 in tests/ops/optimizer_test.cpp.
+
+#include "train/ema.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+
+#include <catch2/catch.hpp>
+
+#include "toy_classifier.h"
+
+namespace {
+
+using namespace shoal::train;
+using shoal::train::testing::ToyClassifier;
+
+}  // namespace
+
+TEST_CASE("the average follows weights and batch-norm statistics") {
+  ToyClassifier model, original;
+  FlatParameters parameters(model, {});
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  Ema ema({0.75, false}, parameters, statistics);
+  at::NoGradGuard no_grad;
+  model.conv.add_(1);
+  model.mean2.add_(4);
+  ema.update(0);
+  CHECK(at::allclose(parameters.contiguous_copy("conv.weight", ema.parameters()),
+                     original.conv.add(0.25)));
+  CHECK(at::allclose(statistics.contiguous_copy("bn2.running_mean", ema.running()),
+                     original.mean2.add(1)));
+}
+
+TEST_CASE("an update that is not finite leaves the average alone") {
+  ToyClassifier model;
+  FlatParameters parameters(model, {});
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  Ema ema({0.75, false}, parameters, statistics);
+  at::NoGradGuard no_grad;
+  const uint64_t before = hash_bytes(ema.parameters()), running = hash_bytes(ema.running());
+  parameters.flat().add_(1);
+  statistics.running().add_(1);
+  ema.update(0, at::full({1}, 1, at::kInt));
+  CHECK(hash_bytes(ema.parameters()) == before);
+  CHECK(hash_bytes(ema.running()) == running);
+  ema.update(0, at::full({1}, 0, at::kInt));
+  CHECK(hash_bytes(ema.parameters()) != before);
+}
+
+TEST_CASE("the warm-up averages over fewer steps at first") {
+  CHECK(ema_decay({0.9999, true}, 0) == Approx(0.1));
+  CHECK(ema_decay({0.9999, true}, 90) == Approx(0.91));
+  CHECK(ema_decay({0.9999, true}, 1000000) == 0.9999);
+  CHECK(ema_decay({0.9999, false}, 0) == 0.9999);
+}
+
+TEST_CASE("swapping shows the averages in the model and puts everything back") {
+  ToyClassifier model, original;
+  FlatParameters parameters(model, {.copy_type = at::kBFloat16});
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  Ema ema({0.5, false}, parameters, statistics);
+  at::NoGradGuard no_grad;
+  model.conv.add_(1);
+  model.mean.add_(1);
+  parameters.refresh_copies();
+  const uint64_t before = parameters.hash(), running = statistics.hash();
+  {
+    const Ema::Swapped swapped(ema);
+    CHECK(at::equal(model.conv, original.conv));
+    CHECK(at::equal(model.conv_copy, original.conv.to(at::kBFloat16)));
+    CHECK(at::equal(model.mean, original.mean));
+  }
+  CHECK(parameters.hash() == before);
+  CHECK(statistics.hash() == running);
+  CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
+}

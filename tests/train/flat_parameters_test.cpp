@@ -1,0 +1,132 @@
+#include "train/flat_parameters.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "toy_classifier.h"
+
+namespace {
+
+using shoal::train::FlatParameters;
+using shoal::train::testing::ToyClassifier;
+
+}  // namespace
+
+TEST_CASE("values survive the move into the flat buffer and 4-D weights become channels-last") {
+  ToyClassifier model, original;
+  const FlatParameters flat(model, {});
+  CHECK(at::equal(model.conv, original.conv));
+  CHECK(at::equal(model.depthwise, original.depthwise));
+  CHECK(at::equal(model.fc_weight, original.fc_weight));
+  CHECK(at::equal(model.bn_bias, original.bn_bias));
+  CHECK(model.conv.strides() == at::IntArrayRef{27, 1, 9, 3});
+  CHECK(model.conv.is_contiguous(at::MemoryFormat::ChannelsLast));
+  CHECK(model.depthwise.is_contiguous(at::MemoryFormat::ChannelsLast));
+  CHECK(model.fc_weight.is_contiguous());
+  CHECK(flat.names().front() == "conv.weight");
+  CHECK(flat.parameter_count() == 5 * 27 + 45 + 5 + 5 + 35 + 7);
+  // The model's tensors are the buffer.
+  CHECK(model.conv.const_data_ptr() == flat.flat().const_data_ptr());
+  CHECK(model.conv.requires_grad());
+  CHECK(model.conv.is_leaf());
+}
+
+TEST_CASE("segments start at multiples of sixteen and only weights decay") {
+  ToyClassifier model;
+  shoal::train::FlatOptions options;
+  options.weight_decay = 0.25;
+  const FlatParameters flat(model, options);
+  const auto& segments = flat.segments();
+  REQUIRE(segments.size() == 6);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    CHECK(segments[i].offset % 16 == 0);
+    CHECK(segments[i].length == flat.tensors()[i].numel());
+    CHECK(segments[i].weight_decay == (flat.tensors()[i].dim() > 1 ? 0.25f : 0.0f));
+  }
+  CHECK(flat.total() == 144 + 48 + 16 + 16 + 48 + 16);
+  CHECK(std::memcmp(flat.device_segments(), segments.data(),
+                    segments.size() * sizeof(segments[0])) == 0);
+}
+
+TEST_CASE("backward adds into the flat gradients, twice when it runs twice") {
+  ToyClassifier model;
+  FlatParameters flat(model, {});
+  for (int pass = 1; pass <= 2; ++pass) {
+    model.forward({}, {}).backward();
+    CHECK(at::allclose(flat.gradients(), flat.flat().mul(pass)));  // padding included: zero
+  }
+  CHECK(model.conv.grad().const_data_ptr() == flat.gradients().const_data_ptr());
+  flat.zero_gradients();
+  CHECK(model.fc_bias.grad().abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("gradients that were dropped get their views back") {
+  ToyClassifier model;
+  FlatParameters flat(model, {});
+  model.conv.mutable_grad().reset();
+  model.fc_weight.mutable_grad() = at::rand({7, 5});
+  flat.restore_gradient_views();
+  model.forward({}, {}).backward();
+  CHECK(at::allclose(flat.gradients(), flat.flat()));
+}
+
+TEST_CASE("parameters can be double, with the values of the float ones") {
+  ToyClassifier model, original;
+  const FlatParameters flat(model, {.type = at::kDouble});
+  CHECK(model.conv.scalar_type() == at::kDouble);
+  CHECK(at::equal(model.conv, original.conv.to(at::kDouble)));
+  model.forward({}, {}).backward();
+  CHECK(model.conv.grad().scalar_type() == at::kDouble);
+  CHECK(at::allclose(flat.gradients(), flat.flat()));
+}
+
+TEST_CASE("layers that compute in a lower precision get a copy and others none") {
+  ToyClassifier model;
+  FlatParameters flat(model, {.copy_type = at::kBFloat16});
+  CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
+  CHECK(model.conv_copy.strides() == model.conv.strides());
+  CHECK(at::equal(model.fc_copy, model.fc_weight.to(at::kBFloat16)));
+  {
+    at::NoGradGuard no_grad;
+    model.conv.add_(1);
+  }
+  flat.refresh_copies();
+  CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
+
+  ToyClassifier plain;
+  const FlatParameters without(plain, {});
+  CHECK_FALSE(plain.conv_copy.defined());
+}
+
+TEST_CASE("what goes into files is a contiguous copy, and comes back by name") {
+  ToyClassifier model, original;
+  FlatParameters flat(model, {});
+  const at::Tensor copy = flat.contiguous_copy("conv.weight");
+  CHECK(copy.is_contiguous());
+  CHECK(copy.storage().nbytes() == 135 * 4);
+  CHECK_FALSE(copy.requires_grad());
+  CHECK(at::equal(copy, original.conv));
+  const uint64_t before = flat.hash();
+  const at::Tensor other = at::rand({5, 3, 3, 3}, at::kDouble);
+  flat.load("conv.weight", other);
+  CHECK(at::equal(model.conv, other.to(at::kFloat)));
+  CHECK(flat.hash() != before);
+  flat.load("conv.weight", copy);
+  CHECK(flat.hash() == before);
+
+  CHECK_THROWS_WITH(flat.load("fc.bias", at::rand({3})),
+                    Catch::Contains("fc.bias") && Catch::Contains("[7]") && Catch::Contains("[3]"));
+  CHECK_THROWS_WITH(flat.load("head.bias", at::rand({3})), Catch::Contains("head.bias"));
+}
+
+TEST_CASE("the hash changes with any bit and with the order of values") {
+  at::Tensor a = at::rand({1001});
+  const uint64_t before = shoal::train::hash_bytes(a);
+  CHECK(shoal::train::hash_bytes(a.clone()) == before);
+  a[1000].add_(1e-6);
+  CHECK(shoal::train::hash_bytes(a) != before);
+  CHECK(shoal::train::hash_bytes(a.flip({0}).contiguous()) != shoal::train::hash_bytes(a));
+}

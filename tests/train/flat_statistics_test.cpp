@@ -1,0 +1,79 @@
+#include "train/flat_statistics.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/zeros.h>
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "toy_classifier.h"
+
+namespace {
+
+using shoal::train::FlatStatistics;
+using shoal::train::testing::numbers;
+using shoal::train::testing::ToyClassifier;
+
+// What a layer does in a training forward.
+void fold(at::Tensor& pending, const at::Tensor& batch) {
+  pending.mul_(0.9).add_(batch, 0.1);
+}
+
+}  // namespace
+
+TEST_CASE("committing k batches equals k updates of the running statistics one by one") {
+  ToyClassifier model, sequential;
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  CHECK(at::equal(model.mean2, sequential.mean2));
+  for (int k = 0; k < 3; ++k) {
+    const at::Tensor batch = at::rand({2, 9});
+    fold(model.pending2, batch);
+    sequential.mean2.mul_(0.9).add_(batch[0], 0.1);
+    sequential.variance2.mul_(0.9).add_(batch[1], 0.1);
+  }
+  statistics.commit(3, {});
+  CHECK(at::allclose(model.mean2, sequential.mean2));
+  CHECK(at::allclose(model.variance2, sequential.variance2));
+  CHECK(model.tracked2.item<int64_t>() == 3);
+  CHECK(statistics.pending().abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("a step that is not finite leaves the statistics alone and forgets what was pending") {
+  ToyClassifier model, original;
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  const at::Tensor flag = at::zeros({1}, at::kInt);
+  flag.fill_(1);
+  fold(model.pending, at::rand({2, 5}));
+  model.pending2.fill_(std::numeric_limits<double>::quiet_NaN());
+  const uint64_t before = statistics.hash();
+  statistics.commit(1, flag);
+  CHECK(statistics.hash() == before);
+  CHECK(at::equal(model.mean, original.mean));
+  CHECK(model.tracked.item<int64_t>() == 0);
+  CHECK(statistics.pending().abs().sum().item<double>() == 0);
+  flag.zero_();
+  statistics.commit(1, flag);
+  CHECK(model.tracked.item<int64_t>() == 1);
+  CHECK(statistics.hash() != before);
+}
+
+TEST_CASE("buffers go into files and come back by torchvision's names") {
+  ToyClassifier model, original;
+  FlatStatistics statistics(model, at::kDouble, at::kCPU);
+  CHECK(statistics.names() ==
+        std::vector<std::string>{"bn.running_mean", "bn.running_var", "bn.num_batches_tracked",
+                                 "bn2.running_mean", "bn2.running_var", "bn2.num_batches_tracked"});
+  CHECK(at::equal(statistics.contiguous_copy("bn2.running_mean"), original.mean2.to(at::kDouble)));
+  CHECK(statistics.contiguous_copy("bn2.running_var").numel() == 9);
+  CHECK(statistics.contiguous_copy("bn.num_batches_tracked").dim() == 0);
+  const at::Tensor value = numbers({5}, 7);
+  statistics.load("bn.running_var", value);
+  CHECK(at::equal(model.variance, value.to(at::kDouble)));
+  statistics.load("bn2.num_batches_tracked", at::full({}, 12, at::kLong));
+  CHECK(model.tracked2.item<int64_t>() == 12);
+  CHECK_THROWS_WITH(statistics.load("bn.running_var", at::rand({9})),
+                    Catch::Contains("bn.running_var"));
+  CHECK_THROWS_WITH(statistics.contiguous_copy("bn9.running_var"), Catch::Contains("bn9"));
+}

@@ -1,0 +1,150 @@
+// Size classes are those of a floating-point number with three bits of mantissa: multiples of 64
+// bytes up to 1 KiB, then eight steps per doubling. The header in front of a block remembers its
+// class, so freeing needs no search, and links it into the class's list while it is cached. Lists
+// are last in, first out: the block that is warm in the caches goes first.
+
+#include "train/block_cache.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace shoal::train {
+namespace {
+
+constexpr size_t kHeader = 64;  // keeps the memory behind it on a cache line of its own
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kMapped = size_t{1} << 20;  // blocks from this size on are mapped, not malloc'ed
+constexpr uint64_t kSlack = uint64_t{64} << 20;
+
+struct ClassSize {
+  size_t index;
+  size_t bytes;
+};
+
+ClassSize class_of(size_t bytes) {
+  if (bytes <= 1024) {
+    const size_t units = (bytes + 63) / 64;
+    return {units - 1, units * 64};
+  }
+  const auto doubling = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^doubling < bytes
+  const size_t step = size_t{1} << (doubling - 3);
+  const size_t steps = (bytes - (size_t{1} << doubling) + step - 1) / step;  // 1..8
+  return {16 + (doubling - 10) * 8 + steps - 1, (size_t{1} << doubling) + steps * step};
+}
+
+size_t round_up(size_t n, size_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+void* map_aligned(size_t bytes) {
+  const size_t reserve = bytes + kHugePage;
+  void* start = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  auto* first = static_cast<char*>(start);
+  const size_t skip =
+      round_up(reinterpret_cast<uintptr_t>(first), kHugePage) - reinterpret_cast<uintptr_t>(first);
+  if (skip > 0) munmap(first, skip);
+  munmap(first + skip + bytes, reserve - skip - bytes);
+  madvise(first + skip, bytes, MADV_HUGEPAGE);  // advice: fine where the kernel has none
+  return first + skip;
+}
+
+void* take_from_system(size_t bytes) {
+  if (bytes >= kMapped) return map_aligned(round_up(bytes, 4096));
+  return std::aligned_alloc(64, bytes);
+}
+
+void give_to_system(void* memory, size_t bytes) noexcept {
+  if (bytes >= kMapped) {
+    munmap(memory, round_up(bytes, 4096));
+  } else {
+    std::free(memory);
+  }
+}
+
+}  // namespace
+
+struct BlockCache::Header {
+  Header* next;
+  size_t bytes;  // header included
+  size_t size_class;
+};
+
+void* BlockCache::allocate(size_t bytes) {
+  if (bytes > (size_t{1} << 48)) throw std::bad_alloc();
+  const ClassSize wanted = class_of(bytes + kHeader);
+  const std::lock_guard lock(mutex_);
+  SizeClass& size_class = classes_[wanted.index];
+  size_class.last_used = ++clock_;
+  Header* block = size_class.free_blocks;
+  if (block != nullptr) {
+    size_class.free_blocks = block->next;
+    statistics_.bytes_cached -= wanted.bytes;
+  } else {
+    make_room(wanted.bytes);
+    void* memory = take_from_system(wanted.bytes);
+    if (memory == nullptr) {
+      for (SizeClass& each : classes_) {
+        while (each.free_blocks != nullptr) release_one(each);
+      }
+      memory = take_from_system(wanted.bytes);
+    }
+    if (memory == nullptr) throw std::bad_alloc();
+    block = new (memory) Header{nullptr, wanted.bytes, wanted.index};
+    ++statistics_.system_allocations;
+  }
+  statistics_.bytes_in_use += wanted.bytes;
+  statistics_.peak_bytes_in_use = std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
+  return reinterpret_cast<char*>(block) + kHeader;
+}
+
+void BlockCache::free(void* memory) noexcept {
+  if (memory == nullptr) return;
+  auto* block = reinterpret_cast<Header*>(static_cast<char*>(memory) - kHeader);
+  const std::lock_guard lock(mutex_);
+  SizeClass& size_class = classes_[block->size_class];
+  size_class.last_used = ++clock_;
+  block->next = size_class.free_blocks;
+  size_class.free_blocks = block;
+  statistics_.bytes_in_use -= block->bytes;
+  statistics_.bytes_cached += block->bytes;
+}
+
+void BlockCache::release_cached() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (SizeClass& size_class : classes_) {
+    while (size_class.free_blocks != nullptr) release_one(size_class);
+  }
+}
+
+AllocatorStatistics BlockCache::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+void BlockCache::make_room(size_t bytes) noexcept {
+  const uint64_t peak = std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use + bytes);
+  const uint64_t limit = peak + peak / 2 + kSlack;
+  while (statistics_.bytes_cached > 0 &&
+         statistics_.bytes_in_use + statistics_.bytes_cached + bytes > limit) {
+    SizeClass* oldest = nullptr;
+    for (SizeClass& each : classes_) {
+      if (each.free_blocks == nullptr) continue;
+      if (oldest == nullptr || each.last_used < oldest->last_used) oldest = &each;
+    }
+    release_one(*oldest);
+  }
+}
+
+void BlockCache::release_one(SizeClass& size_class) noexcept {
+  Header* block = size_class.free_blocks;
+  size_class.free_blocks = block->next;
+  statistics_.bytes_cached -= block->bytes;
+  give_to_system(block, block->bytes);
+}
+
+}  // namespace shoal::train

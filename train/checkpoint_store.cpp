@@ -1,0 +1,285 @@
+#include "train/checkpoint_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  throw std::runtime_error("cannot " + what + " " + path.string() + ": " + std::strerror(errno));
+}
+
+uint64_t mix(uint64_t state, uint64_t word) {
+  state = (state ^ word) * 0xFF51AFD7ED558CCDull;
+  return state ^ (state >> 32);
+}
+
+// A descriptor that is closed on every path.
+struct File {
+  int descriptor;
+  ~File() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+};
+
+void write_all(int descriptor, const void* bytes, size_t size, const fs::path& path) {
+  const char* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const ssize_t done = ::write(descriptor, at, size);
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      fail("write", path);
+    }
+    at += done;
+    size -= static_cast<size_t>(done);
+  }
+}
+
+void sync_directory(const fs::path& directory) {
+  File file{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
+  if (file.descriptor < 0 || ::fsync(file.descriptor) != 0) fail("flush", directory);
+}
+
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string entry_name(int64_t epoch, int64_t step) {
+  char text[64];
+  std::snprintf(text, sizeof text, "epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
+                static_cast<long long>(step));
+  return text;
+}
+
+std::optional<CheckpointEntry> read_marker(const fs::path& path) {
+  std::ifstream in(path);
+  const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  CheckpointEntry entry;
+  entry.name = path.stem().string();
+  try {
+    entry.epoch = json.at("epoch").get<int64_t>();
+    entry.step = json.at("step").get<int64_t>();
+    entry.bytes = json.at("bytes").get<int64_t>();
+    entry.checksum = json.at("checksum").get<std::string>();
+    if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+}  // namespace
+
+void Checksum::update(const void* bytes, size_t size) {
+  const auto* at = static_cast<const uint8_t*>(bytes);
+  size_t held = length_ % 8;
+  length_ += size;
+  if (held > 0) {
+    const size_t take = std::min(size, 8 - held);
+    std::memcpy(tail_ + held, at, take);
+    at += take, size -= take, held += take;
+    if (held < 8) return;
+    uint64_t word;
+    std::memcpy(&word, tail_, 8);
+    state_ = mix(state_, word);
+  }
+  for (; size >= 8; at += 8, size -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    state_ = mix(state_, word);
+  }
+  std::memcpy(tail_, at, size);
+}
+
+uint64_t Checksum::value() const {
+  uint64_t word = 0;
+  std::memcpy(&word, tail_, length_ % 8);
+  return mix(mix(state_, word), length_);
+}
+
+std::vector<char> read_whole_file(const fs::path& path) {
+  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.descriptor < 0) fail("open", path);
+  struct stat info {};
+  if (::fstat(file.descriptor, &info) != 0) fail("inspect", path);
+  std::vector<char> bytes(static_cast<size_t>(info.st_size));
+  size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t done = ::read(file.descriptor, bytes.data() + have, bytes.size() - have);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("read", path);
+    if (done == 0) break;
+    have += static_cast<size_t>(done);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+CheckpointStore::CheckpointStore(fs::path directory, int64_t keep)
+    : directory_(std::move(directory)), keep_(keep) {
+  if (!directory_.has_filename())
+    directory_ = directory_.parent_path();  // "dir/" and "dir" are the same
+  temporary_ = directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
+}
+
+void CheckpointStore::open_for_writing() {
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (error)
+    throw std::runtime_error("cannot make the checkpoint directory " + directory_.string() + ": " +
+                             error.message());
+  fs::create_directories(temporary_, error);
+  // A read-only parent, or a mount point of its own (rename would not be atomic): hidden names
+  // inside do as well.
+  struct stat inside {
+  }, beside{};
+  const bool same = !error && ::stat(directory_.c_str(), &inside) == 0 &&
+                    ::stat(temporary_.c_str(), &beside) == 0 && inside.st_dev == beside.st_dev &&
+                    ::access(temporary_.c_str(), W_OK) == 0;
+  if (!same) {
+    temporary_ = directory_ / ".tmp";
+    fs::create_directories(temporary_, error);
+  }
+  if (error || ::access(directory_.c_str(), W_OK) != 0) {
+    throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
+                             "; choose another with --checkpoint-dir");
+  }
+  for (const auto& left : fs::directory_iterator(temporary_)) fs::remove(left.path(), error);
+  // A file without a marker was renamed just before its writer died.
+  for (const auto& file : fs::directory_iterator(directory_)) {
+    if (file.path().extension() != ".pt" || file.path().filename().string().rfind("epoch-", 0) != 0)
+      continue;
+    if (!fs::exists(fs::path(file.path()).replace_extension(".json")))
+      fs::remove(file.path(), error);
+  }
+}
+
+void CheckpointStore::write_file(const std::string& name,
+                                 const std::function<void(const Sink&)>& produce) {
+  const fs::path part = temporary_ / name, final = directory_ / name;
+  {
+    File file{::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (file.descriptor < 0) fail("create", part);
+    produce([&](const void* bytes, size_t size) { write_all(file.descriptor, bytes, size, part); });
+    if (::fsync(file.descriptor) != 0) fail("flush", part);
+  }
+  if (::rename(part.c_str(), final.c_str()) != 0) fail("move into place", final);
+  sync_directory(directory_);
+}
+
+CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional<double> top1,
+                                      const std::function<void(const Sink&)>& produce) {
+  CheckpointEntry entry{entry_name(epoch, step), epoch, step, top1, 0, ""};
+  if (const auto existing = read_marker(directory_ / (entry.name + ".json"))) return *existing;
+  Checksum sum;
+  write_file(entry.name + ".pt", [&](const Sink& sink) {
+    produce([&](const void* bytes, size_t size) {
+      sum.update(bytes, size);
+      entry.bytes += static_cast<int64_t>(size);
+      sink(bytes, size);
+    });
+  });
+  entry.checksum = hex(sum.value());
+  nlohmann::ordered_json marker = {
+      {"epoch", epoch}, {"step", step}, {"bytes", entry.bytes}, {"checksum", entry.checksum}};
+  if (top1) marker["top1"] = *top1;
+  const std::string text = marker.dump(1) + "\n";
+  write_file(entry.name + ".json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+  write_manifest();
+  prune();
+  return entry;
+}
+
+std::vector<CheckpointEntry> CheckpointStore::entries() const {
+  std::vector<CheckpointEntry> list;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(directory_, error)) {
+    const fs::path& path = file.path();
+    if (path.extension() != ".json" || path.filename().string().rfind("epoch-", 0) != 0) continue;
+    if (const auto entry = read_marker(path)) list.push_back(*entry);
+  }
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.step, a.epoch) > std::tie(b.step, b.epoch);
+  });
+  return list;
+}
+
+std::optional<CheckpointEntry> CheckpointStore::best() const {
+  std::optional<CheckpointEntry> best;
+  for (const auto& entry : entries()) {
+    if (entry.top1 && (!best || *entry.top1 >= *best->top1))
+      best = entry;  // newest first: >= prefers the earlier
+  }
+  return best;
+}
+
+fs::path CheckpointStore::path(const CheckpointEntry& entry) const {
+  return directory_ / (entry.name + ".pt");
+}
+
+std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
+  auto bytes = read_whole_file(path(entry));
+  Checksum sum;
+  sum.update(bytes.data(), bytes.size());
+  if (static_cast<int64_t>(bytes.size()) != entry.bytes || hex(sum.value()) != entry.checksum) {
+    throw std::runtime_error("checkpoint " + path(entry).string() + " is damaged (" +
+                             std::to_string(bytes.size()) + " of " + std::to_string(entry.bytes) +
+                             " bytes, checksum " + hex(sum.value()) + " instead of " +
+                             entry.checksum + ")");
+  }
+  return bytes;
+}
+
+std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::newest_good(
+    const std::function<void(const std::string&)>& warn) const {
+  const auto list = entries();
+  for (const auto& entry : list) {
+    try {
+      return std::pair{entry, read(entry)};
+    } catch (const std::runtime_error& error) {
+      warn(std::string(error.what()) + "; trying the one before");
+    }
+  }
+  if (list.empty()) return std::nullopt;
+  throw std::runtime_error("none of the " + std::to_string(list.size()) + " checkpoints in " +
+                           directory_.string() +
+                           " can be read; restore one, or start anew in another --checkpoint-dir");
+}
+
+void CheckpointStore::write_manifest() {
+  const auto list = entries();
+  nlohmann::ordered_json manifest;
+  manifest["last"] = list.empty() ? "" : list.front().name + ".pt";
+  const auto top = best();
+  manifest["best"] =
+      top ? nlohmann::ordered_json(top->name + ".pt") : nlohmann::ordered_json(nullptr);
+  if (top) manifest["best_top1"] = *top->top1;
+  const std::string text = manifest.dump(1) + "\n";
+  write_file("manifest.json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+}
+
+void CheckpointStore::prune() {
+  const auto list = entries();
+  const auto top = best();
+  for (size_t i = static_cast<size_t>(keep_); i < list.size(); ++i) {
+    if (top && list[i].name == top->name) continue;
+    std::error_code error;
+    fs::remove(directory_ / (list[i].name + ".json"), error);
+    fs::remove(path(list[i]), error);
+  }
+}
+
+}  // namespace shoal::train

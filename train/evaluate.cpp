@@ -1,0 +1,91 @@
+#include "train/evaluate.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "models/functions.h"
+#include "train/input.h"
+#include "train/log.h"
+
+namespace shoal::train {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
+  if (group.size() == 1) return;
+  at::Tensor sums = at::empty({static_cast<int64_t>(meters.size()) * Meter::kValues}, at::kDouble);
+  auto* values = sums.mutable_data_ptr<double>();
+  for (const Meter* meter : meters) {
+    for (const double value : meter->values()) *values++ = value;
+  }
+  group.all_reduce_sum(sums);
+  values = sums.mutable_data_ptr<double>();
+  for (Meter* meter : meters) {
+    *meter = Meter::from(values);
+    values += Meter::kValues;
+  }
+}
+
+Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch) {
+  at::NoGradGuard no_grad;
+  model.train(false);
+  Input input = make_input(batch, type, ops::cpu());
+  Meter meter{.skipped = static_cast<double>(input.unreadable)};
+  if (batch.count == input.unreadable) return meter;
+  at::Tensor logits = model.forward(input.images, {});
+  if (input.unreadable > 0) {
+    const at::Tensor rows = at::tensor(input.readable);
+    logits = logits.index_select(0, rows);
+    input.labels.a = input.labels.a.index_select(0, rows);
+  }
+  const auto result = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
+  meter.loss = result.loss_sum.item<double>();
+  meter.top1 = static_cast<double>(result.top1.item<int64_t>());
+  meter.top5 = static_cast<double>(result.top5.item<int64_t>());
+  meter.images = static_cast<double>(batch.count - input.unreadable);
+  return meter;
+}
+
+EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
+                          dist::Group& group, int64_t print_freq, Reporter* reporter) {
+  EvaluationReport report;
+  const int64_t batches = loader.batches_per_epoch();
+  const double start = now();
+  loader.start_epoch(0);
+  double before = start;
+  for (int64_t i = 1; const data::Batch* batch = loader.next(); ++i) {
+    Meter last = evaluate_batch(model, type, *batch);
+    report.sum.add(last);
+    const double after = now();
+    if (reporter && (i % print_freq == 0 || i == batches)) {
+      Meter sum = report.sum;
+      reduce(group, {&last, &sum});
+      reporter->evaluation_progress(i, batches, after - before,
+                                    (after - start) / static_cast<double>(i), last, sum);
+    }
+    before = after;
+  }
+  reduce(group, {&report.sum});
+  report.seconds = now() - start;
+  const double all = report.sum.images + report.sum.skipped;
+  if (report.sum.skipped > 0.01 * all) {
+    throw std::runtime_error(
+        strf("%.0f of %.0f validation pictures cannot be read, more than 1 %%; the log names them. "
+             "Repair or "
+             "remove them",
+             report.sum.skipped, all));
+  }
+  return report;
+}
+
+}  // namespace shoal::train

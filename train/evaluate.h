@@ -1,0 +1,27 @@
+#pragma once
+// Exact evaluation: every picture of the set counts once, at any world size.
+
+#include <initializer_list>
+
+#include "data/loader.h"
+#include "dist/group.h"
+#include "models/model.h"
+#include "ops/ops.h"
+#include "train/report.h"
+
+namespace shoal::train {
+
+// Sums over one batch, without gradients, with the model's running statistics; leaves the model in
+// evaluation mode. `type`: what the model computes in. Unreadable pictures count as skipped. Not
+// collective.
+Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
+
+// Sums over the whole set and all ranks, the same on each. Prints progress lines when `reporter` is
+// given. Collective. Throws std::runtime_error when more than 1 % of the pictures cannot be read.
+EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
+                          dist::Group& group, int64_t print_freq, Reporter* reporter);
+
+// Adds the meters of all ranks, in place. Collective.
+void reduce(dist::Group& group, std::initializer_list<Meter*> meters);
+
+}  // namespace shoal::train

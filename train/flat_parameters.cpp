@@ -1,0 +1,175 @@
+// The buffers and the views into them.
+//
+// A model's tensor keeps its identity: set_data puts a view of the flat buffer under it, so every
+// layer, and every autograd node made later, sees the buffer. The gradient is preset to a view too;
+// autograd adds into an existing gradient in place, so backward passes write straight into the flat
+// gradients.
+
+#include "train/flat_parameters.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace shoal::train {
+namespace {
+
+constexpr int64_t kAlign = 16;  // elements; also 64 bytes of float
+
+std::vector<int64_t> flat_strides(at::IntArrayRef sizes) {
+  if (sizes.size() == 4) {  // channels-last: N, H, W, C in memory
+    return {sizes[1] * sizes[2] * sizes[3], 1, sizes[3] * sizes[1], sizes[1]};
+  }
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
+  return strides;
+}
+
+at::Tensor view_at(const at::Tensor& flat, at::IntArrayRef sizes, int64_t offset) {
+  return flat.as_strided(sizes, flat_strides(sizes), offset);
+}
+
+std::string shape_of(const at::Tensor& tensor) {
+  std::string text = "[";
+  for (int64_t size : tensor.sizes()) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(size);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& options)
+    : table_(options.table != nullptr ? options.table : &ops::cpu()) {
+  at::NoGradGuard no_grad;
+  if (options.type != at::kFloat && options.type != at::kDouble) {
+    throw std::invalid_argument("flat parameters are float or double");
+  }
+  const std::vector<models::ParameterSlot> slots = model.parameters();
+  int64_t end = 0;
+  for (const models::ParameterSlot& slot : slots) {
+    const bool decays = slot.master->dim() > 1;  // not biases, not batch norm
+    ops::Segment segment;
+    segment.offset = end;
+    segment.length = slot.master->numel();
+    segment.weight_decay = decays ? static_cast<float>(options.weight_decay) : 0.0f;
+    segments_.push_back(segment);
+    names_.push_back(slot.name);
+    end += (segment.length + kAlign - 1) / kAlign * kAlign;
+    parameter_count_ += segment.length;
+  }
+  const auto place = at::TensorOptions().device(options.device);
+  flat_ = at::zeros({end}, place.dtype(options.type));
+  gradients_ = at::zeros({end}, place.dtype(options.type));
+  if (options.copy_type) copies_ = at::zeros({end}, place.dtype(*options.copy_type));
+
+  const auto bytes = static_cast<int64_t>(segments_.size() * sizeof(ops::Segment));
+  at::Tensor host = at::empty({bytes}, at::kByte);
+  std::memcpy(host.data_ptr(), segments_.data(), static_cast<size_t>(bytes));
+  device_segments_ = host.to(options.device);
+
+  for (size_t i = 0; i < slots.size(); ++i) {
+    at::Tensor& master = *slots[i].master;
+    const int64_t offset = segments_[i].offset;
+    at::Tensor parameter = view_at(flat_, master.sizes(), offset);
+    parameter.copy_(master.detach());
+    master.set_data(parameter);
+    master.set_requires_grad(true);
+    tensors_.push_back(master);
+    if (copies_.defined() && slots[i].copy != nullptr) {
+      *slots[i].copy = view_at(copies_, master.sizes(), offset);
+    }
+  }
+  restore_gradient_views();
+  refresh_copies();
+}
+
+const ops::Segment* FlatParameters::device_segments() const {
+  return static_cast<const ops::Segment*>(device_segments_.const_data_ptr());
+}
+
+ops::Type FlatParameters::type() const {
+  return flat_.scalar_type() == at::kDouble ? ops::Type::f64 : ops::Type::f32;
+}
+
+void* FlatParameters::stream() const {
+  const at::Device device = flat_.device();
+  if (device.is_cpu()) return nullptr;
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+}
+
+void FlatParameters::zero_gradients() {
+  gradients_.zero_();
+}
+
+void FlatParameters::restore_gradient_views() {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    at::Tensor& gradient = tensors_[i].mutable_grad();
+    const at::Tensor wanted = view(i, gradients_);
+    if (!gradient.defined() || gradient.const_data_ptr() != wanted.const_data_ptr() ||
+        gradient.strides() != wanted.strides()) {
+      gradient = wanted;
+    }
+  }
+}
+
+void FlatParameters::refresh_copies() {
+  if (copies_.defined()) copies_.copy_(flat_);
+}
+
+at::Tensor FlatParameters::view(size_t index, const at::Tensor& flat_buffer) const {
+  return view_at(flat_buffer, tensors_.at(index).sizes(), segments_.at(index).offset);
+}
+
+at::Tensor FlatParameters::contiguous_copy(const std::string& name,
+                                           const at::Tensor& flat_buffer) const {
+  at::NoGradGuard no_grad;
+  const at::Tensor source = view(index_of(name), flat_buffer.defined() ? flat_buffer : flat_);
+  at::Tensor copy = at::empty(source.sizes(), source.options().device(at::kCPU));
+  return copy.copy_(source);
+}
+
+void FlatParameters::load(const std::string& name, const at::Tensor& value,
+                          const at::Tensor& flat_buffer) {
+  at::NoGradGuard no_grad;
+  at::Tensor target = view(index_of(name), flat_buffer.defined() ? flat_buffer : flat_);
+  if (value.sizes() != target.sizes()) {
+    throw std::runtime_error("parameter '" + name + "' has shape " + shape_of(target) +
+                             " in the model but " + shape_of(value) + " in the file");
+  }
+  target.copy_(value);
+}
+
+uint64_t FlatParameters::hash() const {
+  return hash_bytes(flat_);
+}
+
+size_t FlatParameters::index_of(const std::string& name) const {
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i] == name) return i;
+  }
+  throw std::out_of_range("the model has no parameter '" + name + "'");
+}
+
+uint64_t hash_bytes(const at::Tensor& tensor, uint64_t seed) {
+  constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  const at::Tensor host = tensor.detach().to(at::kCPU);
+  const auto* bytes = static_cast<const unsigned char*>(host.const_data_ptr());
+  const size_t size = host.nbytes();
+  uint64_t hash = (seed ^ size) * kMultiplier;
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+}  // namespace shoal::train

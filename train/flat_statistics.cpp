@@ -1,0 +1,108 @@
+#include "train/flat_statistics.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "train/flat_parameters.h"
+
+namespace shoal::train {
+namespace {
+
+constexpr int64_t kAlign = 16;  // elements
+
+}  // namespace
+
+FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device)
+    : momentum_(model.info().batch_norm_momentum) {
+  at::NoGradGuard no_grad;
+  const std::vector<models::BatchNormSlot> slots = model.batch_norms();
+  int64_t end = 0;
+  for (const models::BatchNormSlot& slot : slots) {
+    const int64_t channels = slot.running_mean->numel();
+    offsets_.push_back(end);
+    channels_.push_back(channels);
+    end += (2 * channels + kAlign - 1) / kAlign * kAlign;
+    for (const char* leaf : {".running_mean", ".running_var", ".num_batches_tracked"}) {
+      names_.push_back(slot.name + leaf);
+    }
+  }
+  const auto place = at::TensorOptions().device(device);
+  running_ = at::zeros({end}, place.dtype(type));
+  pending_ = at::zeros({end}, place.dtype(type));
+  batches_tracked_ = at::zeros({static_cast<int64_t>(slots.size())}, place.dtype(at::kLong));
+
+  // The buffers do not require gradients, so a plain assignment replaces what the layer holds.
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const int64_t channels = channels_[i];
+    at::Tensor mean = running_.narrow(0, offsets_[i], channels);
+    at::Tensor variance = running_.narrow(0, offsets_[i] + channels, channels);
+    at::Tensor tracked = batches_tracked_[static_cast<int64_t>(i)];
+    mean.copy_(*slots[i].running_mean);
+    variance.copy_(*slots[i].running_var);
+    tracked.copy_(*slots[i].num_batches_tracked);
+    *slots[i].running_mean = mean;
+    *slots[i].running_var = variance;
+    *slots[i].num_batches_tracked = tracked;
+    *slots[i].pending = pending_.narrow(0, offsets_[i], 2 * channels).view({2, channels});
+  }
+}
+
+void FlatStatistics::commit(int64_t micro_batches, const at::Tensor& non_finite) {
+  at::NoGradGuard no_grad;
+  const double keep = std::pow(1 - momentum_, static_cast<double>(micro_batches));
+  const bool on_host = running_.device().is_cpu();
+  if (!non_finite.defined() || on_host) {
+    if (!non_finite.defined() || *non_finite.const_data_ptr<int32_t>() == 0) {
+      running_.mul_(keep).add_(pending_);
+      batches_tracked_.add_(micro_batches);
+    }
+  } else {  // the host does not know the flag and does not wait for it
+    const at::Tensor stop = non_finite.ne(0);
+    running_.copy_(at::where(stop, running_, running_.mul(keep).add(pending_)));
+    batches_tracked_.add_(stop.logical_not().to(at::kLong).mul(micro_batches));
+  }
+  pending_.zero_();
+}
+
+at::Tensor FlatStatistics::contiguous_copy(const std::string& name,
+                                           const at::Tensor& running_buffer) const {
+  at::NoGradGuard no_grad;
+  const at::Tensor source = find(name, running_buffer);
+  at::Tensor copy = at::empty(source.sizes(), source.options().device(at::kCPU));
+  return copy.copy_(source);
+}
+
+void FlatStatistics::load(const std::string& name, const at::Tensor& value,
+                          const at::Tensor& running_buffer) {
+  at::NoGradGuard no_grad;
+  at::Tensor target = find(name, running_buffer);
+  if (value.sizes() != target.sizes()) {
+    throw std::runtime_error("buffer '" + name + "' has " + std::to_string(target.numel()) +
+                             " values in the model but " + std::to_string(value.numel()) +
+                             " in the file");
+  }
+  target.copy_(value);
+}
+
+at::Tensor FlatStatistics::find(const std::string& name, const at::Tensor& running_buffer) const {
+  const at::Tensor& flat = running_buffer.defined() ? running_buffer : running_;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i] != name) continue;
+    const size_t layer = i / 3;
+    if (i % 3 == 2) return batches_tracked_[static_cast<int64_t>(layer)];
+    const int64_t second = i % 3 == 1 ? channels_[layer] : 0;
+    return flat.narrow(0, offsets_[layer] + second, channels_[layer]);
+  }
+  throw std::out_of_range("the model has no buffer '" + name + "'");
+}
+
+uint64_t FlatStatistics::hash() const {
+  return hash_bytes(batches_tracked_, hash_bytes(running_));
+}
+
+}  // namespace shoal::train

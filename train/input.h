@@ -1,0 +1,28 @@
+#pragma once
+// From a loader's batch to what a model and its loss take: the one place where pictures become
+// tensors.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "data/batch.h"
+#include "models/functions.h"
+#include "ops/ops.h"
+
+namespace shoal::train {
+
+struct Input {
+  at::Tensor images;  // N×3×H×W channels-last, normalised with ImageNet's mean and deviation, mixed
+  models::Labels labels;       // unreadable rows keep label 0; `valid` tells
+  std::vector<uint64_t> keys;  // N, for models::StepContext
+  std::vector<int64_t>
+      readable;  // evaluation: rows whose picture could be read, when that is not all of them
+  int64_t unreadable = 0;
+};
+
+// Copies what it needs: the batch may be reused when this returns. `type`: f32, f64 or bf16.
+Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table);
+
+}  // namespace shoal::train

@@ -1,0 +1,245 @@
+#include "train/job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace shoal::train {
+namespace {
+
+std::string number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
+
+void require(bool ok, const std::string& sentence) {
+  if (!ok) throw UserError(sentence);
+}
+
+void check_range(const char* option, double value, double low, double high) {
+  require(value >= low && value <= high, std::string(option) + " is " + number(value) +
+                                             "; it must lie between " + number(low) + " and " +
+                                             number(high));
+}
+
+void check_values(const Job& job) {
+  require(job.epochs > 0, "--epochs is " + number(job.epochs) + "; it must be greater than 0");
+  require(!job.max_steps || *job.max_steps > 0, "--max-steps must be at least 1");
+  require(!job.batch_size || *job.batch_size > 0, "--batch-size must be at least 1");
+  require(!job.global_batch_size || *job.global_batch_size > 0,
+          "--global-batch-size must be at least 1");
+  require(job.accumulate > 0, "--accumulate must be at least 1");
+  require(job.print_freq > 0, "--print-freq must be at least 1");
+  require(job.keep > 0, "--keep must be at least 1");
+  require(job.checkpoint_minutes >= 0, "--checkpoint-minutes must not be negative; 0 turns it off");
+  require(!job.checkpoint_steps || *job.checkpoint_steps > 0,
+          "--checkpoint-steps must be at least 1");
+  require(job.non_finite_limit > 0, "--non-finite-limit must be at least 1");
+  require(!job.size || (*job.size >= 32 && *job.size <= 4096),
+          "--size must lie between 32 and 4096 pixels");
+  require(!job.val_size || (*job.val_size >= 32 && *job.val_size <= 4096),
+          "--val-size must lie between 32 and 4096 pixels");
+  check_range("--label-smoothing", job.label_smoothing, 0, 0.999);
+  check_range("--mixup", job.mix.mixup, 0, 100);
+  check_range("--cutmix", job.mix.cutmix, 0, 100);
+  if (job.ema) check_range("--ema", *job.ema, 0, 1);
+  if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
+  if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
+  check_range("--crop-scale-min", job.crop_scale_min, 1e-4, 1);
+  require(std::isfinite(job.schedule.lr) && job.schedule.lr >= 0,
+          "--lr must be a finite number, not negative");
+  try {
+    validate(job.optimizer);
+    validate(job.schedule);
+    if (job.ema && *job.ema > 0) validate(EmaOptions{*job.ema});
+  } catch (const std::invalid_argument& error) {
+    throw UserError(error.what());
+  }
+}
+
+// One rank's share of an update. G must divide evenly: every rank does the same work in every
+// micro-batch.
+void resolve_batches(const Job& job, int64_t world, ResolvedJob& out) {
+  const int64_t accumulate = job.accumulate, parts = world * accumulate;
+  out.accumulate = accumulate;
+  if (job.global_batch_size) {
+    const int64_t global = *job.global_batch_size;
+    require(global % parts == 0, "--global-batch-size " + std::to_string(global) +
+                                     " does not divide by " + std::to_string(parts) + " (" +
+                                     std::to_string(world) + " processes × --accumulate " +
+                                     std::to_string(accumulate) + "); choose a multiple of " +
+                                     std::to_string(parts));
+    require(!job.batch_size || *job.batch_size * parts == global,
+            "--batch-size " + std::to_string(job.batch_size.value_or(0)) + " × " +
+                std::to_string(world) + " processes × --accumulate " + std::to_string(accumulate) +
+                " is not --global-batch-size " + std::to_string(global) + "; give one of them");
+    out.batch_size = global / parts;
+  } else {
+    out.batch_size = job.batch_size.value_or(32);
+  }
+  out.global_batch_size = out.batch_size * parts;
+  const bool mixing = job.mix.mixup > 0 || job.mix.cutmix > 0;
+  require(!mixing || out.batch_size % 2 == 0,
+          "--mixup and --cutmix mix pairs, so the batch of each process must be even; it is " +
+              std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
+}
+
+void resolve_length(const Job& job, ResolvedJob& out) {
+  if (job.eval_only) return;
+  require(out.train_images >= out.global_batch_size,
+          "the training set has " + std::to_string(out.train_images) +
+              " pictures, fewer than one update of " + std::to_string(out.global_batch_size) +
+              "; lower --batch-size, --global-batch-size or --accumulate");
+  out.steps_per_epoch = out.train_images / out.global_batch_size;
+  out.dropped_images = out.train_images - out.steps_per_epoch * out.global_batch_size;
+  out.total_steps =
+      std::max<int64_t>(1, std::llround(job.epochs * static_cast<double>(out.steps_per_epoch)));
+  out.last_step = std::min(out.total_steps, job.max_steps.value_or(out.total_steps));
+}
+
+void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
+  const int64_t size = job.size.value_or(model.train_size);
+  out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
+  // Keep the model's own ratio of resize to crop: 256 to 224 for ResNet, 1 for the larger
+  // EfficientNets.
+  const double ratio =
+      static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
+  out.eval_resize =
+      std::max(out.eval_size,
+               static_cast<int64_t>(std::llround(static_cast<double>(out.eval_size) * ratio)));
+  const std::string filter = job.interpolation.value_or(model.bicubic ? "bicubic" : "bilinear");
+  require(filter == "bilinear" || filter == "bicubic",
+          "--interpolation is '" + filter + "'; it must be bilinear or bicubic");
+  out.transform.size = size;
+  out.transform.eval_size = out.eval_size;
+  out.transform.eval_resize = out.eval_resize;
+  out.transform.scale_min = job.crop_scale_min;
+  out.transform.interpolation =
+      filter == "bicubic" ? data::Interpolation::bicubic : data::Interpolation::bilinear;
+}
+
+void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
+  require(job.device == "auto" || job.device == "cpu" || job.device == "cuda",
+          "--device is '" + job.device + "'; it must be auto, cpu or cuda");
+  require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
+          "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
+  require(job.device != "cuda",
+          "--device cuda: this version's CUDA plug-in has no training kernels; use --device cpu");
+  out.device = "cpu";
+  out.backend = here.world_size == 1 ? "none" : "gloo";
+  require(job.backend != "nccl", "--backend nccl needs --device cuda; use --backend gloo");
+  require(job.amp != Precision::fp16, "--amp fp16 needs a GPU; use --amp bf16 or off");
+  const int share = std::max<int>(
+      1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
+  out.threads = job.threads.value_or(share);
+  out.workers = job.workers.value_or(share);
+  require(out.threads > 0 && out.workers > 0, "--threads and --workers must be at least 1");
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Pairs describe(const OptimizerOptions& o) {
+  Pairs list = {{"optimizer", to_string(o.kind)},
+                {"weight_decay", number(o.weight_decay)},
+                {"clip", number(o.clip)}};
+  if (o.kind == OptimizerOptions::Kind::adamw) {
+    list.insert(list.end(), {{"beta1", number(o.beta1)}, {"beta2", number(o.beta2)}});
+  } else {
+    list.push_back({"momentum", number(o.momentum)});
+  }
+  if (o.kind == OptimizerOptions::Kind::sgd)
+    list.push_back({"nesterov", o.nesterov ? "true" : "false"});
+  if (o.kind == OptimizerOptions::Kind::rmsprop) list.push_back({"alpha", number(o.alpha)});
+  if (o.kind != OptimizerOptions::Kind::sgd) list.push_back({"eps", number(resolved_eps(o))});
+  return list;
+}
+
+Pairs describe(const ScheduleOptions& s) {
+  using Kind = ScheduleOptions::Kind;
+  Pairs list = {{"schedule", to_string(s.kind)}};
+  if (s.kind == Kind::one_cycle) return list;
+  list.insert(list.end(),
+              {{"warmup_epochs", number(s.warmup_epochs)}, {"min_lr", number(s.min_lr)}});
+  if (s.kind == Kind::step) {
+    list.insert(list.end(),
+                {{"decay_epochs", number(s.decay_epochs)}, {"decay_rate", number(s.decay_rate)}});
+  }
+  return list;
+}
+
+const char* name(Precision precision) {
+  return precision == Precision::bf16 ? "bf16" : precision == Precision::fp16 ? "fp16" : "off";
+}
+
+}  // namespace
+
+ResolvedJob resolve(const Job& job, const Surroundings& here) {
+  check_values(job);
+  ResolvedJob out;
+  out.job = job;
+  out.world_size = here.world_size;
+  out.train_images = here.train_images;
+  out.val_images = here.val_images;
+  out.model = here.model;
+  require(!job.classes || here.classes == 0 || *job.classes >= here.classes,
+          "--classes is " + std::to_string(job.classes.value_or(0)) + " but the data has " +
+              std::to_string(here.classes) + "; leave it out or give at least that many");
+  out.job.classes = job.classes.value_or(here.classes);
+  out.job.model.classes = *out.job.classes;
+  resolve_batches(job, here.world_size, out);
+  resolve_length(job, out);
+  resolve_pictures(job, here.model, out);
+  resolve_machine(job, here, out);
+  out.lr = job.schedule.lr;
+  if (job.scale_lr) {
+    require(*job.scale_lr > 0,
+            "--scale-lr must be at least 1: the global batch size the learning rate is meant for");
+    out.lr *= static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
+  }
+  out.job.schedule.lr = out.lr;
+  out.job.batch_size = out.batch_size;
+  out.job.global_batch_size = out.global_batch_size;
+  out.job.max_steps = job.max_steps;
+  out.job.size = out.transform.size;
+  out.job.val_size = out.eval_size;
+  out.job.workers = out.workers;
+  out.job.threads = out.threads;
+  out.job.checkpoint_dir = job.checkpoint_dir.value_or(job.output + "/checkpoints");
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
+  const auto& o = job.optimizer;
+  const auto filter =
+      transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+  std::vector<std::pair<std::string, std::string>> list = {
+      {"model", job.model.name},
+      {"classes", std::to_string(job.model.classes)},
+      {"dropout", job.model.dropout ? number(*job.model.dropout) : "model's own"},
+      {"drop_path", job.model.drop_path ? number(*job.model.drop_path) : "model's own"},
+      {"train_images", std::to_string(train_images)},
+      {"size", std::to_string(transform.size)},
+      {"val_size", std::to_string(eval_size)},
+      {"val_resize", std::to_string(eval_resize)},
+      {"interpolation", filter},
+      {"crop_scale_min", number(job.crop_scale_min)},
+      {"mixup", number(job.mix.mixup)},
+      {"cutmix", number(job.mix.cutmix)},
+      {"epochs", number(job.epochs)},
+      {"global_batch_size", std::to_string(global_batch_size)},
+      {"accumulate", std::to_string(accumulate)},
+      {"lr", number(lr)},
+      {"label_smoothing", number(job.label_smoothing)},
+      {"ema", job.ema ? number(*job.ema) : "off"},
+      {"amp", name(job.amp)},
+      {"sync_bn", job.sync_bn ? "true" : "false"},
+      {"seed", std::to_string(job.seed)},
+      {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
+  };
+  for (auto& entry : describe(o)) list.push_back(entry);
+  for (auto& entry : describe(job.schedule)) list.push_back(entry);
+  return list;
+}
+
+}  // namespace shoal::train

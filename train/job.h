@@ -1,0 +1,126 @@
+#pragma once
+// Everything a run can be asked for (Job), and everything it is after resolution (ResolvedJob).
+//
+// A Job is filled by app/ from recipes, hyperparameters and the command line; what the user may
+// leave open is optional. resolve() decides the rest from global numbers, checks every value before
+// a device is touched, and throws UserError with a sentence that names the option. Defaults live
+// here and nowhere else. Torch-free.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "data/data_options.h"
+#include "models/model_options.h"
+#include "train/optimizer_options.h"
+#include "train/schedule.h"
+
+namespace shoal::train {
+
+// The user's mistake: one sentence that names the option or path and says what to do. Exit code 2.
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Precision { off, bf16, fp16 };
+
+struct Job {
+  // Data.
+  std::string data;  // directory holding train/ and val/; empty: see train_dir, val_dir
+  std::string train_dir, val_dir;  // class folders; each overrides its half of `data`
+  data::BadImages bad_images = data::BadImages::replace;
+  data::MixOptions mix;
+  std::optional<int64_t> classes;  // default: as many as the data has
+  std::optional<int64_t> size;     // pixels, training crop; default: the model's own
+  std::optional<int64_t>
+      val_size;  // pixels, evaluation crop; default: the model's own, or `size` when that is given
+  std::optional<std::string> interpolation;  // bilinear | bicubic; default: the model's own
+  double crop_scale_min = 0.08;              // smallest share of the area a random crop covers
+
+  // Model.
+  models::ModelOptions model;
+  bool sync_bn = false;  // batch statistics over all ranks
+
+  // Length and batch.
+  double epochs = 90;
+  std::optional<int64_t>
+      max_steps;  // stop after so many updates; the schedule still spans `epochs`
+  std::optional<int64_t> batch_size;  // pictures per process and micro-batch; default 32
+  std::optional<int64_t>
+      global_batch_size;   // pictures per update; = batch_size × world × accumulate
+  int64_t accumulate = 1;  // micro-batches per update
+
+  // Optimisation.
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  std::optional<int64_t>
+      scale_lr;  // lr is meant for this global batch size and scaled linearly from it
+  double label_smoothing = 0;
+  std::optional<double> ema;  // decay of the averaged weights per update; unset: no average
+  Precision amp = Precision::off;
+  uint64_t seed = 0;
+  int64_t non_finite_limit =
+      10;  // updates in a row with a non-finite loss or gradient before the run stops
+
+  // Where and how; changes only the speed.
+  std::string device = "auto";   // auto | cpu | cuda
+  std::string backend = "auto";  // auto | nccl | gloo
+  std::optional<int>
+      workers;  // loader threads per process; default: the processors of this process's share
+  std::optional<int> threads;  // compute threads per process; default likewise
+
+  // Output.
+  std::string output = "runs/shoal";
+  std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
+  std::optional<int64_t>
+      checkpoint_steps;  // updates between checkpoints; default: by time and at epoch ends only
+  double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
+  int64_t keep = 3;                // newest checkpoints kept besides the best
+  bool resume = false;             // continue from the newest good checkpoint
+  std::string resume_path;         // file or directory to continue from instead
+  std::string checkpoint;          // weights for eval and predict
+  bool eval_only = false;
+  int64_t print_freq = 10;         // updates between metric lines
+  std::string log_level = "info";  // debug | info | warning | error
+  bool progress = true;            // a progress bar when stderr is a terminal
+  bool float64 = false;            // compute in double: for checks of the arithmetic, no command line option
+  bool on_platform = false;        // a SageMaker container: stop signals end with exit code 0
+};
+
+// What resolve() needs to know of the world outside.
+struct Surroundings {
+  int64_t rank = 0, world_size = 1, local_world_size = 1;
+  int64_t train_images = 0, val_images = 0;
+  int64_t classes = 0;      // of the data
+  int processors = 1;       // usable by this host's processes
+  models::ModelInfo model;  // describe(job.model) with the resolved number of classes
+  bool cuda = false;        // devices are there and asked for
+};
+
+struct ResolvedJob {
+  Job job;  // with every optional set
+  int64_t world_size = 1;
+  int64_t batch_size = 0, global_batch_size = 0, accumulate = 1;
+  int64_t train_images = 0, val_images = 0;
+  int64_t steps_per_epoch = 0;  // updates
+  int64_t dropped_images = 0;   // of each epoch: the last partial global batch
+  int64_t total_steps = 0;      // the schedule's length
+  int64_t last_step = 0;        // where this run stops: min(total_steps, max_steps)
+  int64_t eval_size = 0, eval_resize = 0;
+  double lr = 0;  // peak, after scaling
+  int workers = 1, threads = 1;
+  std::string device, backend;  // decided
+  models::ModelInfo model;
+  data::TransformOptions transform;
+
+  // name → value of everything that changes the result, for the start block, summary.json and
+  // checkpoints.
+  std::vector<std::pair<std::string, std::string>> settings() const;
+};
+
+ResolvedJob resolve(const Job& job, const Surroundings& surroundings);
+
+}  // namespace shoal::train

@@ -1,0 +1,175 @@
+#include "train/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace shoal::train {
+namespace {
+
+void write_all(int file, const std::string& text) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // a closed pipe: nobody reads any more, and training goes on
+    done += static_cast<size_t>(count);
+  }
+}
+
+// The terminal: whole lines above, the status line at the bottom.
+class Screen {
+ public:
+  void print(int file, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (status_.empty()) return write_all(file, text);
+    write_all(STDERR_FILENO, kErase);
+    write_all(file, text);
+    write_all(STDERR_FILENO, status_);
+  }
+
+  void status(const std::string& text) {
+    if (!terminal_) return;
+    const std::lock_guard lock(mutex_);
+    if (text.empty() && status_.empty()) return;
+    status_ = cut(text);
+    write_all(STDERR_FILENO, kErase + status_);
+  }
+
+  bool terminal() const { return terminal_; }
+
+ private:
+  static constexpr const char* kErase = "\r\033[2K";
+
+  // A line that wraps could not be erased; one column stays free because some terminals wrap when
+  // it is filled.
+  static std::string cut(const std::string& text) {
+    winsize size{};
+    const size_t width =
+        ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
+    size_t columns = 0, bytes = 0;
+    while (bytes < text.size()) {
+      const bool starts =
+          (static_cast<unsigned char>(text[bytes]) & 0xC0) != 0x80;  // of a UTF-8 character
+      if (starts && columns++ == width) break;
+      ++bytes;
+    }
+    return text.substr(0, bytes);
+  }
+
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::mutex mutex_;
+  std::string status_;
+};
+
+Screen& screen() {
+  static Screen instance;
+  return instance;
+}
+
+class ScreenSink : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t formatted;
+    formatter_->format(message, formatted);
+    screen().print(STDERR_FILENO, std::string(formatted.data(), formatted.size()));
+  }
+  void flush_() override {}
+};
+
+struct Logger {
+  Logger() : spd("shoal", std::make_shared<ScreenSink>()) { configure("info", 0); }
+
+  void configure(const std::string& level, int rank) {
+    spdlog::level::level_enum lowest;
+    if (level == "debug") {
+      lowest = spdlog::level::debug;
+    } else if (level == "info") {
+      lowest = spdlog::level::info;
+    } else if (level == "warning") {
+      lowest = spdlog::level::warn;
+    } else if (level == "error") {
+      lowest = spdlog::level::err;
+    } else {
+      throw std::invalid_argument("the log level is '" + level +
+                                  "'; it must be debug, info, warning or error");
+    }
+    if (rank > 0 && lowest < spdlog::level::warn) lowest = spdlog::level::warn;
+    spd.set_level(lowest);
+    const std::string who = rank > 0 ? "[rank " + std::to_string(rank) + "] " : "";
+    spd.set_pattern("%H:%M:%S.%e %l " + who + "%v");
+  }
+
+  void print(spdlog::level::level_enum level, const std::string& text) {
+    if (!spd.should_log(level)) return;
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      spd.log(level, spdlog::string_view_t(text.data() + begin, end - begin));
+      begin = end + 1;
+    }
+  }
+
+  spdlog::logger spd;
+};
+
+Logger& logger() {
+  static Logger instance;
+  return instance;
+}
+
+}  // namespace
+
+std::string strf(const char* format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  std::string text(length > 0 ? static_cast<size_t>(length) : 0, '\0');
+  if (length > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
+namespace log {
+
+void set_level(const std::string& level, int rank) {
+  logger().configure(level, rank);
+}
+bool debugging() {
+  return logger().spd.should_log(spdlog::level::debug);
+}
+void debug(const std::string& text) {
+  logger().print(spdlog::level::debug, text);
+}
+void info(const std::string& text) {
+  logger().print(spdlog::level::info, text);
+}
+void warning(const std::string& text) {
+  logger().print(spdlog::level::warn, text);
+}
+void error(const std::string& text) {
+  logger().print(spdlog::level::err, text);
+}
+void line(const std::string& text) {
+  screen().print(STDOUT_FILENO, text + "\n");
+}
+void status(const std::string& text) {
+  screen().status(text);
+}
+bool has_status() {
+  return screen().terminal();
+}
+
+}  // namespace log
+}  // namespace shoal::train

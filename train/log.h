@@ -1,0 +1,48 @@
+#pragma once
+// Messages for people (stderr) and metric lines for machines (stdout). Torch-free; spdlog is seen
+// by log.cpp only.
+//
+// Both kinds leave the process in one write(2) each, so lines of several ranks or threads never
+// mix. Thread-safe.
+
+#include <string>
+
+namespace shoal::train {
+
+// printf into a string: strf("%.3f", x). There is no <format> in libstdc++ 12, and fmt may not meet
+// torch in a file.
+[[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
+
+namespace log {
+
+// What is printed from now on, and by whom. `level`: debug | info | warning | error
+// (std::invalid_argument otherwise). debug and info come from rank 0 only; warnings and errors from
+// every rank, those of rank > 0 with "[rank N]" in front. Before the first call: level info, rank
+// 0.
+void set_level(const std::string& level, int rank);
+
+// True when debug() prints: ask before computing something costly for it.
+bool debugging();
+
+// One time-stamped line on stderr. A line break inside the text starts another line with the same
+// stamp.
+void debug(const std::string& text);
+void info(const std::string& text);
+void warning(const std::string& text);
+void error(const std::string& text);
+
+// One complete metric line on stdout: no stamp, no prefix, no buffering; the line break is added
+// here. Every rank that calls it prints: callers ask for rank 0 themselves.
+void line(const std::string& text);
+
+// Text kept at the bottom of the terminal (a progress bar); the lines above are printed over it and
+// it is drawn again. Nothing happens unless stderr is a terminal. An empty text takes it away: do
+// that before the process ends. `text` is one line without escape sequences; what does not fit the
+// terminal's width is cut.
+void status(const std::string& text);
+
+// Whether status() shows anything: stderr is a terminal.
+bool has_status();
+
+}  // namespace log
+}  // namespace shoal::train

@@ -1,0 +1,315 @@
+// An update is: batches → forward → loss → backward (gradients are averaged over ranks while it
+// runs) → optimizer, statistics and averaged weights commit together → metrics. Trainer::update
+// holds that; this file holds what is around it: epochs, the word that all ranks exchange once per
+// update, reports, evaluation, checkpoints, stopping. Whatever depends on time or signals is
+// decided by that word, so every rank decides alike at the same update.
+
+#include "train/loop.h"
+
+#include <ATen/ops/empty.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "data/loader.h"
+#include "dist/control_word.h"
+#include "train/checkpoint_store.h"
+#include "train/evaluate.h"
+#include "train/log.h"
+#include "train/resume.h"
+#include "train/stop.h"
+#include "train/trainer.h"
+
+namespace shoal::train {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train) {
+  data::LoaderOptions options;
+  options.seed = job.job.seed;
+  options.train = train;
+  options.transform = job.transform;
+  if (train) options.mix = job.job.mix;
+  options.bad_images = job.job.bad_images;
+  options.batch_size = job.batch_size;
+  options.rank = rank;
+  options.world_size = job.world_size;
+  options.threads = job.workers;
+  options.hash = train && log::debugging();
+  return options;
+}
+
+class Run {
+ public:
+  Run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+      std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator)
+      : job_(job),
+        communicator_(communicator),
+        classes_(val->classes()),
+        store_(*job.job.checkpoint_dir, job.job.keep),
+        start_(find_start(job.job, store_, communicator.main)),
+        trainer_(job, communicator),
+        position_(restored()),
+        reporter_(job, communicator.rank(), position_.history_lines),
+        control_(communicator.control),
+        val_loader_(val, loader_options(job, communicator.rank(), false), log::warning) {
+    if (train)
+      train_loader_.emplace(train, loader_options(job, communicator.rank(), true), log::warning);
+    if (leader()) store_.open_for_writing();
+  }
+
+  RunResult all();
+
+ private:
+  bool leader() const { return communicator_.rank() == 0; }
+  Position restored();
+  bool train_epoch();  // false: stopped
+  bool act(const dist::ControlWord& word);
+  dist::ControlWord word_of(const StepResult& step);
+  void report(const StepResult& step, const Meter& global, double lr, double step_seconds);
+  void check_finite(const StepResult& step, double lr);
+  void check_pictures(const dist::ControlWord& word);
+  void evaluate_all();
+  void save(std::optional<double> top1);
+  void log_hash(int64_t first_step);
+
+  const ResolvedJob& job_;
+  dist::Communicator& communicator_;
+  std::vector<std::string> classes_;
+  CheckpointStore store_;
+  Start start_;
+  Trainer trainer_;
+  Position position_;
+  Reporter reporter_;
+  dist::ControlChannel control_;
+  data::Loader val_loader_;
+  std::optional<data::Loader> train_loader_;
+
+  RunResult result_;
+  double run_start_ = now(), saved_at_ = now();
+  int64_t bad_reported_ = 0,
+          bad_in_epoch_ = 0;  // damaged pictures: told to the others; of all ranks
+  // Of the stretch since the last report, or since the epoch began in this process.
+  double report_start_ = 0, epoch_seconds_ = 0, epoch_data_seconds_ = 0;
+  int64_t steps_since_report_ = 0, non_finite_since_report_ = 0, steps_in_process_ = 0;
+};
+
+Position Run::restored() {
+  if (!start_.data) return {};
+  Position position = restore(trainer_, *start_.data, job_, [&](const std::string& text) {
+    if (leader()) log::warning(text);
+  });
+  start_.data.reset();
+  return position;
+}
+
+RunResult Run::all() {
+  reporter_.write_classes(classes_);
+  reporter_.start(start_.origin);
+  if (job_.job.eval_only) {
+    evaluate_all();
+    reporter_.finish(now() - run_start_, "evaluated");
+    return result_;
+  }
+  if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
+  // A run stopped between an epoch's last update and its evaluation continues with the evaluation.
+  while (position_.step < job_.last_step || position_.step_in_epoch == job_.steps_per_epoch) {
+    if (!train_epoch()) break;
+    evaluate_all();
+    const double top1 = result_.last_evaluation.top1_percent();
+    position_.best_top1 = std::max(position_.best_top1.value_or(top1), top1);
+    if (position_.step_in_epoch ==
+        job_.steps_per_epoch) {  // else --max-steps ended the run inside an epoch
+      ++position_.epoch;
+      position_.step_in_epoch = 0;
+      position_.epoch_sum = {};
+    }
+    save(top1);
+  }
+  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete");
+  return result_;
+}
+
+bool Run::train_epoch() {
+  const int64_t steps =
+      std::min(job_.steps_per_epoch, position_.step_in_epoch + job_.last_step - position_.step);
+  const int64_t first = position_.step_in_epoch;
+  train_loader_->start_epoch(position_.epoch, first * job_.accumulate);
+  bad_reported_ = bad_in_epoch_ = 0;
+  report_start_ = now();
+  epoch_seconds_ = epoch_data_seconds_ = 0;
+  steps_since_report_ = steps_in_process_ = 0;
+  while (position_.step_in_epoch < steps) {
+    const double start = now();
+    const double lr =
+        learning_rate(job_.job.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
+    const StepResult step = trainer_.update(*train_loader_, position_.step, lr);
+    ++position_.step;
+    ++position_.step_in_epoch;
+    Meter global = step.meter;
+    reduce(communicator_.main, {&global});
+    position_.epoch_sum.add(global);
+    report(step, global, lr, now() - start);
+    check_finite(step, lr);
+    const dist::ControlWord word = control_.collect();  // of the update before: it has long arrived
+    control_.post(word_of(step));
+    if (!act(word)) return false;
+  }
+  if (!act(control_.collect())) return false;
+  log_hash(first);
+  return true;
+}
+
+dist::ControlWord Run::word_of(const StepResult& step) {
+  dist::ControlWord word;
+  word.stop_signal = stop_signal();
+  word.checkpoint_requested = take_checkpoint_request();
+  if (leader() && job_.job.checkpoint_minutes > 0 &&
+      now() - saved_at_ > 60 * job_.job.checkpoint_minutes) {
+    word.checkpoint_requested = true;
+  }
+  const int64_t bad = train_loader_->stats().bad;
+  word.bad_pictures = bad - bad_reported_;
+  bad_reported_ = bad;
+  word.non_finite = step.finite ? 0 : 1;
+  return word;
+}
+
+// Does what all ranks have agreed on at the end of an update. False: stop.
+bool Run::act(const dist::ControlWord& word) {
+  check_pictures(word);
+  const bool epoch_ends =
+      position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
+  if (word.stop_signal != 0) {
+    control_.collect();  // what was posted since: nobody waits for it later
+    save(std::nullopt);
+    log::info(strf("stopped by %s after update %lld; continue with --resume",
+                   word.stop_signal == SIGTERM ? "SIGTERM" : "SIGINT",
+                   static_cast<long long>(position_.step)));
+    result_.stop_signal = word.stop_signal;
+    return false;
+  }
+  const bool due = job_.job.checkpoint_steps && position_.step % *job_.job.checkpoint_steps == 0;
+  if ((due || word.checkpoint_requested) && !epoch_ends)
+    save(std::nullopt);  // the epoch's end saves anyway
+  return true;
+}
+
+void Run::check_finite(const StepResult& step, double lr) {
+  if (step.finite) {
+    position_.non_finite_in_a_row = 0;
+    return;
+  }
+  ++position_.non_finite;
+  ++non_finite_since_report_;
+  if (++position_.non_finite_in_a_row < job_.job.non_finite_limit) return;
+  save(std::nullopt);
+  throw std::runtime_error(strf(
+      "loss or gradient was not finite in %lld updates in a row, up to update %lld (learning rate "
+      "%g, "
+      "gradient norm %g); the last good state is saved in %s. Lower --lr, set --clip, or look at "
+      "the data",
+      static_cast<long long>(position_.non_finite_in_a_row), static_cast<long long>(position_.step),
+      lr, step.gradient_norm, store_.directory().c_str()));
+}
+
+void Run::check_pictures(const dist::ControlWord& word) {
+  bad_in_epoch_ += word.bad_pictures;
+  if (static_cast<double>(bad_in_epoch_) <= 0.01 * static_cast<double>(job_.train_images)) return;
+  throw std::runtime_error(
+      strf("%lld of %lld training pictures could not be read, more than 1 %%; the log names them. "
+           "Repair or "
+           "remove them and continue with --resume",
+           static_cast<long long>(bad_in_epoch_), static_cast<long long>(job_.train_images)));
+}
+
+void Run::report(const StepResult& step, const Meter& global, double lr, double step_seconds) {
+  epoch_seconds_ += step_seconds;
+  epoch_data_seconds_ += step.data_seconds;
+  ++steps_in_process_;
+  ++steps_since_report_;
+  const double elapsed = now() - report_start_;
+  const double speed =
+      static_cast<double>(steps_since_report_ * job_.global_batch_size) / std::max(elapsed, 1e-9);
+  reporter_.progress(position_.epoch, position_.step_in_epoch, speed, position_.epoch_sum);
+  const bool last =
+      position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
+  if (position_.step_in_epoch % job_.job.print_freq != 0 && position_.step_in_epoch != 1 && !last)
+    return;
+  StepReport r;
+  r.epoch = position_.epoch;
+  r.step_in_epoch = position_.step_in_epoch;
+  r.steps_per_epoch = job_.steps_per_epoch;
+  r.step = position_.step;
+  r.step_seconds = step_seconds;
+  r.step_seconds_average = epoch_seconds_ / static_cast<double>(steps_in_process_);
+  r.data_seconds = step.data_seconds;
+  r.data_seconds_average = epoch_data_seconds_ / static_cast<double>(steps_in_process_);
+  r.last = global;
+  r.epoch_sum = position_.epoch_sum;
+  r.lr = lr;
+  r.images_per_second = speed;
+  r.gradient_norm = step.gradient_norm;
+  r.non_finite = non_finite_since_report_ + (step.finite ? 0 : 1);
+  reporter_.step(r);
+  report_start_ = now();
+  steps_since_report_ = 0;
+  non_finite_since_report_ =
+      step.finite ? 0 : -1;  // check_finite counts this one next; it has been told
+}
+
+void Run::evaluate_all() {
+  auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
+                         job_.job.print_freq, &reporter_);
+  report.epoch = position_.epoch;
+  report.step = position_.step;
+  reporter_.evaluation(report);
+  result_.last_evaluation = report.sum;
+  if (!trainer_.ema()) return;
+  const Ema::Swapped averaged(*trainer_.ema());
+  report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
+                    job_.job.print_freq, nullptr);
+  report.epoch = position_.epoch;
+  report.step = position_.step;
+  report.ema = true;
+  reporter_.evaluation(report);
+}
+
+void Run::save(std::optional<double> top1) {
+  saved_at_ = now();
+  if (!leader()) return;
+  position_.history_lines = reporter_.history_lines();
+  const auto data = snapshot(trainer_, position_, job_, classes_);
+  const auto entry =
+      store_.save(position_.epoch, position_.step, top1,
+                  [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
+  log::info(strf("saved %s (%.1f MB, %.2f s)", store_.path(entry).c_str(),
+                 static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
+}
+
+void Run::log_hash(int64_t first_step) {
+  if (!log::debugging()) return;
+  const uint64_t mine = train_loader_->stats().hash;
+  uint64_t sum = 0;
+  at::Tensor bits = at::empty({1}, at::kLong);
+  *bits.mutable_data_ptr<int64_t>() = static_cast<int64_t>(mine);
+  communicator_.main.all_reduce_sum(bits);
+  sum = static_cast<uint64_t>(bits.item<int64_t>());
+  log::debug(strf("epoch %lld from update %lld: data hash %016llx",
+                  static_cast<long long>(position_.epoch), static_cast<long long>(first_step),
+                  static_cast<unsigned long long>(sum)));
+}
+
+}  // namespace
+
+RunResult run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator) {
+  return Run(job, std::move(train), std::move(val), communicator).all();
+}
+
+}  // namespace shoal::train

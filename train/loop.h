@@ -1,0 +1,27 @@
+#pragma once
+// The training run: epochs of updates, evaluation, checkpoints, and an orderly stop.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "dist/connect.h"
+#include "train/job.h"
+#include "train/report.h"
+
+namespace shoal::train {
+
+struct RunResult {
+  int stop_signal =
+      0;  // SIGINT or SIGTERM when the run was stopped (saved, resumable), 0 when it is complete
+  Meter last_evaluation;  // over all ranks; empty when there was none
+};
+
+// Trains as `job` says. Collective: every rank calls it with the same job and its own communicator.
+// Rank 0 writes files and metric lines. Throws UserError for what cannot be continued,
+// std::runtime_error for the world's failures.
+RunResult run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator);
+
+}  // namespace shoal::train

@@ -1,0 +1,31 @@
+#pragma once
+// Sums of a stretch of training or evaluation. Division happens when something is printed.
+
+#include <array>
+#include <cstdint>
+
+namespace shoal::train {
+
+struct Meter {
+  double loss = 0;     // sum over pictures
+  double top1 = 0;     // pictures whose label scored highest
+  double top5 = 0;     // pictures whose label is among the five highest
+  double images = 0;   // pictures that count
+  double skipped = 0;  // pictures that do not: unreadable, or of an update that was not finite
+
+  void add(const Meter& other) {
+    loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
+        skipped += other.skipped;
+  }
+  bool empty() const { return images <= 0; }
+  double mean_loss() const { return images > 0 ? loss / images : 0; }
+  double top1_percent() const { return images > 0 ? 100 * top1 / images : 0; }
+  double top5_percent() const { return images > 0 ? 100 * top5 / images : 0; }
+
+  // For reducing over ranks and for checkpoints.
+  static constexpr int kValues = 5;
+  std::array<double, kValues> values() const { return {loss, top1, top5, images, skipped}; }
+  static Meter from(const double* v) { return {v[0], v[1], v[2], v[3], v[4]}; }
+};
+
+}  // namespace shoal::train

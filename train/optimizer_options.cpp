@@ -1,0 +1,61 @@
+#include "train/optimizer_options.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace shoal::train {
+namespace {
+
+void require(bool ok, const char* sentence) {
+  if (!ok) throw std::invalid_argument(sentence);
+}
+
+bool is_share(double value) {
+  return value >= 0 && value < 1;
+}
+
+}  // namespace
+
+double resolved_eps(const OptimizerOptions& options) {
+  return options.eps.value_or(options.kind == OptimizerOptions::Kind::rmsprop ? 1e-3 : 1e-8);
+}
+
+void validate(const OptimizerOptions& options) {
+  require(is_share(options.momentum), "momentum must be 0 or more and below 1");
+  require(!options.nesterov || options.kind != OptimizerOptions::Kind::sgd || options.momentum > 0,
+          "nesterov needs a momentum above 0");
+  require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
+          "weight_decay must be 0 or more");
+  require(is_share(options.alpha), "alpha must be 0 or more and below 1");
+  require(is_share(options.beta1), "beta1 must be 0 or more and below 1");
+  require(is_share(options.beta2), "beta2 must be 0 or more and below 1");
+  require(resolved_eps(options) > 0, "eps must be above 0");
+  require(options.clip >= 0 && std::isfinite(options.clip), "clip must be 0 (off) or more");
+}
+
+void validate(const EmaOptions& options) {
+  require(is_share(options.decay), "ema decay must be 0 (off) or more and below 1");
+}
+
+std::string to_string(OptimizerOptions::Kind kind) {
+  switch (kind) {
+    case OptimizerOptions::Kind::sgd:
+      return "sgd";
+    case OptimizerOptions::Kind::rmsprop:
+      return "rmsprop";
+    case OptimizerOptions::Kind::adamw:
+      return "adamw";
+  }
+  throw std::invalid_argument("unknown kind of optimizer");
+}
+
+OptimizerOptions::Kind parse_optimizer(std::string_view name) {
+  using Kind = OptimizerOptions::Kind;
+  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
+    if (name == to_string(kind)) return kind;
+  }
+  throw std::invalid_argument("optimizer '" + std::string(name) +
+                              "' is not known; use sgd, rmsprop or adamw");
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,22 @@
+#pragma once
+// Where a run is: everything that resuming needs besides tensors.
+
+#include <cstdint>
+#include <optional>
+
+#include "train/meter.h"
+
+namespace shoal::train {
+
+struct Position {
+  int64_t epoch = 0;          // the one to start or continue
+  int64_t step_in_epoch = 0;  // updates done in it
+  int64_t step = 0;           // updates done since the start of training
+  int64_t non_finite = 0;     // updates that were not committed, in all
+  int64_t non_finite_in_a_row = 0;
+  int64_t history_lines = 0;        // of history.jsonl when the position was taken
+  Meter epoch_sum;                  // over all ranks, of the epoch so far
+  std::optional<double> best_top1;  // percent
+};
+
+}  // namespace shoal::train

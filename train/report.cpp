@@ -1,0 +1,250 @@
+#include "train/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "train/log.h"
+
+namespace shoal::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int digits(int64_t value) {
+  return static_cast<int>(std::to_string(value).size());
+}
+
+std::string clock_time(double seconds) {
+  const auto s = static_cast<long long>(std::llround(seconds));
+  return s >= 3600 ? strf("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60)
+                   : strf("%lld:%02lld", s / 60, s % 60);
+}
+
+}  // namespace
+
+std::string imagenet_line(const StepReport& r) {
+  return strf(
+      "Epoch: [%lld][%*lld/%lld]\tTime %6.3f (%6.3f)\tData %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 "
+      "%6.2f (%6.2f)\tAcc@5 %6.2f (%6.2f)",
+      static_cast<long long>(r.epoch), digits(r.steps_per_epoch),
+      static_cast<long long>(r.step_in_epoch), static_cast<long long>(r.steps_per_epoch),
+      r.step_seconds, r.step_seconds_average, r.data_seconds, r.data_seconds_average,
+      r.last.mean_loss(), r.epoch_sum.mean_loss(), r.last.top1_percent(),
+      r.epoch_sum.top1_percent(), r.last.top5_percent(), r.epoch_sum.top5_percent());
+}
+
+std::string key_value_line(const StepReport& r) {
+  std::string line = strf(
+      "train:loss=%.6f; train:acc1=%.6f; train:acc5=%.6f; train:lr=%.6e; "
+      "train:images_per_sec=%.6f; "
+      "train:step_time=%.6f; train:data_time=%.6f; ",
+      r.last.mean_loss(), r.last.top1_percent(), r.last.top5_percent(), r.lr, r.images_per_second,
+      r.step_seconds, r.data_seconds);
+  if (std::isfinite(r.gradient_norm)) line += strf("train:grad_norm=%.6f; ", r.gradient_norm);
+  return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
+                     static_cast<long long>(r.step));
+}
+
+std::string imagenet_test_line(int64_t batch, int64_t batches, double seconds,
+                               double seconds_average, const Meter& last, const Meter& sum) {
+  return strf(
+      "Test: [%*lld/%lld]\tTime %6.3f (%6.3f)\tLoss %.4e (%.4e)\tAcc@1 %6.2f (%6.2f)\tAcc@5 %6.2f "
+      "(%6.2f)",
+      digits(batches), static_cast<long long>(batch), static_cast<long long>(batches), seconds,
+      seconds_average, last.mean_loss(), sum.mean_loss(), last.top1_percent(), sum.top1_percent(),
+      last.top5_percent(), sum.top5_percent());
+}
+
+Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
+    : job_(job), on_(rank == 0), output_(job.job.output) {
+  if (!on_) return;
+  const auto path = output_ / "history.jsonl";
+  std::error_code error;
+  std::filesystem::create_directories(output_, error);
+  std::string kept;
+  if (keep_lines > 0) {
+    std::ifstream in(path);
+    std::string line;
+    while (history_lines_ < keep_lines && std::getline(in, line))
+      kept += line + "\n", ++history_lines_;
+    if (history_lines_ < keep_lines) {
+      log::warning(strf("%s has %lld of the %lld lines the checkpoint knows; it goes on from there",
+                        path.c_str(), static_cast<long long>(history_lines_),
+                        static_cast<long long>(keep_lines)));
+    }
+  }
+  // Aside and renamed: an interruption here must not lose the lines that are kept.
+  const auto aside = output_ / ".history.jsonl.part";
+  history_.open(aside, std::ios::trunc);
+  history_ << kept << std::flush;
+  if (history_) std::filesystem::rename(aside, path, error);
+  if (!history_ || error)
+    throw std::runtime_error("cannot write " + path.string() +
+                             "; choose another directory with --output");
+}
+
+void Reporter::append(const std::string& json) {
+  history_ << json << "\n" << std::flush;
+  if (!history_)
+    throw std::runtime_error("cannot write " + (output_ / "history.jsonl").string() +
+                             "; is the disk full?");
+  ++history_lines_;
+}
+
+void Reporter::write_classes(const std::vector<std::string>& classes) {
+  if (!on_) return;
+  Json map;
+  for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
+  std::ofstream out(output_ / "classes.json");
+  out << map.dump(1) << "\n";
+  if (!out.flush())
+    throw std::runtime_error("cannot write " + (output_ / "classes.json").string() +
+                             "; is the disk full?");
+}
+
+void Reporter::start(const std::string& origin) {
+  if (!on_) return;
+  std::string text =
+      strf("%s, %lld parameters, %.2f G multiply-adds a picture at %lld px",
+           job_.model.name.c_str(), static_cast<long long>(job_.model.parameters),
+           job_.model.multiply_adds / 1e9, static_cast<long long>(job_.model.eval_size));
+  text += strf("\ndata     %lld train and %lld val pictures, %lld classes",
+               static_cast<long long>(job_.train_images), static_cast<long long>(job_.val_images),
+               static_cast<long long>(job_.job.model.classes));
+  text += strf(
+      "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
+      static_cast<long long>(job_.world_size), job_.backend.c_str(), job_.device.c_str(),
+      job_.threads, job_.workers);
+  text +=
+      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per update",
+           static_cast<long long>(job_.batch_size), static_cast<long long>(job_.world_size),
+           static_cast<long long>(job_.accumulate), static_cast<long long>(job_.global_batch_size));
+  text += strf(
+      "\nlength   %lld updates per epoch (%lld pictures left out), %lld in all, stopping at %lld",
+      static_cast<long long>(job_.steps_per_epoch), static_cast<long long>(job_.dropped_images),
+      static_cast<long long>(job_.total_steps), static_cast<long long>(job_.last_step));
+  text += "\noutput   " + job_.job.output + ", checkpoints " + job_.job.checkpoint_dir.value_or("");
+  text += "\nstart    " + origin;
+  std::string settings;
+  for (const auto& [key, value] : job_.settings())
+    settings += (settings.empty() ? "" : "  ") + key + "=" + value;
+  log::info(text + "\nsettings " + settings);
+}
+
+void Reporter::step(const StepReport& r) {
+  if (!on_) return;
+  if (r.non_finite > 0) {
+    log::line(strf("event=nonfinite; updates=%lld; step=%lld;",
+                   static_cast<long long>(r.non_finite), static_cast<long long>(r.step)));
+  }
+  if (r.last.empty() || r.epoch_sum.empty()) return;
+  log::line(imagenet_line(r));
+  log::line(key_value_line(r));
+  Json json = {{"event", "train"},
+               {"epoch", r.epoch},
+               {"step_in_epoch", r.step_in_epoch},
+               {"step", r.step},
+               {"loss", r.last.mean_loss()},
+               {"loss_average", r.epoch_sum.mean_loss()},
+               {"acc1", r.last.top1_percent()},
+               {"acc1_average", r.epoch_sum.top1_percent()},
+               {"acc5", r.last.top5_percent()},
+               {"acc5_average", r.epoch_sum.top5_percent()},
+               {"lr", r.lr}};
+  if (std::isfinite(r.gradient_norm)) json["grad_norm"] = r.gradient_norm;
+  json["timing"] = {{"images_per_sec", r.images_per_second},
+                    {"step", r.step_seconds},
+                    {"step_average", r.step_seconds_average},
+                    {"data", r.data_seconds},
+                    {"data_average", r.data_seconds_average}};
+  last_step_ = json.dump();
+  append(last_step_);
+}
+
+void Reporter::progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
+                        const Meter& sum) {
+  if (!on_ || !job_.job.progress || !log::has_status()) return;
+  const int64_t done = epoch * job_.steps_per_epoch + step_in_epoch, width = 24;
+  const double share =
+      static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, job_.last_step));
+  const auto filled = static_cast<size_t>(share * width);
+  const double left = images_per_second > 0
+                          ? static_cast<double>((job_.last_step - done) * job_.global_batch_size) /
+                                images_per_second
+                          : 0;
+  log::status(
+      strf("[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
+           std::string(filled, '#').c_str(),
+           std::string(static_cast<size_t>(width) - filled, '.').c_str(), 100 * share,
+           static_cast<long long>(epoch), static_cast<long long>(step_in_epoch),
+           static_cast<long long>(job_.steps_per_epoch), images_per_second,
+           clock_time(left).c_str(), sum.mean_loss(), sum.top1_percent()));
+}
+
+void Reporter::evaluation_progress(int64_t batch, int64_t batches, double seconds,
+                                   double seconds_average, const Meter& last, const Meter& sum) {
+  if (!on_ || last.empty()) return;
+  if (!std::isfinite(last.loss) || !std::isfinite(sum.loss)) return;
+  log::line(imagenet_test_line(batch, batches, seconds, seconds_average, last, sum));
+  append(Json{{"event", "test"},
+              {"batch", batch},
+              {"loss", last.mean_loss()},
+              {"loss_average", sum.mean_loss()},
+              {"acc1", last.top1_percent()},
+              {"acc1_average", sum.top1_percent()},
+              {"acc5", last.top5_percent()},
+              {"acc5_average", sum.top5_percent()},
+              {"timing", {{"batch", seconds}, {"batch_average", seconds_average}}}}
+             .dump());
+}
+
+void Reporter::evaluation(const EvaluationReport& r) {
+  if (!on_) return;
+  if (r.sum.skipped > 0) {
+    log::warning(
+        strf("%.0f of %.0f validation pictures could not be read; accuracy is over the other %.0f",
+             r.sum.skipped, r.sum.images + r.sum.skipped, r.sum.images));
+  }
+  const char* which = r.ema ? "EMA " : "";
+  const char* key = r.ema ? "ema_" : "";
+  log::line(strf(" * %sAcc@1 %.3f Acc@5 %.3f", which, r.sum.top1_percent(), r.sum.top5_percent()));
+  std::string line;
+  if (std::isfinite(r.sum.loss)) line = strf("valid:%sloss=%.6f; ", key, r.sum.mean_loss());
+  line += strf("valid:%sacc1=%.6f; valid:%sacc5=%.6f; ", key, r.sum.top1_percent(), key,
+               r.sum.top5_percent());
+  if (!r.ema)
+    line += strf("valid:images_per_sec=%.6f; valid:images=%.0f; ",
+                 r.sum.images / std::max(r.seconds, 1e-9), r.sum.images);
+  log::line(line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
+                        static_cast<long long>(r.step)));
+  Json json = {{"event", r.ema ? "valid_ema" : "valid"}, {"epoch", r.epoch}, {"step", r.step}};
+  if (std::isfinite(r.sum.loss)) json["loss"] = r.sum.mean_loss();
+  json["acc1"] = r.sum.top1_percent();
+  json["acc5"] = r.sum.top5_percent();
+  json["correct1"] = static_cast<int64_t>(r.sum.top1);
+  json["correct5"] = static_cast<int64_t>(r.sum.top5);
+  json["images"] = static_cast<int64_t>(r.sum.images);
+  json["unreadable"] = static_cast<int64_t>(r.sum.skipped);
+  json["timing"] = {{"seconds", r.seconds},
+                    {"images_per_sec", r.sum.images / std::max(r.seconds, 1e-9)}};
+  if (!r.ema) last_evaluation_ = json.dump();
+  append(json.dump());
+}
+
+void Reporter::finish(double seconds, const std::string& outcome) {
+  if (!on_) return;
+  log::status("");
+  log::line(strf("Total time: %.0f seconds", seconds));
+  Json summary = {{"outcome", outcome}, {"seconds", seconds}};
+  if (!last_step_.empty()) summary["train"] = Json::parse(last_step_);
+  if (!last_evaluation_.empty()) summary["valid"] = Json::parse(last_evaluation_);
+  summary["model"] = {{"name", job_.model.name}, {"parameters", job_.model.parameters}};
+  summary["world_size"] = job_.world_size;
+  for (const auto& [key, value] : job_.settings()) summary["settings"][key] = value;
+  std::ofstream out(output_ / "summary.json");
+  out << summary.dump(2) << "\n";
+}
+
+}  // namespace shoal::train

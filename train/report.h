@@ -1,0 +1,77 @@
+#pragma once
+// What rank 0 tells the world: metric lines in two dialects, history.jsonl, summary.json, the start
+// block, a progress bar.
+//
+// Dialects: PyTorch's imagenet example ("Epoch: [0][ 10/500]\tTime …") and key=value
+// ("train:loss=…;"), each on a line of its own, each number finite. history.jsonl holds one JSON
+// object per printed report with the same values unrounded, so a scraped value equals the history
+// to the printed digits. Torch-free. On other ranks every method does nothing.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "train/job.h"
+#include "train/meter.h"
+
+namespace shoal::train {
+
+struct StepReport {
+  int64_t epoch = 0, step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: updates done, from 1
+  int64_t step = 0;                                           // updates since the start of training
+  double step_seconds = 0,
+         step_seconds_average = 0;  // of the last update and over this process's epoch
+  double data_seconds = 0, data_seconds_average = 0;  // thereof waiting for pictures
+  Meter last, epoch_sum;  // over all ranks: the last update, the epoch so far
+  double lr = 0, images_per_second = 0;
+  double gradient_norm = 0;
+  int64_t non_finite = 0;  // updates not committed since the last report
+};
+
+struct EvaluationReport {
+  int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
+  Meter sum;                    // over all ranks; skipped = unreadable pictures
+  double seconds = 0;
+  bool ema = false;  // of the averaged weights
+};
+
+class Reporter {
+ public:
+  // Opens OUTPUT/history.jsonl, keeping its first `keep_lines` lines (the rest was written after
+  // the checkpoint a run is resumed from). Throws std::runtime_error with path and reason.
+  Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines);
+
+  void write_classes(const std::vector<std::string>& classes);  // OUTPUT/classes.json: name → label
+  void start(const std::string&
+                 origin);  // the block with everything resolved; `origin`: fresh, or from where
+  void step(const StepReport& report);  // the metric lines; non-finite numbers are left out
+  void progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
+                const Meter& epoch_sum);
+  void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
+                           const Meter& last, const Meter& sum);
+  void evaluation(const EvaluationReport& report);  // " * Acc@1 …", valid:… and the divisor
+  void finish(double seconds, const std::string& outcome);  // "Total time: …" and summary.json
+
+  int64_t history_lines() const { return history_lines_; }
+
+ private:
+  void append(const std::string& json);
+
+  const ResolvedJob& job_;
+  bool on_;
+  std::filesystem::path output_;
+  std::ofstream history_;
+  int64_t history_lines_ = 0;
+  std::string last_evaluation_, last_step_;  // JSON, for summary.json
+};
+
+// The lines of one report, in print order, without line breaks. Pure: what the tests run the metric
+// regexes over.
+std::string imagenet_line(const StepReport& report);
+std::string key_value_line(const StepReport& report);
+std::string imagenet_test_line(int64_t batch, int64_t batches, double seconds,
+                               double seconds_average, const Meter& last, const Meter& sum);
+
+}  // namespace shoal::train

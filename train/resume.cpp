@@ -1,0 +1,215 @@
+#include "train/resume.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "train/log.h"
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+
+CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+                        const std::vector<std::string>& classes) {
+  CheckpointData data;
+  trainer.save(data);
+  data.integers["epoch"] = position.epoch;
+  data.integers["step_in_epoch"] = position.step_in_epoch;
+  data.integers["step"] = position.step;
+  data.integers["samples"] = position.step * job.global_batch_size;
+  data.integers["non_finite"] = position.non_finite;
+  data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
+  data.integers["history_lines"] = position.history_lines;
+  data.integers["world_size"] = job.world_size;
+  data.integers["threads"] = job.threads;
+  data.integers["val_size"] = job.eval_size;
+  data.integers["val_resize"] = job.eval_resize;
+  data.integers["classes"] = job.job.model.classes;
+  const auto sum = position.epoch_sum.values();
+  for (size_t i = 0; i < sum.size(); ++i) data.numbers["epoch_sum_" + std::to_string(i)] = sum[i];
+  if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
+  data.text["arch"] = job.job.model.name;
+  data.text["interpolation"] =
+      job.transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+  data.text["kernels"] = ops::cpu().name;
+  data.text["torch"] = TORCH_VERSION;
+  data.classes = classes;
+  data.settings = job.settings();
+  return data;
+}
+
+namespace {
+
+// Rank 0's findings: the file's bytes, or what to say.
+struct Found {
+  std::vector<char> bytes;
+  std::string origin = "fresh start";
+  std::string user_error, failure;
+};
+
+Found look(const Job& job, const CheckpointStore& store) {
+  Found found;
+  const auto warn = [](const std::string& text) { log::warning(text); };
+  const auto from = [&](const CheckpointStore& place) {
+    const auto newest = place.newest_good(warn);
+    if (!newest) return false;
+    found.bytes = newest->second;
+    found.origin = place.path(newest->first).string();
+    return true;
+  };
+  if (!job.resume && job.resume_path.empty()) {
+    const auto existing = store.entries();
+    if (!existing.empty()) {
+      found.user_error =
+          store.directory().string() + " holds checkpoints of an earlier run (the newest is " +
+          existing.front().name + "); continue it with --resume, or choose another --output";
+    }
+    return found;
+  }
+  const fs::path path = job.resume_path;
+  if (path.empty()) {
+    if (!from(store))
+      log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
+  } else if (fs::is_directory(path)) {
+    if (!from(CheckpointStore(path, 1))) {
+      found.user_error = "--resume " + path.string() +
+                         ": the directory holds no checkpoint; name another or leave the path out";
+    }
+  } else if (fs::exists(path)) {
+    found.bytes = read_whole_file(path);
+    found.origin = path.string();
+  } else if (path.filename() == "checkpoint.pth.tar") {
+    if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
+  } else {
+    found.user_error = "--resume " + path.string() + ": there is no such file or directory";
+  }
+  return found;
+}
+
+void broadcast_text(dist::Group& group, std::vector<char>& bytes) {
+  at::Tensor size = at::tensor(static_cast<int64_t>(bytes.size()));
+  group.broadcast(size, 0);
+  const auto count = size.item<int64_t>();
+  if (count == 0) return bytes.clear();
+  at::Tensor data = at::empty({count}, at::kByte);
+  if (group.rank() == 0) std::memcpy(data.mutable_data_ptr(), bytes.data(), bytes.size());
+  group.broadcast(data, 0);
+  bytes.resize(static_cast<size_t>(count));
+  std::memcpy(bytes.data(), data.const_data_ptr(), bytes.size());
+}
+
+void broadcast_text(dist::Group& group, std::string& text) {
+  std::vector<char> bytes(text.begin(), text.end());
+  broadcast_text(group, bytes);
+  text.assign(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+Start find_start(const Job& job, const CheckpointStore& store, dist::Group& group) {
+  Found found;
+  if (group.rank() == 0) {
+    try {
+      found = look(job, store);
+    } catch (const std::exception& error) {
+      found.failure = error.what();
+    }
+  }
+  if (group.size() > 1) {
+    broadcast_text(group, found.user_error);
+    broadcast_text(group, found.failure);
+    broadcast_text(group, found.origin);
+    broadcast_text(group, found.bytes);
+  }
+  if (!found.user_error.empty()) throw UserError(found.user_error);
+  if (!found.failure.empty()) throw std::runtime_error(found.failure);
+  Start start;
+  start.origin = found.origin;
+  if (found.bytes.empty()) return start;
+  start.data = read_checkpoint(found.bytes, found.origin);
+  start.origin +=
+      strf(", epoch %lld, update %lld", static_cast<long long>(start.data->integer("epoch")),
+           static_cast<long long>(start.data->integer("step")));
+  return start;
+}
+
+CheckpointData open_checkpoint(const std::string& path) {
+  if (path.empty())
+    throw UserError("--checkpoint is missing: the file or directory of the weights");
+  if (fs::is_directory(path)) {
+    const auto newest =
+        CheckpointStore(path, 1).newest_good([](const std::string& text) { log::warning(text); });
+    if (!newest) throw UserError("--checkpoint " + path + ": the directory holds no checkpoint");
+    return read_checkpoint(newest->second, path + "/" + newest->first.name + ".pt");
+  }
+  if (!fs::exists(path))
+    throw UserError("--checkpoint " + path + ": there is no such file or directory");
+  return read_checkpoint(read_whole_file(path), path);
+}
+
+namespace {
+
+// Settings without which "the same run, continued" has no meaning.
+const char* const kFixed[] = {"model",      "classes", "train_images", "global_batch_size",
+                              "accumulate", "seed",    "optimizer"};
+
+void compare_settings(const CheckpointData& data, const ResolvedJob& job,
+                      const std::function<void(const std::string&)>& warn) {
+  std::string changed;
+  const auto now = job.settings();
+  for (const auto& [name, was] : data.settings) {
+    const auto it = std::find_if(now.begin(), now.end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+    if (it == now.end() || it->second == was) continue;
+    const bool fixed =
+        std::any_of(std::begin(kFixed), std::end(kFixed), [&](const char* f) { return name == f; });
+    if (fixed) {
+      std::string advice = "give the setting it was made with, or start anew in another --output";
+      if (name == "global_batch_size") {
+        advice = "add --global-batch-size " + was +
+                 " (any world size that divides it continues the same run)";
+      }
+      throw UserError("the checkpoint was made with " + name + " " + was + ", this run has " +
+                      it->second + "; " + advice);
+    }
+    changed += (changed.empty() ? "" : ", ") + name + " " + was + " → " + it->second;
+  }
+  if (!changed.empty()) warn("continuing with other settings than the checkpoint's: " + changed);
+  const bool same =
+      data.integer("world_size") == job.world_size && data.integer("threads") == job.threads &&
+      data.string("kernels") == ops::cpu().name && data.string("torch") == TORCH_VERSION;
+  if (!same) {
+    warn(
+        strf("the checkpoint was made with %lld process(es) of %lld thread(s), %s kernels, torch "
+             "%s; the same pictures follow "
+             "in the same order, but results may differ in the last bits",
+             static_cast<long long>(data.integer("world_size")),
+             static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
+             data.string("torch").c_str()));
+  }
+}
+
+}  // namespace
+
+Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
+                 const std::function<void(const std::string&)>& warn) {
+  compare_settings(data, job, warn);
+  trainer.load(data);
+  Position position;
+  position.epoch = data.integer("epoch");
+  position.step_in_epoch = data.integer("step_in_epoch");
+  position.step = data.integer("step");
+  position.non_finite = data.integer("non_finite");
+  position.non_finite_in_a_row = data.integer("non_finite_in_a_row");
+  position.history_lines = data.integer("history_lines");
+  double sum[Meter::kValues];
+  for (int i = 0; i < Meter::kValues; ++i) sum[i] = data.number("epoch_sum_" + std::to_string(i));
+  position.epoch_sum = Meter::from(sum);
+  if (data.numbers.count("best_top1")) position.best_top1 = data.number("best_top1");
+  return position;
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,49 @@
+#pragma once
+// Between a running Trainer and the checkpoint directory: what is saved, what is found, what may be
+// continued.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dist/group.h"
+#include "train/checkpoint_store.h"
+#include "train/job.h"
+#include "train/position.h"
+#include "train/trainer.h"
+
+namespace shoal::train {
+
+// Everything of the run as one checkpoint's data.
+CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
+                        const std::vector<std::string>& classes);
+
+// What a run starts from.
+struct Start {
+  std::optional<CheckpointData> data;  // nothing: a fresh start
+  std::string origin;  // for the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch
+                       // 3, update 1234"
+};
+
+// Rank 0 looks, reads and hands the bytes to every rank; other hosts need no file. Collective.
+//   --resume        the newest good checkpoint of `store`, else a notice and a fresh start
+//   --resume PATH   that file, or the newest good one of that directory; a missing file is an
+//   error, except under the
+//                   names that scripts of the imagenet example pass on their first run
+//                   (checkpoint.pth.tar): a notice
+//   neither         a fresh start; UserError when `store` already holds checkpoints, so that
+//   nothing is lost
+Start find_start(const Job& job, const CheckpointStore& store, dist::Group& group);
+
+// The checkpoint at `path`: a file, or a directory's newest good one. Throws UserError when there
+// is none, std::runtime_error when it is damaged.
+CheckpointData open_checkpoint(const std::string& path);
+
+// Loads tensors and returns the position. Throws UserError when the run that made the data cannot
+// be continued exactly with these settings (other global batch, seed, data or model); tells `warn`
+// of settings that differ but may.
+Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
+                 const std::function<void(const std::string&)>& warn);
+
+}  // namespace shoal::train

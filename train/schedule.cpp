@@ -1,0 +1,99 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+namespace shoal::train {
+namespace {
+
+// From `start` at 0 to `end` at 1 along half a cosine.
+double half_cosine(double start, double end, double progress) {
+  return end + (start - end) / 2 * (1 + std::cos(std::numbers::pi * progress));
+}
+
+double one_cycle(const ScheduleOptions& options, int64_t step, int64_t total_steps) {
+  const double initial = options.lr / options.initial_divisor;
+  const double last = static_cast<double>(total_steps - 1);
+  const double top = options.rise_fraction * static_cast<double>(total_steps) - 1;
+  const double now = std::min(static_cast<double>(step), last);
+  if (now <= top) return half_cosine(initial, options.lr, top > 0 ? now / top : 1);
+  const double start = std::max(top, 0.0);
+  const double progress = last > start ? (now - start) / (last - start) : 1;
+  return half_cosine(options.lr, initial / options.final_divisor, progress);
+}
+
+void require(bool ok, const char* sentence) {
+  if (!ok) throw std::invalid_argument(sentence);
+}
+
+}  // namespace
+
+double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
+                     int64_t total_steps) {
+  if (options.kind == ScheduleOptions::Kind::one_cycle)
+    return one_cycle(options, step, total_steps);
+  const int64_t warmup = std::min<int64_t>(
+      std::llround(options.warmup_epochs * static_cast<double>(steps_per_epoch)), total_steps);
+  if (step < warmup) {
+    const double progress = static_cast<double>(step) / static_cast<double>(warmup);
+    return options.lr * (options.warmup_start + (1 - options.warmup_start) * progress);
+  }
+  switch (options.kind) {
+    case ScheduleOptions::Kind::cosine: {
+      const double length = static_cast<double>(std::max<int64_t>(total_steps - warmup, 1));
+      const double progress = static_cast<double>(step - warmup) / length;
+      return half_cosine(options.lr, options.min_lr, std::min(progress, 1.0));
+    }
+    case ScheduleOptions::Kind::step: {
+      // The small addend keeps 12 / 2.4 from falling below 5.
+      const double epoch = static_cast<double>(std::min(step, total_steps - 1)) /
+                           static_cast<double>(steps_per_epoch);
+      const double drops = std::floor(epoch / options.decay_epochs + 1e-9);
+      return std::max(options.lr * std::pow(options.decay_rate, drops), options.min_lr);
+    }
+    default:
+      return options.lr;
+  }
+}
+
+void validate(const ScheduleOptions& options) {
+  require(options.lr > 0 && std::isfinite(options.lr), "lr must be a number above 0");
+  require(options.warmup_epochs >= 0, "warmup_epochs must be 0 or more");
+  require(options.warmup_start >= 0 && options.warmup_start <= 1,
+          "warmup_start must lie between 0 and 1");
+  require(options.min_lr >= 0 && options.min_lr <= options.lr, "min_lr must lie between 0 and lr");
+  require(options.decay_epochs > 0, "decay_epochs must be above 0");
+  require(options.decay_rate > 0 && options.decay_rate <= 1,
+          "decay_rate must be above 0 and at most 1");
+  require(options.rise_fraction >= 0 && options.rise_fraction < 1,
+          "rise_fraction must be 0 or more and below 1");
+  require(options.initial_divisor >= 1, "initial_divisor must be 1 or more");
+  require(options.final_divisor >= 1, "final_divisor must be 1 or more");
+}
+
+std::string to_string(ScheduleOptions::Kind kind) {
+  switch (kind) {
+    case ScheduleOptions::Kind::constant:
+      return "constant";
+    case ScheduleOptions::Kind::cosine:
+      return "cosine";
+    case ScheduleOptions::Kind::step:
+      return "step";
+    case ScheduleOptions::Kind::one_cycle:
+      return "onecycle";
+  }
+  throw std::invalid_argument("unknown kind of schedule");
+}
+
+ScheduleOptions::Kind parse_schedule(std::string_view name) {
+  using Kind = ScheduleOptions::Kind;
+  for (Kind kind : {Kind::constant, Kind::cosine, Kind::step, Kind::one_cycle}) {
+    if (name == to_string(kind)) return kind;
+  }
+  throw std::invalid_argument("schedule '" + std::string(name) +
+                              "' is not known; use constant, cosine, step or onecycle");
+}
+
+}  // namespace shoal::train

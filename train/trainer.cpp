@@ -1,0 +1,203 @@
+#include "train/trainer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "dist/sum_across_ranks.h"
+#include "dist/verify.h"
+
+namespace shoal::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+ops::Type type_of(const Job& job) {
+  if (job.float64) return ops::Type::f64;
+  return job.amp == Precision::bf16 ? ops::Type::bf16 : ops::Type::f32;
+}
+
+FlatOptions flat_options(const Job& job) {
+  FlatOptions options;
+  options.type = job.float64 ? at::kDouble : at::kFloat;
+  if (job.amp == Precision::bf16) options.copy_type = at::kBFloat16;
+  options.weight_decay = job.optimizer.weight_decay;
+  return options;
+}
+
+void broadcast(dist::Group& group, at::Tensor tensor) {
+  group.broadcast(tensor, 0);
+}
+
+}  // namespace
+
+Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
+    : job_(job), communicator_(communicator), compute_type_(type_of(job.job)) {
+  models::ModelOptions model = job.job.model;
+  model.seed = job.job.seed;
+  model_ = models::create(model);
+  parameters_ = std::make_unique<FlatParameters>(*model_, flat_options(job.job));
+  statistics_ = std::make_unique<FlatStatistics>(
+      *model_, job.job.float64 ? at::kDouble : at::kFloat, at::kCPU);
+  broadcast(communicator.main, parameters_->flat());
+  broadcast(communicator.main, statistics_->running());
+  parameters_->refresh_copies();
+  dist::verify_equal(communicator.main, {parameters_->flat(), statistics_->running()},
+                     "initial parameters and buffers");
+  optimizer_ = std::make_unique<Optimizer>(job.job.optimizer, *parameters_);
+  if (job.job.ema && *job.job.ema > 0) {
+    ema_ = std::make_unique<Ema>(EmaOptions{*job.job.ema, /*warmup=*/true}, *parameters_,
+                                 *statistics_);
+  }
+  reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
+  if (job.job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
+  gradient_norm_ = at::zeros({1}, at::kDouble);
+  non_finite_ = at::zeros({1}, at::kInt);
+}
+
+Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, bool last) {
+  const Input input = make_input(batch, compute_type_, parameters_->table());
+  models::StepContext context;
+  context.keys = input.keys.data();
+  context.seed = job_.job.seed;
+  context.step = step;
+  context.sum_across_ranks = sum_across_ranks_;
+  reducer_->prepare(last);
+  const at::Tensor logits = model_->forward(input.images, context);
+  // A mean over this rank's share of the update; the reducer takes the mean over ranks.
+  const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
+  const auto result = models::cross_entropy(logits, input.labels, job_.job.label_smoothing, scale);
+  result.loss.backward();
+  return {result.loss_sum.item<double>(), static_cast<double>(result.top1.item<int64_t>()),
+          static_cast<double>(result.top5.item<int64_t>()), static_cast<double>(batch.count), 0};
+}
+
+void Trainer::average_statistics() {
+  if (communicator_.size() == 1) return;
+  at::Tensor pending = statistics_->pending();
+  communicator_.main.all_reduce_sum(pending);
+  pending.div_(communicator_.size());
+}
+
+StepResult Trainer::update(data::Loader& loader, int64_t step, double lr) {
+  StepResult result;
+  model_->train(true);
+  parameters_->zero_gradients();
+  for (int64_t m = 0; m < job_.accumulate; ++m) {
+    const auto start = Clock::now();
+    const data::Batch* batch = loader.next();
+    if (!batch) throw std::logic_error("the loader ended before the epoch did");
+    result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    result.meter.add(forward_backward(*batch, step, m == job_.accumulate - 1));
+  }
+  reducer_->finish();
+  average_statistics();
+
+  at::NoGradGuard no_grad;
+  non_finite_.zero_();
+  measure_gradients(*parameters_, gradient_norm_, non_finite_);
+  optimizer_->step(lr, gradient_norm_, non_finite_);
+  statistics_->commit(job_.accumulate, non_finite_);
+  if (ema_) ema_->update(step, non_finite_);
+  result.gradient_norm = gradient_norm_.item<double>();
+  result.finite = non_finite_.item<int32_t>() == 0;
+  if (!result.finite) {
+    optimizer_->set_steps(optimizer_->steps() - 1);
+    result.meter = Meter{.skipped = result.meter.images};
+  }
+  return result;
+}
+
+void Trainer::save(CheckpointData& data) const {
+  // torchvision's state dict has each layer's parameters before its buffers; torch.load's users
+  // look up by name.
+  for (const auto& name : parameters_->names())
+    data.model.emplace_back(name, parameters_->contiguous_copy(name));
+  for (const auto& name : statistics_->names())
+    data.model.emplace_back(name, statistics_->contiguous_copy(name));
+  if (ema_) {
+    for (const auto& name : parameters_->names()) {
+      data.ema.emplace_back(name, parameters_->contiguous_copy(name, ema_->parameters()));
+    }
+    for (const auto& name : statistics_->names()) {
+      data.ema.emplace_back(name, statistics_->contiguous_copy(name, ema_->running()));
+    }
+  }
+  for (const auto& state : optimizer_->state()) {
+    NamedTensors tensors;
+    for (const auto& name : parameters_->names()) {
+      tensors.emplace_back(name, parameters_->contiguous_copy(name, state.flat));
+    }
+    data.optimizer.emplace_back(state.name, std::move(tensors));
+  }
+  data.integers["optimizer_steps"] = optimizer_->steps();
+}
+
+namespace {
+
+// Fills `load(name, tensor)` for every expected name from a list of named tensors.
+template <class Load>
+void load_each(const std::vector<std::string>& names,
+               const std::unordered_map<std::string, at::Tensor>& from, const std::string& what,
+               const Load& load) {
+  for (const auto& name : names) {
+    const auto it = from.find(name);
+    if (it == from.end())
+      throw std::runtime_error("the checkpoint's " + what + " has no tensor '" + name + "'");
+    load(name, it->second);
+  }
+}
+
+std::unordered_map<std::string, at::Tensor> by_name(const NamedTensors& tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+}  // namespace
+
+void Trainer::load(const CheckpointData& data) {
+  at::NoGradGuard no_grad;
+  const auto model = by_name(data.model);
+  load_each(parameters_->names(), model, "model",
+            [&](auto& name, auto& t) { parameters_->load(name, t); });
+  load_each(statistics_->names(), model, "model",
+            [&](auto& name, auto& t) { statistics_->load(name, t); });
+  if (ema_ && data.ema.empty())
+    throw UserError("the checkpoint has no averaged weights; continue without --ema");
+  if (ema_) {
+    const auto ema = by_name(data.ema);
+    load_each(parameters_->names(), ema, "ema",
+              [&](auto& name, auto& t) { parameters_->load(name, t, ema_->parameters()); });
+    load_each(statistics_->names(), ema, "ema",
+              [&](auto& name, auto& t) { statistics_->load(name, t, ema_->running()); });
+  }
+  for (const auto& state : optimizer_->state()) {
+    const auto it = std::find_if(data.optimizer.begin(), data.optimizer.end(),
+                                 [&](const auto& entry) { return entry.first == state.name; });
+    if (it == data.optimizer.end()) {
+      throw UserError("the checkpoint has no optimizer state '" + state.name +
+                      "'; continue with the --optimizer it was made with");
+    }
+    load_each(parameters_->names(), by_name(it->second), "optimizer state",
+              [&](auto& name, auto& t) { parameters_->load(name, t, state.flat); });
+  }
+  optimizer_->set_steps(data.integer("optimizer_steps"));
+  parameters_->refresh_copies();
+}
+
+void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {
+  FlatParameters parameters(model, {});
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  const auto weights = by_name(ema && !data.ema.empty() ? data.ema : data.model);
+  at::NoGradGuard no_grad;
+  load_each(parameters.names(), weights, "model",
+            [&](auto& name, auto& t) { parameters.load(name, t); });
+  load_each(statistics.names(), weights, "model",
+            [&](auto& name, auto& t) { statistics.load(name, t); });
+  model.train(false);
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,76 @@
+#pragma once
+// The state of a training run and one update of it.
+//
+// Order of an update: zero gradients; A times batch → forward → loss → backward (the last backward
+// reduces over ranks); average batch statistics over ranks; measure the gradient; then optimizer,
+// statistics and average commit together, or none of them does when the gradient is not finite.
+// Every rank makes the same calls and ends with the same bits.
+
+#include <memory>
+#include <optional>
+
+#include "data/loader.h"
+#include "dist/connect.h"
+#include "dist/gradient_reducer.h"
+#include "models/model.h"
+#include "train/checkpoint_file.h"
+#include "train/ema.h"
+#include "train/flat_parameters.h"
+#include "train/flat_statistics.h"
+#include "train/input.h"
+#include "train/job.h"
+#include "train/meter.h"
+#include "train/optimizer.h"
+
+namespace shoal::train {
+
+struct StepResult {
+  Meter meter;               // of this rank; an update that is not finite counts as skipped
+  double gradient_norm = 0;  // before clipping, of the gradient averaged over ranks
+  bool finite = true;        // false: nothing was committed
+  double data_seconds = 0;   // waiting for the loader
+};
+
+class Trainer {
+ public:
+  // Builds the model, gives every rank rank 0's weights and checks that they are equal. Collective.
+  Trainer(const ResolvedJob& job, dist::Communicator& communicator);
+
+  // One update at `lr` from the next accumulate() batches of `loader`, which must have them.
+  // Collective.
+  StepResult update(data::Loader& loader, int64_t step, double lr);
+
+  // Contiguous copies of everything that training changes.
+  void save(CheckpointData& data) const;
+  // The same back, on every rank. Throws std::runtime_error naming what is missing or has another
+  // shape.
+  void load(const CheckpointData& data);
+
+  Ema* ema() { return ema_.get(); }
+  FlatParameters& parameters() { return *parameters_; }
+  FlatStatistics& statistics() { return *statistics_; }
+  models::Classifier& model() { return *model_; }
+  ops::Type compute_type() const { return compute_type_; }  // of activations
+
+ private:
+  Meter forward_backward(const data::Batch& batch, int64_t step, bool last);
+  void average_statistics();
+
+  const ResolvedJob& job_;
+  dist::Communicator& communicator_;
+  ops::Type compute_type_;
+  std::unique_ptr<models::Classifier> model_;
+  std::unique_ptr<FlatParameters> parameters_;
+  std::unique_ptr<FlatStatistics> statistics_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Ema> ema_;
+  std::unique_ptr<dist::GradientReducer> reducer_;
+  std::function<void(at::Tensor&)> sum_across_ranks_;
+  at::Tensor gradient_norm_, non_finite_;
+};
+
+// The named model with a checkpoint's weights (the averaged ones when it has them and `ema`), in
+// evaluation mode, for `eval` and `predict`. Throws std::runtime_error naming what does not fit.
+void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
+
+}  // namespace shoal::train
