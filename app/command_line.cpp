@@ -81,7 +81,7 @@ Words normalise(Command command, const Words& words) {
     } else if (word.size() < 2 || word[0] != '-') {
       result.push_back(word);
     } else if (word[1] != '-') {
-      require_option(command, "-" + word.substr(1), kOrigin);  // there are no other short options
+      require_option(command, word.substr(1), kOrigin);  // there are no other short options
     } else {
       bool took = false;
       result.push_back(

@@ -53,8 +53,25 @@ std::string rank_prefix() {
   return rank && world && std::atoi(world) > 1 ? std::string("rank ") + rank + ": " : "";
 }
 
+// Of the workers that a launcher of ours started, true for the first that asks; true for everybody else.
+bool first_to_report() {
+  const char* file = std::getenv(kReportVariable);
+  if (!file) return true;
+  char token;
+  return ::read(std::atoi(file), &token, 1) != -1 || errno != EAGAIN;
+}
+
+// The user's mistake: every rank finds the same one, so one of them says it, and without its rank.
+int fail_usage(const std::string& text) {
+  if (first_to_report()) {
+    print_error(text);
+    write_failure_file(text);
+  }
+  return kUsage;
+}
+
 int fail(int code, const std::string& text) {
-  const std::string line = rank_prefix() + text;
+  const std::string line = (text.starts_with("rank ") ? "" : rank_prefix()) + text;
   print_error(line);
   write_failure_file(line);
   return code;
@@ -88,9 +105,9 @@ int guarded_main(const std::function<int()>& body) noexcept {
     try {
       return body();
     } catch (const train::UserError& error) {
-      return fail(kUsage, describe(error));
+      return fail_usage(describe(error));
     } catch (const std::invalid_argument& error) {
-      return fail(kUsage, describe(error));
+      return fail_usage(describe(error));
     } catch (const SetupMissing& error) {
       return fail(kSetupMissing, describe(error));
     } catch (const std::exception& error) {

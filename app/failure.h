@@ -20,6 +20,10 @@ inline constexpr int kPeerLost =
 inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving: resumable
 inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving: resumable
 
+// Where the launcher tells its workers a pipe with one byte in it: of several workers that end with kUsage, only the one
+// that takes the byte prints the sentence.
+inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
+
 // A program, library or device that must be installed first. Exit code 3.
 struct SetupMissing : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -88,7 +88,9 @@ std::string usage(Command command) {
   return "";
 }
 
-std::string exit_codes() {
+}  // namespace
+
+std::string exit_code_help() {
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "done"},
       {std::to_string(kFailure),
@@ -103,8 +105,6 @@ std::string exit_codes() {
   for (const auto& [code, meaning] : codes) text += "  " + code + wrapped(meaning, code.size() + 2);
   return text;
 }
-
-}  // namespace
 
 std::string command_help(Command command) {
   const Arguments defaults;
@@ -121,7 +121,7 @@ std::string command_help(Command command) {
     for (const Recipe& recipe : recipes())
       text += "  " + recipe.name + wrapped(recipe.summary, recipe.name.size() + 2);
   }
-  return text + "\n" + exit_codes();
+  return text + "\n" + exit_code_help();
 }
 
 }  // namespace shoal::app

@@ -163,7 +163,7 @@ Checks directories(const train::Job& job, const dist::Variables& environment) {
   train::Job here = job;
   adapt_to_platform(here, environment);
   const std::string checkpoints = here.checkpoint_dir.value_or(here.output + "/checkpoints");
-  Check cache = writable("cache folder", cache_folder(environment), "XDG_CACHE_HOME");
+  Check cache = writable("cache folder", here.output + "/cache", "--output");
   if (cache.verdict == Verdict::bad) cache.verdict = Verdict::warn;  // listings are made anew then
   return {writable("output folder", here.output, "--output"),
           writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};

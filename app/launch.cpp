@@ -101,10 +101,34 @@ struct Worker {
   int ended_as = -1;  // 0: the first that ended, 1: the second, …
 };
 
+// All workers make the same mistake of the user's at the same time; the one that takes the byte from this pipe says so
+// (failure.h). Non-blocking: the others find it empty.
+class ReportToken {
+ public:
+  ReportToken() {
+    if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0 || ::write(ends_[1], "1", 1) != 1) {
+      throw system_failure("cannot make a pipe for the workers");
+    }
+  }
+  ~ReportToken() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  ReportToken(const ReportToken&) = delete;
+
+  void name_it(dist::Variables& environment) const { environment[kReportVariable] = std::to_string(ends_[0]); }
+  void keep_in_child() const { ::fcntl(ends_[0], F_SETFD, 0); }
+
+ private:
+  int ends_[2];
+};
+
 // Starts one worker. The exec's failure comes back through a pipe that a successful exec closes.
-pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals) {
+pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals, const ReportToken& token) {
   Words arguments = argument_words(plan.program, plan.arguments);
-  Words environment = environment_words(worker.environment);
+  dist::Variables variables = worker.environment;
+  token.name_it(variables);
+  Words environment = environment_words(variables);
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0)
     throw system_failure("cannot make a pipe to start " + worker.name);
@@ -115,6 +139,7 @@ pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals&
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(kFailure);  // it died before the line above
     signals.restore_in_child();
+    token.keep_in_child();
     ::execve(plan.program.c_str(), arguments.get(), environment.get());
     const int error = errno;
     if (::write(report[1], &error, sizeof error) < 0) ::_exit(127);
@@ -157,7 +182,7 @@ class Watch {
 
   void start_all() {
     for (const WorkerStart& start_of : plan_.workers) {
-      workers_.push_back({start_of.name, start(plan_, start_of, signals_), true});
+      workers_.push_back({start_of.name, start(plan_, start_of, signals_, token_), true});
     }
   }
 
@@ -267,6 +292,7 @@ class Watch {
         culprit_ = i;
     }
     const Worker& worker = workers_[*culprit_];
+    if (code_of(worker) == kUsage) return;  // one worker has named the mistake; which rank it was says nothing
     const bool silent = WIFSIGNALED(worker.status);
     std::string text = worker.name + " on " + plan_.host + " (process " +
                        std::to_string(worker.pid) + ") " +
@@ -288,6 +314,7 @@ class Watch {
 
   const Launch& plan_;
   const BlockedSignals& signals_;
+  ReportToken token_;
   std::vector<Worker> workers_;
   std::vector<size_t>
       candidates_;  // workers that failed before the others were told to end, in order

@@ -107,7 +107,7 @@ void add_length(std::vector<Option>& table) {
        unset_means("no limit", row("max-steps", kTrain, "N",
                                    "stop after N updates; the schedule still spans --epochs",
                                    FIELD(job.max_steps))),
-       unset_means("32, or what --global-batch-size asks for",
+       unset_means("32, or the share of the global batch",
                    row("batch-size", kRun, "N", "pictures per process and forward pass",
                        FIELD(job.batch_size))),
        unset_means("batch-size × processes × accumulate",

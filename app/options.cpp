@@ -109,8 +109,8 @@ const Option& require_option(Command command, std::string_view name, const std::
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   std::string best;
-  size_t best_distance =
-      std::max<size_t>(2, name.size() / 3) + 1;  // further away is no hint but noise
+  // Further away is no hint but noise.
+  size_t best_distance = std::min(name.size(), std::max<size_t>(2, name.size() / 3) + 1);
   for (const std::string& candidate : known) {
     size_t distance = edit_distance(name, candidate);
     // What is part of a longer name is as good as one wrong letter.

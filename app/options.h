@@ -95,5 +95,6 @@ std::string command_name(Command command);
 // Text of `shoal COMMAND --help`: usage, options by group with default and unit, recipes, exit
 // codes.
 std::string command_help(Command command);
+std::string exit_code_help();  // the table of exit codes at its end
 
 }  // namespace shoal::app

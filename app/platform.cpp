@@ -42,11 +42,4 @@ void adapt_to_platform(train::Job& job, const dist::Variables& environment) {
   job.checkpoint_dir = json.value("LocalPath", *job.checkpoint_dir);
 }
 
-fs::path cache_folder(const dist::Variables& environment) {
-  const std::string cache = value_or(environment, "XDG_CACHE_HOME", ""),
-                    home = value_or(environment, "HOME", "");
-  if (!cache.empty()) return fs::path(cache) / "shoal";
-  return home.empty() ? fs::path("/tmp/shoal-cache") : fs::path(home) / ".cache/shoal";
-}
-
 }  // namespace shoal::app

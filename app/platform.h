@@ -1,6 +1,5 @@
 #pragma once
-// What the place this process runs in decides when the user does not: SageMaker's folders, and
-// where caches go. Torch-free.
+// What a SageMaker container decides when the user does not. Torch-free.
 
 #include <filesystem>
 
@@ -19,9 +18,5 @@ bool on_platform(const dist::Variables& environment);
 // of BASE/input/config/checkpointconfig.json, else BASE/checkpoints. Elsewhere does nothing. Throws
 // std::runtime_error naming the file when it is no JSON.
 void adapt_to_platform(train::Job& job, const dist::Variables& environment);
-
-// Where listings of data folders are kept between runs: XDG_CACHE_HOME/shoal, else
-// HOME/.cache/shoal, else /tmp/shoal-cache.
-std::filesystem::path cache_folder(const dist::Variables& environment);
 
 }  // namespace shoal::app

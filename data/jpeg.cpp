@@ -44,6 +44,7 @@ void on_message(j_common_ptr info, int level) {
                                 // lost
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
+    case JWRN_NOT_SEQUENTIAL:  // odd parameters of the only scan, which is read as it must be
       return;
     default:
       leave(info);

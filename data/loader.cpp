@@ -55,12 +55,15 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   return options;
 }
 
-// Signals are the main thread's business: threads started while this lives have them blocked.
+// Signals are the main thread's business: threads started while this lives have them blocked,
+// except those of a crash.
 class BlockSignals {
  public:
   BlockSignals() {
     sigset_t all;
     sigfillset(&all);
+    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+      sigdelset(&all, crash);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -1,7 +1,6 @@
-// Weights are 16-bit integers with as many fractional bits as the largest of the direction allows
-// (14 when enlarging, more when shrinking), and each window's weights sum exactly to one, so flat
-// areas stay as they are. Pillow has 22 bits; the sums differ by less than 0.05 levels before
-// rounding.
+// Weights are computed in double and rounded to 22 fractional bits in the same steps as Pillow's
+// precompute_coeffs and normalize_coeffs_8bpc, and sums of integers are exact in any order: that is
+// why the results are equal and not only close.
 #include "data/resample.h"
 
 #include <algorithm>
@@ -37,22 +36,18 @@ const ResampleKernels& best_kernels() {
   return kPortableKernels;
 }
 
-// Rounds weights to integers of the given sum; the rest of the rounding goes to the largest.
-void quantise(const double* exact, int64_t count, int32_t shift, int16_t* weights) {
-  const double one = std::ldexp(1.0, shift);
-  int32_t rest = 1 << shift;
-  int64_t largest = 0;
-  for (int64_t k = 0; k < count; ++k) {
-    weights[k] = static_cast<int16_t>(std::lround(exact[k] * one));
-    rest -= weights[k];
-    if (exact[k] > exact[largest]) largest = k;
-  }
-  weights[largest] = static_cast<int16_t>(weights[largest] + rest);
+// Rounds to 22 bits, halves away from zero, and splits (see resample_kernels.h). `out`: high half;
+// the low half is `group` places further.
+void store_weight(double exact, int32_t group, int16_t* out) {
+  const double scaled = exact * (1 << kWeightBits);
+  const auto weight = static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+  out[0] = static_cast<int16_t>(weight >> kLowBits);
+  out[group] = static_cast<int16_t>(weight & ((1 << kLowBits) - 1));
 }
 
 }  // namespace
 
-void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t multiple) {
+void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t group) {
   const bool bilinear = interpolation == Interpolation::bilinear;
   const double scale = static_cast<double>(r.in) / static_cast<double>(r.out);
   const double stretch = std::max(scale, 1.0);
@@ -74,38 +69,30 @@ void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t mult
   }
   source_first = low;
   source_count = high - low;
-  taps = static_cast<int32_t>((widest + multiple - 1) / multiple * multiple);
+  taps = static_cast<int32_t>((widest + group - 1) / group * group);
 
   starts.resize(static_cast<size_t>(r.count));
-  exact_.assign(static_cast<size_t>(r.count * taps), 0.0);
-  weights.assign(static_cast<size_t>(r.count * taps), 0);
-  double largest = 0;
+  weights.assign(static_cast<size_t>(r.count * 2 * taps), 0);
+  exact_.resize(static_cast<size_t>(widest));
   for (int64_t i = 0; i < r.count; ++i) {
     const Window w = window(i);
     starts[i] = static_cast<int32_t>(w.begin - low);
-    double* exact = exact_.data() + i * taps;
     double sum = 0;
     for (int64_t k = 0; k < w.end - w.begin; ++k) {
-      const double at = (static_cast<double>(w.begin + k) - w.center + 0.5) * inverse;
-      sum += exact[k] = bilinear ? triangle(at) : cubic(at);
+      const double at = (static_cast<double>(k + w.begin) - w.center + 0.5) * inverse;
+      sum += exact_[k] = bilinear ? triangle(at) : cubic(at);
     }
-    for (int64_t k = 0; k < w.end - w.begin; ++k) {
-      exact[k] /= sum;
-      largest = std::max(largest, std::abs(exact[k]));
-    }
+    int16_t* const out = weights.data() + i * 2 * taps;
+    for (int64_t k = 0; k < w.end - w.begin; ++k)
+      store_weight(exact_[k] / sum, group, out + k / group * 2 * group + k % group);
   }
-  // Room below 32767 for what quantise() adds to the largest; 22 bits keep the sums inside 32.
-  shift = 14;
-  while (shift < 22 && largest * std::ldexp(1.0, shift + 1) < 32000) ++shift;
-  for (int64_t i = 0; i < r.count; ++i)
-    quantise(exact_.data() + i * taps, taps, shift, weights.data() + i * taps);
 }
 
 Resizer::Resizer(bool portable) : kernels_(portable ? kPortableKernels : best_kernels()) {}
 
 void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation) {
-  x_.build(x, interpolation, 4);
-  y_.build(y, interpolation, 2);
+  x_.build(x, interpolation, kHorizontalGroup);
+  y_.build(y, interpolation, kVerticalGroup);
   middle_stride_ = (x.count * 3 + 1 + 31) / 32 * 32;
   // Padding taps of the vertical pass look at up to `taps` rows beyond the last.
   const auto need = static_cast<size_t>((y_.source_count + y_.taps) * middle_stride_);
@@ -127,7 +114,6 @@ void Resizer::push(const RowBlock& rows) {
   pass.weights = x_.weights.data();
   pass.count = static_cast<int64_t>(x_.starts.size());
   pass.taps = x_.taps;
-  pass.shift = x_.shift;
   for (int64_t row = 0; row < rows.count; row += 4) {
     for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
       const int64_t at = std::min(row + i, rows.count - 1);
@@ -144,10 +130,9 @@ void Resizer::finish(uint8_t* out, int64_t stride) {
   pass.stride = middle_stride_;
   pass.bytes = static_cast<int64_t>(x_.starts.size()) * 3;
   pass.taps = y_.taps;
-  pass.shift = y_.shift;
   for (size_t y = 0; y < y_.starts.size(); ++y) {
     pass.in = middle_.data() + y_.starts[y] * middle_stride_;
-    pass.weights = y_.weights.data() + y * static_cast<size_t>(y_.taps);
+    pass.weights = y_.weights.data() + y * 2 * static_cast<size_t>(y_.taps);
     pass.out = out + static_cast<int64_t>(y) * stride;
     kernels_.vertical(pass);
   }

@@ -8,13 +8,15 @@
 
 namespace shoal::data {
 
+enum : int32_t { kWeightBits = 22, kLowBits = 11, kHorizontalGroup = 4, kVerticalGroup = 2 };
+
 // Four source rows to four rows of `count` pixels. Source rows are readable 3 * taps + 16 bytes
 // beyond their end.
 struct HorizontalPass {
   const uint8_t* in[4];    // RGB; may repeat
   uint8_t* out[4];         // RGB; 1 byte behind the last pixel is overwritten; may repeat
   const int32_t* starts;   // count: first source pixel
-  const int16_t* weights;  // count × taps; taps is a multiple of 4
+  const int16_t* weights;  // count × 2 * taps; taps is a multiple of kHorizontalGroup
   int64_t count;
   int32_t taps;
   int32_t shift;  // the weights of a pixel sum to 1 << shift
@@ -24,11 +26,11 @@ struct HorizontalPass {
 struct VerticalPass {
   const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
   int64_t stride;          // bytes
-  const int16_t* weights;  // taps, a multiple of 2; rows under weights of padding must be readable
+  const int16_t* weights;  // 2 * taps; taps is a multiple of kVerticalGroup; rows under zero
+                           // weights must be readable
   uint8_t* out;            // exactly `bytes` are written
   int64_t bytes;
   int32_t taps;
-  int32_t shift;
 };
 
 struct ResampleKernels {

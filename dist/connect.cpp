@@ -17,8 +17,11 @@ namespace {
 
 class Opener {
  public:
-  Opener(const Env& env, const ConnectOptions& options, c10::intrusive_ptr<c10d::Store> store)
-      : env_(env), options_(options), address_(gloo_address(env)), store_(std::move(store)) {}
+  Opener(const Env& env, const ConnectOptions& options)
+      : env_(env),
+        options_(options),
+        address_(gloo_address(env)),  // before the meeting: a wrong interface is told at once
+        store_(meet(env, options.rendezvous_timeout)) {}
 
   Group open(const std::string& name, bool with_nccl) {
     auto state = std::make_shared<GroupState>();
@@ -78,7 +81,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   if (env.world_size == 1) return result;
 
   const bool nccl = options.use_cuda && options.backend != Backend::gloo;
-  Opener opener(env, options, meet(env, options.rendezvous_timeout));
+  Opener opener(env, options);
   result.main = opener.open("main", nccl);
   result.control = opener.open("control", false);
   result.batch_norm = opener.open("batch_norm", nccl);

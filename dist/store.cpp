@@ -1,5 +1,8 @@
 #include "dist/store.h"
 
+#include <c10/util/Logging.h>
+
+#include <algorithm>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -7,6 +10,19 @@
 namespace shoal::dist {
 
 namespace {
+
+// c10d prints warnings with backtraces about what our errors say in one sentence.
+class QuietLog {
+ public:
+  QuietLog() { FLAGS_caffe2_log_level = kFatal; }
+  ~QuietLog() { FLAGS_caffe2_log_level = before_; }
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+
+ private:
+  static constexpr int kFatal = 3;
+  int before_ = FLAGS_caffe2_log_level;
+};
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto tenths = time.count() / 100;
@@ -16,8 +32,10 @@ std::string seconds(std::chrono::milliseconds time) {
 
 std::string first_line(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
+  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  text.erase(std::min({text.find('\n'), text.find(", keys:"), text.size()}));  // a key per rank
+  if (!text.empty() && text.back() == '.') text.pop_back();
+  return text;
 }
 
 c10::intrusive_ptr<c10d::Store> open_store(const Env& env, std::chrono::milliseconds timeout) {
@@ -97,6 +115,7 @@ void join(c10d::Store& store, const Env& env, std::chrono::milliseconds timeout)
 }  // namespace
 
 c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout) {
+  const QuietLog quiet;
   auto store = open_store(env, timeout);
   // Keys are never removed, so each attempt has its own.
   store =

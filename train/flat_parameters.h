@@ -22,8 +22,8 @@ namespace shoal::train {
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
-  std::optional<at::ScalarType>
-      copy_type;            // kBFloat16 or kHalf: layers compute with a copy in this type
+  // kBFloat16 or kHalf: layers compute with a copy in this type.
+  std::optional<at::ScalarType> copy_type = std::nullopt;
   double weight_decay = 0;  // for parameters of two and more dimensions; others get none
   at::Device device = at::kCPU;
   const ops::Table* table = nullptr;  // kernels that work on `device`; nullptr: ops::cpu()

@@ -7,7 +7,16 @@ const Table& cpu() {
   namespace k = cpu_kernels;
   static const Table table = [] {
     Table t = reference();
-    t.name = "portable";
+    t.name = k::activation_instruction_set();
+    t.prepare_batch = k::prepare_batch;
+    t.batch_norm_sums = k::batch_norm_sums;
+    t.batch_norm_apply = k::batch_norm_apply;
+    t.batch_norm_backward_sums = k::batch_norm_backward_sums;
+    t.batch_norm_backward_apply = k::batch_norm_backward_apply;
+    t.pool = k::pool;
+    t.gate_apply = k::gate_apply;
+    t.gate_backward_sums = k::gate_backward_sums;
+    t.gate_backward_apply = k::gate_backward_apply;
     t.gradient_norm = k::gradient_norm;
     t.sgd = k::sgd;
     t.rmsprop_tf = k::rmsprop_tf;

@@ -7,7 +7,20 @@
 
 namespace shoal::ops::cpu_kernels {
 
+// "avx2" or "portable": what the loops over activations were compiled for.
+const char* activation_instruction_set();
+
 void prepare_batch(const PrepareBatch&, void* stream);  // prepare_batch.cpp
+void batch_norm_sums(Type, const void* x, int64_t rows, int64_t channels, double* sums,
+                     void* stream);  // batch_norm.cpp
+void batch_norm_apply(const BatchNorm&, void* y, void* stream);
+void batch_norm_backward_sums(const BatchNorm&, const void* dy, double* sums, void* stream);
+void batch_norm_backward_apply(const BatchNorm&, const void* dy, const double* sums, double count,
+                               void* dx, void* d_residual, void* stream);
+void pool(const Gate&, void* pooled, void* stream);  // gate.cpp
+void gate_apply(const Gate&, void* y, void* stream);
+void gate_backward_sums(const Gate&, const void* dy, void* d_gate, void* stream);
+void gate_backward_apply(const Gate&, const void* dy, const void* d_pooled, void* dx, void* stream);
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
                    void* stream);
 void sgd(const OptimizerStep&, void* stream);  // optimizer.cpp

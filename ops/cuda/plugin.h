@@ -62,4 +62,5 @@ struct Plugin {
 
 }  // namespace shoal::cuda
 
-extern "C" const shoal::cuda::Plugin* shoal_cuda_plugin(int version);
+extern "C" __attribute__((visibility("default"))) const shoal::cuda::Plugin* shoal_cuda_plugin(
+    int version);

@@ -7,7 +7,7 @@
 using namespace shoal::data;
 
 TEST_CASE("keys and draws are frozen: runs continue across builds") {
-  CHECK(sample_key(1, 2, 3) == 0);
+  CHECK(sample_key(1, 2, 3) == 0xc74653be8c98d420ULL);
   KeyedRandom random(42);
   CHECK(random.next() == 0xbdd732262feb6e95ULL);
   CHECK(random.next() == 0x28efe333b266f103ULL);

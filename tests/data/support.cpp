@@ -9,6 +9,13 @@
 
 #include "data/random.h"
 
+#ifdef __SANITIZE_THREAD__
+// libgdal, which OpenCV's decoders load, takes two locks of its own in both orders.
+extern "C" const char* __tsan_default_suppressions() {
+  return "deadlock:libgdal\n";
+}
+#endif
+
 namespace shoal::data {
 
 Bytes read_golden(const std::string& name) {

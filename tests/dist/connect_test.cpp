@@ -67,8 +67,7 @@ TEST_CASE("ranks that count differently are told so") {
 
 TEST_CASE("all ranks are clients of a store that the launcher runs") {
   test::run_ranks(3, "agent store", [](dist::Env env) {
-    // Rank 2 plays the agent first: a world of one more store at the same address, then everybody
-    // is a client.
+    // Rank 0's store of a first meeting plays the launcher's in a second one.
     dist::Communicator agent = dist::connect(env);
     env.agent_store = true;
     env.attempt = 1;

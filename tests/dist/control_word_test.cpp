@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <stdexcept>
 
 #include "dist/connect.h"
@@ -62,26 +61,18 @@ TEST_CASE("every rank hears the same control word") {
   for (int ranks : {2, 3}) test::run_ranks(ranks, "words of " + std::to_string(ranks), check_words);
 }
 
-TEST_CASE(
-    "a control word that never comes is an error naming the rank, and leaving does not wait") {
-  const auto start = std::chrono::steady_clock::now();
+TEST_CASE("a control word that never comes is an error naming the rank") {
   const auto results = test::run_ranks_and_report(2, "no word", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     dist::ControlChannel channel(world.control);
-    if (env.rank == 0) {
-      channel.post({});  // rank 1 does not post, and both leave without collecting
-      world.main.barrier("posted");
-    } else {
-      world.main.barrier("posted");
-      raise(SIGKILL);
-    }
+    if (env.rank == 0) channel.post({});
+    world.main.barrier("posted");
+    if (env.rank == 1) raise(SIGKILL);
     REQUIRE_THROWS_WITH(channel.collect(), Contains("rank 0 of 2: waiting for the control word"));
-    channel.post({});
   });
   INFO(results[0].output);
-  CHECK(results[0].exit_code != -1);
+  CHECK(results[0].exit_code == 0);
   CHECK(results[1].signal == SIGKILL);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
 TEST_CASE("a rank that leaves with a word in flight does not wait for it") {
@@ -89,14 +80,11 @@ TEST_CASE("a rank that leaves with a word in flight does not wait for it") {
       2, "in flight",
       [](const dist::Env& env) {
         dist::Communicator world = dist::connect(env);
-        {
-          dist::ControlChannel channel(world.control);
-          if (env.rank == 0) channel.post({});
+        if (env.rank == 0) {
+          dist::ControlChannel(world.control).post({});
+          world.control = dist::Group();  // rank 1 lives, but never answers the word
         }
-        const dist::Group main = world.main;
-        world.control = dist::Group();  // rank 0's word is still on its way
-        main.barrier("left");
-        world.shutdown();
+        world.main.barrier("rank 0 has left the group");
       },
       std::chrono::seconds(30));
 }

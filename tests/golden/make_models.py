@@ -8,7 +8,7 @@ Both sides fill parameters, buffers and pictures by one formula. For a tensor ca
     u     = splitmix64_finaliser(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
     batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch; bias and running mean 0.1 u;
-                running variance 0.6 (1 + 0.2 u)
+                running variance 1 + 0.2 u
     other biases: 0.1 u;  pictures ("images"): sqrt(3) u
 The classifier has 10 classes, pictures are 2x3x64x64, labels 3 and 7, the loss is the mean cross-entropy with label
 smoothing 0.1, without dropout and stochastic depth.
@@ -76,7 +76,7 @@ def fill(model):
         if tensor.dim() >= 2:
             value = u * (6 / (tensor.numel() / tensor.shape[0])) ** 0.5
         elif kind == "running_var":
-            value = 0.6 * (1 + 0.2 * u)
+            value = 1 + 0.2 * u
         elif owner in norms and kind == "weight":
             value = (1 + 0.1 * u) * (0.2 if name in ends else 1)
         else:

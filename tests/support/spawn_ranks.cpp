@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& re
 // run.
 void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& function) {
   if (my_tag != tag) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is stopped from outside leaves no ranks behind
   int code = 1;
   try {
     const dist::Variables variables = dist::environment();

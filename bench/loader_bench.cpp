@@ -1,0 +1,105 @@
+// Times the input pipeline on a folder of class folders. bench/loader runs it beside torchvision.
+//   loader_bench crops DIR PASSES bilinear|bicubic    one thread: read, decode, crop, resize, flip,
+//   normalise to float loader_bench loader DIR PASSES THREADS            whole loader: batches of
+//   128 at 224, uint8 loader_bench list DIR THREADS [CACHE]             listing a folder (twice
+//   when there is a cache)
+// Prints one JSON object.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "data/image_folder.h"
+#include "data/loader.h"
+#include "data/random.h"
+#include "data/transform.h"
+
+namespace {
+
+using namespace shoal::data;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// uint8 H×W×3 to float 3×H×W, (x / 255 - mean) / std: what ToTensor and Normalize make.
+void normalise(const uint8_t* in, int64_t pixels, float* out) {
+  constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
+  float *red = out, *green = out + pixels, *blue = out + 2 * pixels;
+  for (int64_t i = 0; i < pixels; ++i) {
+    red[i] = static_cast<float>(in[3 * i]) * (1 / (255 * kStd[0])) - kMean[0] / kStd[0];
+    green[i] = static_cast<float>(in[3 * i + 1]) * (1 / (255 * kStd[1])) - kMean[1] / kStd[1];
+    blue[i] = static_cast<float>(in[3 * i + 2]) * (1 / (255 * kStd[2])) - kMean[2] / kStd[2];
+  }
+}
+
+void crops(const Dataset& data, int passes, bool bicubic) {
+  TransformOptions options;
+  options.interpolation = bicubic ? Interpolation::bicubic : Interpolation::bilinear;
+  Transform transform(options);
+  std::vector<uint8_t> bytes, row(224 * 224 * 3);
+  std::vector<float> tensor(row.size());
+  double begin = 0, sum = 0;
+  for (int64_t pass = -1; pass < passes; ++pass) {  // the first warms the page cache
+    if (pass == 0) begin = now();
+    for (int64_t i = 0; i < data.size(); ++i) {
+      data.read(i, bytes);
+      transform.training_row(bytes, sample_key(0, pass, i), row.data());
+      normalise(row.data(), 224 * 224, tensor.data());
+      sum += tensor[77];
+    }
+  }
+  const double seconds = now() - begin;
+  const auto images = static_cast<double>(data.size() * passes);
+  std::printf("{\"images_per_second\": %.1f, \"us_per_image\": %.1f, \"checksum\": %.3f}\n",
+              images / seconds, 1e6 * seconds / images, sum);
+}
+
+void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads) {
+  LoaderOptions options;
+  options.batch_size = 128;
+  options.threads = threads;
+  Loader loader(std::move(data), options);
+  double begin = 0;
+  int64_t images = 0;
+  for (int64_t epoch = -1; epoch < passes; ++epoch) {
+    if (epoch == 0) begin = now();
+    loader.start_epoch(epoch + 1);
+    while (const Batch* batch = loader.next())
+      if (epoch >= 0) images += batch->count;
+  }
+  std::printf("{\"images_per_second\": %.1f}\n", static_cast<double>(images) / (now() - begin));
+}
+
+void list(const std::string& path, int threads, const char* cache) {
+  for (int run = 0; run < (cache != nullptr ? 2 : 1); ++run) {
+    const double begin = now();
+    ImageFolderOptions options;
+    options.threads = threads;
+    if (cache != nullptr) options.cache_dir = cache;
+    const auto data = open_image_folder(path, options);
+    std::printf("{\"files\": %lld, \"seconds\": %.3f}\n", static_cast<long long>(data->size()),
+                now() - begin);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int i) { return i < argc ? argv[i] : ""; };
+  const std::string mode = argument(1);
+  if (argc >= 4 && mode == "list") {
+    list(argv[2], std::atoi(argv[3]), argc > 4 ? argv[4] : nullptr);
+  } else if (argc == 5 && mode == "crops") {
+    crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0);
+  } else if (argc == 5 && mode == "loader") {
+    whole_loader(open_image_folder(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  } else {
+    std::fputs("usage: see the first lines of bench/loader_bench.cpp\n", stderr);
+    return 2;
+  }
+  return 0;
+}

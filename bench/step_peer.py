@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""The PyTorch side of bench/step: the same step as step_bench.cpp in eager mode, channels-last, torchvision's model.
+
+Prints the same line of JSON. Arguments as step_bench's.
+"""
+
+import argparse
+import json
+import resource
+import time
+
+import torch
+import torchvision
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default="efficientnet_b0")
+parser.add_argument("--batch", type=int, default=32)
+parser.add_argument("--size", type=int, default=224)
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--warmup", type=int, default=3)
+parser.add_argument("--steps", type=int, default=8)
+parser.add_argument("--amp", choices=("off", "bf16"), default="off")
+options = parser.parse_args()
+
+torch.set_num_threads(options.threads)
+torch.manual_seed(0)
+model = getattr(torchvision.models, options.model)().to(memory_format=torch.channels_last).train()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-5)
+criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+images = torch.randn(options.batch, 3, options.size, options.size)
+images = images.contiguous(memory_format=torch.channels_last)
+labels = (torch.arange(options.batch) * 31) % 1000
+
+
+def step():
+    optimizer.zero_grad(set_to_none=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.amp == "bf16"):
+        loss = criterion(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+seconds = []
+for i in range(options.warmup + options.steps):
+    if i == options.warmup:
+        before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.perf_counter()
+    last = step()
+    if i >= options.warmup:
+        seconds.append(time.perf_counter() - start)
+
+after = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({
+    "loss": last, "peak_rss_mb": after.ru_maxrss // 1024,
+    "faults_per_step": (after.ru_minflt - before.ru_minflt) // options.steps,
+    "torch": torch.__version__, "seconds": seconds}))

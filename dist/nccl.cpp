@@ -1,0 +1,41 @@
+// Compiled into the CUDA plug-in, not into shoal_dist: it needs libtorch_cuda.
+
+#include "ops/cuda/nccl.h"
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+// ProcessGroupNCCL::Options holds ncclConfig_t by value and is partly inline: a header of another
+// version would allocate another size than the library fills.
+static_assert(NCCL_VERSION_CODE == 22809,
+              "nccl.h must be NCCL 2.28.9, the version torch 2.11 was built with");
+
+namespace shoal::cuda {
+
+c10d::Backend* make_nccl(c10d::Store* store, int rank, int size, int device, int64_t timeout_ms,
+                         const char* group_name) {
+  using c10d::ProcessGroupNCCL;
+  const at::Device on(at::kCUDA, static_cast<c10::DeviceIndex>(device));
+  c10::cuda::set_device(on.index());
+  auto options = ProcessGroupNCCL::Options::create();
+  options->timeout = std::chrono::milliseconds(timeout_ms);
+  options->group_name = group_name;
+  auto backend = c10::make_intrusive<ProcessGroupNCCL>(
+      c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, std::move(options));
+  backend->setBoundDeviceId(on);
+  // Connect now: otherwise the first collective would, seconds late and perhaps inside a graph
+  // capture.
+  backend->eagerConnectSingleDevice(on);
+  return backend.release();
+}
+
+void shutdown_nccl(c10d::Backend* backend) {
+  if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess)
+    throw std::runtime_error(std::string("waiting for the GPU before closing NCCL: ") +
+                             cudaGetErrorString(error));
+  backend->shutdown();
+}
+
+}  // namespace shoal::cuda

@@ -1,0 +1,81 @@
+// Normalisation of uint8 pictures by table: there are only 256 values per channel. Mixing is
+// linear, so a mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. Rows of pixels
+// are shared among the threads.
+
+#include <algorithm>
+
+#include "ops/cpu/kernels.h"
+#include "ops/reference/types.h"
+
+namespace shoal::ops::cpu_kernels {
+namespace {
+
+template <class V>
+struct Tables {
+  V value[3][256];
+  explicit Tables(const PrepareBatch& op) {
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int v = 0; v < 256; ++v) {
+        value[channel][v] =
+            (V(v) / 255 - static_cast<V>(op.mean[channel])) / static_cast<V>(op.std[channel]);
+      }
+    }
+  }
+};
+
+// Pixels [begin, end) of a row, all with the same lambda.
+template <class S, class V>
+void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V lambda,
+          int64_t begin, int64_t end, S* out) {
+  using E = Element<S>;
+  const V rest = 1 - lambda;
+  for (int64_t i = 3 * begin; i < 3 * end; i += 3) {
+    for (int channel = 0; channel < 3; ++channel) {
+      const V* table = tables.value[channel];
+      const V value = rest == 0
+                          ? table[own[i + channel]]
+                          : lambda * table[own[i + channel]] + rest * table[partner[i + channel]];
+      out[i + channel] = E::store(value);
+    }
+  }
+}
+
+// One row of pixels, y from the top.
+template <class S, class V>
+void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) {
+  MixRow mix;
+  mix.partner = static_cast<int32_t>(n);
+  if (op.mix) mix = op.mix[n];
+  const int64_t width = op.width, picture = op.height * width * 3;
+  const uint8_t* own = op.images + n * picture + y * width * 3;
+  const uint8_t* partner = op.images + mix.partner * picture + y * width * 3;
+  S* out = static_cast<S*>(op.out) + n * picture + y * width * 3;
+  const V lambda = static_cast<V>(mix.lambda);
+
+  int64_t left = 0, right = 0;  // of the box in this row
+  if (y >= mix.box[1] && y < mix.box[3]) {
+    left = std::clamp<int64_t>(mix.box[0], 0, width);
+    right = std::clamp<int64_t>(mix.box[2], left, width);
+  }
+  fill(tables, own, partner, lambda, 0, left, out);
+  fill(tables, own, partner, V(0), left, right, out);
+  fill(tables, own, partner, lambda, right, width, out);
+  if (y >= mix.erase[1] && y < mix.erase[3]) {
+    const int64_t from = std::clamp<int64_t>(mix.erase[0], 0, width);
+    const int64_t to = std::clamp<int64_t>(mix.erase[2], from, width);
+    std::fill(out + 3 * from, out + 3 * to, Element<S>::store(0));
+  }
+}
+
+}  // namespace
+
+void prepare_batch(const PrepareBatch& op, void*) {
+  dispatch(op.type, [&]<class S>(S) {
+    const Tables<typename Element<S>::Value> tables(op);
+    const int64_t rows = op.n * op.height;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; ++r) row<S>(op, tables, r / op.height, r % op.height);
+  });
+}
+
+}  // namespace shoal::ops::cpu_kernels

@@ -1,0 +1,13 @@
+#pragma once
+// What the plug-in compiles with nvcc: raw pointers and streams, no torch headers. Errors are
+// cudaError_t values.
+
+#include <cuda_runtime_api.h>
+
+namespace shoal::cuda {
+
+// out[i] = i * factor for i below n, on `stream`. The smallest kernel that shows whether a GPU runs
+// our code.
+cudaError_t fill_ramp(int* out, int n, int factor, cudaStream_t stream);
+
+}  // namespace shoal::cuda

@@ -1,0 +1,101 @@
+#include "capture.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+namespace shoal::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Captured capture(const std::function<int()>& function,
+                 const std::function<void(pid_t)>& meanwhile) {
+  int out[2], err[2];
+  REQUIRE(::pipe(out) == 0);
+  REQUIRE(::pipe(err) == 0);
+  const auto start = Clock::now();
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    ::dup2(out[1], STDOUT_FILENO);
+    ::dup2(err[1], STDERR_FILENO);
+    for (int file : {out[0], out[1], err[0], err[1]}) ::close(file);
+    int code = 99;
+    try {
+      code = function();
+    } catch (const std::exception& error) {
+      const std::string text = std::string("exception: ") + error.what();
+      if (::write(STDERR_FILENO, text.data(), text.size()) < 0) code = 98;
+    }
+    ::_exit(code);
+  }
+  ::close(out[1]);
+  ::close(err[1]);
+  Captured result;
+  bool called = !meanwhile;
+  pollfd files[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  std::string* texts[2] = {&result.out, &result.err};
+  while (files[0].fd >= 0 || files[1].fd >= 0) {
+    if (since(start) > 30) {
+      ::kill(pid, SIGKILL);
+      FAIL("still running after 30 s; stdout: " << result.out << "; stderr: " << result.err);
+    }
+    ::poll(files, 2, 100);
+    for (int i = 0; i < 2; ++i) {
+      if (files[i].fd < 0 || files[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t count = ::read(files[i].fd, buffer, sizeof buffer);
+      if (count > 0) {
+        texts[i]->append(buffer, static_cast<size_t>(count));
+      } else {
+        ::close(files[i].fd);
+        files[i].fd = -1;
+      }
+    }
+    if (!called && result.out.find('\n') != result.out.npos) {
+      called = true;
+      meanwhile(pid);
+    }
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  result.seconds = since(start);
+  return result;
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "shoal-app-XXXXXX").string();
+  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace shoal::test

@@ -1,0 +1,94 @@
+#include "app/checks.h"
+
+#include <catch2/catch.hpp>
+
+#include "capture.h"
+
+using namespace shoal;
+using app::Check;
+using Catch::Contains;
+using test::capture;
+using test::Folder;
+
+namespace {
+
+const Check* named(const std::vector<Check>& checks, const std::string& name) {
+  for (const Check& check : checks) {
+    if (check.name == name) return &check;
+  }
+  return nullptr;
+}
+
+std::vector<Check> all(const train::Job& job, const dist::Variables& environment) {
+  std::vector<Check> list;
+  const auto groups = app::host_checks(job, environment);
+  for (size_t i = 0; i + 1 < groups.size();
+       ++i) {  // the last one looks for the worker, which tests do not have
+    for (const Check& check : groups[i]()) list.push_back(check);
+  }
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("a check is one line that says what to do") {
+  CHECK(app::to_line({Check::Verdict::ok, "memory", "4 GiB", ""}) == "ok    memory: 4 GiB");
+  CHECK(app::to_line({Check::Verdict::warn, "/dev/shm", "64 MiB", "make it larger"}) ==
+        "warn  /dev/shm: 64 MiB — make it larger");
+}
+
+TEST_CASE("one bad check, or one that throws, makes the exit code 1 and the others still run") {
+  const std::vector<Check> good = {{Check::Verdict::ok, "a", "1", ""},
+                                   {Check::Verdict::warn, "b", "2", "do"}};
+  CHECK(capture([&] { return app::print_checks({[&] { return good; }}); }).code == 0);
+  const auto run = capture([&] {
+    return app::print_checks(
+        {[]() -> std::vector<Check> { throw std::runtime_error("no such file"); },
+         [&] { return good; }});
+  });
+  CHECK(run.code == 1);
+  CHECK_THAT(run.out, Contains("bad   check failed: no such file\n") && Contains("ok    a: 1\n") &&
+                          Contains("warn  b: 2"));
+}
+
+TEST_CASE(
+    "the host's checks name processor, memory, network and folders, and leave nothing behind") {
+  Folder folder;
+  train::Job job;
+  job.output = (folder / "runs/new").string();
+  const auto checks = all(job, {{"HOME", folder.text()}, {"SAGEMAKER_BASE_DIR", folder.text()}});
+  for (const char* name :
+       {"processor", "instruction sets", "processors", "memory", "/dev/shm", "open files",
+        "network", "output folder", "checkpoint folder", "cache folder", "GPUs"}) {
+    INFO(name);
+    CHECK(named(checks, name) != nullptr);
+  }
+  REQUIRE(named(checks, "output folder"));
+  CHECK(named(checks, "output folder")->verdict != Check::Verdict::bad);
+  CHECK(std::filesystem::is_empty(folder.text()));
+}
+
+TEST_CASE("a folder that cannot be made is bad and names the option") {
+  Folder folder;
+  test::write_text(folder / "file", "x");
+  train::Job job;
+  job.output = (folder / "file/runs").string();
+  const auto checks = all(job, {{"SAGEMAKER_BASE_DIR", folder.text()}});
+  REQUIRE(named(checks, "output folder"));
+  CHECK(named(checks, "output folder")->verdict == Check::Verdict::bad);
+  CHECK_THAT(named(checks, "output folder")->advice, Contains("--output"));
+}
+
+TEST_CASE("the launcher's view shows who decides the rank") {
+  const auto single = app::launcher_checks({});
+  CHECK_THAT(single.at(0).value, Contains("nobody"));
+  const auto torchrun = app::launcher_checks({{"RANK", "1"},
+                                              {"WORLD_SIZE", "2"},
+                                              {"LOCAL_RANK", "1"},
+                                              {"LOCAL_WORLD_SIZE", "2"},
+                                              {"MASTER_ADDR", "h"},
+                                              {"MASTER_PORT", "1"}});
+  CHECK_THAT(torchrun.at(0).value, Contains("torchrun"));
+  CHECK(torchrun.at(1).name == "rank 1");
+  CHECK_THAT(torchrun.at(1).value, Contains("WORLD_SIZE=2"));
+}

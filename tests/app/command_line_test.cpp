@@ -1,0 +1,100 @@
+#include <catch2/catch.hpp>
+
+#include "app/options.h"
+
+using namespace shoal;
+using app::Arguments;
+using app::Command;
+using Catch::Contains;
+
+namespace {
+
+Arguments parsed(const std::vector<std::string>& words,
+                 const std::map<std::string, std::string>& settings = {}) {
+  return app::parse(Command::train, words, settings);
+}
+
+}  // namespace
+
+TEST_CASE("values may follow as a word or after an equals sign and the last one wins") {
+  CHECK(parsed({"--lr", "0.5"}).job.schedule.lr == 0.5);
+  CHECK(parsed({"--lr=0.5"}).job.schedule.lr == 0.5);
+  CHECK(parsed({"--lr=0.5", "--lr", "0.25"}).job.schedule.lr == 0.25);
+  CHECK(parsed({"--batch_size", "8"}).job.batch_size == 8);
+  CHECK(parsed({"--lr", "-1"}).job.schedule.lr ==
+        -1);  // resolve() says that it must not be negative
+  CHECK(parsed({"--output", "a=b"}).job.output == "a=b");
+}
+
+TEST_CASE("flags may stand alone, negated, or with a word") {
+  CHECK(parsed({"--sync-bn"}).job.sync_bn);
+  CHECK(parsed({"--sync_bn", "True"}).job.sync_bn);
+  CHECK_FALSE(parsed({"--sync-bn", "false"}).job.sync_bn);
+  CHECK_FALSE(parsed({"--sync-bn=false"}).job.sync_bn);
+  CHECK(parsed({"--sync-bn", ""}).job.sync_bn);
+  CHECK_FALSE(parsed({"--no-progress"}).job.progress);
+  CHECK_FALSE(parsed({"--progress", "--no-progress"}).job.progress);
+  CHECK(parsed({"--no-progress", "--progress"}).job.progress);
+  CHECK_THROWS_WITH(parsed({"--no-progress=true"}), Contains("takes no value"));
+}
+
+TEST_CASE("resume stands alone or takes a path") {
+  CHECK_FALSE(parsed({}).job.resume);
+  CHECK(parsed({"--resume"}).job.resume);
+  CHECK(parsed({"--resume"}).job.resume_path.empty());
+  CHECK(parsed({"--resume", "runs/x"}).job.resume_path == "runs/x");
+  CHECK(parsed({"--resume=runs/x"}).job.resume);
+  const Arguments between = parsed({"--resume", "--lr", "2"});
+  CHECK(between.job.resume);
+  CHECK(between.job.resume_path.empty());
+  CHECK(between.job.schedule.lr == 2);
+  CHECK_FALSE(parsed({"--resume", "false"}).job.resume);
+  CHECK(parsed({"--resume", "true"}).job.resume_path.empty());
+}
+
+TEST_CASE("missing values, stray words and unknown options are the user's mistakes") {
+  CHECK_THROWS_AS(parsed({"--lr"}), train::UserError);
+  CHECK_THROWS_WITH(parsed({"--lr"}), Contains("--lr needs a value"));
+  CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
+                    Contains("--data needs a value, but --val follows"));
+  CHECK_THROWS_WITH(parsed({"pictures"}), Contains("unexpected word 'pictures'"));
+  CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
+  CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
+}
+
+TEST_CASE("predict takes paths before, between and after options") {
+  const Arguments arguments =
+      app::parse(Command::predict,
+                 {"a.jpg", "--checkpoint", "last", "b.jpg", "--json", "c.jpg", "--", "--odd.jpg"});
+  CHECK(arguments.paths == std::vector<std::string>{"a.jpg", "b.jpg", "c.jpg", "--odd.jpg"});
+  CHECK(arguments.job.checkpoint == "last");
+  CHECK(arguments.json);
+}
+
+TEST_CASE("a recipe is overridden by hyperparameters and these by the command line") {
+  const Arguments plain = parsed({"--recipe", "resnet50"});
+  CHECK(plain.job.schedule.lr == 0.1);
+  CHECK(plain.job.model.name == "resnet50");
+  CHECK(plain.origins.at("lr") == "recipe resnet50");
+  const std::map<std::string, std::string> settings = {{"lr", "0.2"}, {"momentum", "0.5"}};
+  // Before or after the recipe makes no difference.
+  const Arguments all = parsed({"--lr", "0.3", "--recipe", "resnet50"}, settings);
+  CHECK(all.job.schedule.lr == 0.3);
+  CHECK(all.job.optimizer.momentum == 0.5);
+  CHECK(all.origins.at("momentum") == "hyperparameter");
+  CHECK(all.origins.at("lr") == "command line");
+  CHECK(parsed({}, {{"recipe", "demo"}}).job.size == 64);
+  CHECK(parsed({"--recipe", "list"}).recipe == "list");
+  CHECK_THROWS_WITH(parsed({"--recipe", "resnet5"}), Contains("resnet50?"));
+  CHECK_THROWS_WITH(parsed({}, {{"lerning_rate", "1"}}), Contains("hyperparameter"));
+}
+
+TEST_CASE("the first word is the command") {
+  const char* argv[] = {"shoal", "eval", "--checkpoint", "x"};
+  const Arguments arguments = app::parse(4, argv);
+  CHECK(arguments.command == Command::eval);
+  CHECK(arguments.job.checkpoint == "x");
+  const char* wrong[] = {"shoal", "trian"};
+  CHECK_THROWS_WITH(app::parse(2, wrong), Contains("did you mean train?"));
+  CHECK_THROWS_AS(app::parse(1, wrong), train::UserError);
+}

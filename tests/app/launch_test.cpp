@@ -1,0 +1,216 @@
+// Real processes: the workers are small shell scripts that do what their RANK says.
+#include "app/launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "app/failure.h"
+#include "capture.h"
+
+using namespace shoal;
+using app::Launch;
+using app::launch;
+using Catch::Contains;
+using test::capture;
+using test::Captured;
+using test::Folder;
+
+namespace {
+
+// A worker that never ends by itself; it goes at once when told to by SIGTERM.
+const std::string kForever = "exec tail -f /dev/null";
+
+Launch shell(const std::string& script, int workers) {
+  Launch plan{"/bin/sh", {"-c", script}, {}, "algo-1"};
+  for (int rank = 0; rank < workers; ++rank) {
+    auto environment = dist::environment();
+    environment["RANK"] = std::to_string(rank);
+    plan.workers.push_back({"rank " + std::to_string(rank), environment});
+  }
+  return plan;
+}
+
+size_t lines_with(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != text.npos; ++at) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("workers get their own variables and a launcher whose workers succeed ends with 0") {
+  Folder folder;
+  const Captured run =
+      capture([&] { return launch(shell("echo rank $RANK > " + folder.text() + "/$RANK", 3)); });
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
+  for (const char* rank : {"0", "1", "2"})
+    CHECK(test::read_text(folder / rank) == std::string("rank ") + rank + "\n");
+}
+
+TEST_CASE("output of workers passes through untouched") {
+  const Captured run =
+      capture([] { return launch(shell("printf 'a\\tb\\n'; printf 'c\\n' >&2", 1)); });
+  CHECK(run.out == "a\tb\n");
+  CHECK(run.err == "c\n");
+}
+
+TEST_CASE("when one rank fails the others are ended within ten seconds and one line names it") {
+  const Captured run =
+      capture([] { return launch(shell("[ $RANK = 1 ] && exit 3; " + kForever, 3)); });
+  CHECK(run.code == 3);
+  CHECK(run.seconds < 10);
+  CHECK_THAT(run.err, Contains("shoal: error: rank 1 on algo-1") && Contains("exit code 3"));
+  CHECK(lines_with(run.err, "\n") == 1);
+}
+
+TEST_CASE("a worker that ignores SIGTERM is killed after the grace") {
+  Launch plan = shell("[ $RANK = 0 ] && exit 1; trap '' TERM; echo deaf; " + kForever, 2);
+  plan.grace_seconds = 0.5;
+  const Captured run = capture([&] { return launch(plan); });
+  CHECK(run.code == 1);
+  CHECK(run.seconds >= 0.5);
+  CHECK(run.seconds < 10);
+}
+
+TEST_CASE("the default times end every worker within ten seconds of the first failure") {
+  const Launch plan;
+  CHECK(std::max(plan.settle_seconds, plan.lost_peer_seconds) + plan.grace_seconds <= 10);
+}
+
+TEST_CASE("a rank that was killed is named although its peers are gone before it") {
+  Folder folder;
+  const std::string pipe = folder.text() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  // Rank 0 kills itself only after rank 1, which says that it lost a peer, has ended and so closed
+  // the pipe.
+  const std::string script = "if [ $RANK = 1 ]; then exec 3>" + pipe +
+                             "; exit 4; fi; read line < " + pipe + "; kill -KILL $$";
+  const Captured run = capture([&] { return launch(shell(script, 2)); });
+  CHECK(run.code == 128 + SIGKILL);
+  CHECK_THAT(run.err, Contains("rank 0 on algo-1") && Contains("SIGKILL") && !Contains("rank 1"));
+}
+
+TEST_CASE("an exit code of its own outranks a lost peer that ended earlier") {
+  Folder folder;
+  const std::string pipe = folder.text() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string script =
+      "if [ $RANK = 0 ]; then exec 3>" + pipe + "; exit 4; fi; read line < " + pipe + "; exit 2";
+  const Captured run = capture([&] { return launch(shell(script, 2)); });
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Contains("rank 1 on algo-1"));
+}
+
+TEST_CASE("SIGTERM and SIGINT reach every worker and their stop codes come back without an error") {
+  const auto [signal, name, code] =
+      GENERATE(table<int, const char*, int>({{SIGTERM, "TERM", 143}, {SIGINT, "INT", 130}}));
+  // A shell acts on a trap when its foreground command ends, so it waits for a background one. Rank
+  // 1 says that it is ready only after rank 0 has.
+  Folder folder;
+  const std::string pipe = folder.text() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string stop = std::string("trap 'echo stopped $RANK; kill -KILL $child; exit ") +
+                           std::to_string(code) + "' " + name + "; tail -f /dev/null & child=$!; ";
+  const std::string script = stop + "if [ $RANK = 0 ]; then echo x > " + pipe + "; else read x < " +
+                             pipe + "; echo ready; fi; wait $child";
+  const Captured run = capture([&] { return launch(shell(script, 2)); },
+                               [signal = signal](pid_t pid) { ::kill(pid, signal); });
+  CHECK(run.code == code);
+  CHECK(lines_with(run.out, "stopped 0") == 1);
+  CHECK(lines_with(run.out, "stopped 1") == 1);
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("workers that end well after SIGTERM make the launcher end well") {
+  const std::string script =
+      "trap 'kill -KILL $child; exit 0' TERM; tail -f /dev/null & child=$!; echo ready; wait "
+      "$child";
+  const Captured run =
+      capture([&] { return launch(shell(script, 1)); }, [](pid_t pid) { ::kill(pid, SIGTERM); });
+  CHECK(run.code == 0);
+}
+
+TEST_CASE("SIGTERM before a worker has a handler is a stop and no failure") {
+  const Captured run = capture([] { return launch(shell("echo ready; " + kForever, 1)); },
+                               [](pid_t pid) { ::kill(pid, SIGTERM); });
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("workers that stop by themselves with 143 are no failure and nobody is hurried") {
+  const Captured run = capture([] { return launch(shell("exit 143", 2)); });
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("SIGUSR1 is passed on and does not stop anything") {
+  const std::string script =
+      "trap 'kill -KILL $child; exit 0' USR1; tail -f /dev/null & child=$!; echo ready; wait "
+      "$child";
+  const Captured run =
+      capture([&] { return launch(shell(script, 1)); }, [](pid_t pid) { ::kill(pid, SIGUSR1); });
+  CHECK(run.code == 0);
+}
+
+TEST_CASE("a killed launcher takes its workers along") {
+  // capture() returns only when every holder of stdout has ended.
+  const Captured run = capture([] { return launch(shell("echo ready; " + kForever, 2)); },
+                               [](pid_t pid) { ::kill(pid, SIGKILL); });
+  CHECK(run.code == 128 + SIGKILL);
+  CHECK(run.seconds < 10);
+}
+
+TEST_CASE("each worker leads a process group of its own so that Ctrl-C reaches it once") {
+  const Captured run =
+      capture([] { return launch(shell("set -- $(cat /proc/$$/stat); [ $5 = $$ ]", 2)); });
+  CHECK(run.code == 0);
+}
+
+TEST_CASE("orphans are reaped and their exit codes change nothing") {
+  Folder folder;
+  const std::string file = folder.text() + "/orphan";
+  // The worker ends when nothing is left of the orphan: an unreaped one would still be in /proc.
+  const std::string script = "(sh -c 'echo $$ > " + file + "; exit 7' &); while [ ! -s " + file +
+                             " ]; do :; done; read pid < " + file +
+                             "; while [ -d /proc/$pid ]; do :; done; exit 0";
+  const Captured run = capture([&] {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what being PID 1 brings
+    return launch(shell(script, 1));
+  });
+  CHECK(run.code == 0);
+}
+
+TEST_CASE("a program that cannot be started is an error that names it") {
+  Launch plan = shell("", 2);
+  plan.program = "/nowhere/shoal-worker";
+  REQUIRE_THROWS_WITH(launch(plan), Contains("/nowhere/shoal-worker") && Contains("rank 0"));
+}
+
+TEST_CASE("the failure file keeps a worker's own words and replaces a victim's after a kill") {
+  Folder folder;
+  std::filesystem::create_directories(folder / "output");
+  ::setenv("SAGEMAKER_BASE_DIR", folder.text().c_str(), 1);
+  const std::string file = (folder / "output/failure").string();
+  capture([&] { return launch(shell("echo 'the data is bad' > " + file + "; exit 1", 1)); });
+  CHECK(test::read_text(file) == "the data is bad\n");
+  capture([&] { return launch(shell("echo 'lost a peer' > " + file + "; kill -SEGV $$", 1)); });
+  CHECK_THAT(test::read_text(file), Contains("rank 0 on algo-1") && Contains("SIGSEGV"));
+  ::unsetenv("SAGEMAKER_BASE_DIR");
+}
+
+TEST_CASE("become replaces the process and hands arguments and environment over") {
+  const Captured run = capture([]() -> int {
+    app::become("/bin/sh", {"-c", "echo $GREETING $0 $1", "a", "b c"},
+                {{"GREETING", "hello"}, {"PATH", "/usr/bin:/bin"}});
+  });
+  CHECK(run.code == 0);
+  CHECK(run.out == "hello a b c\n");
+  REQUIRE_THROWS_WITH(app::become("/nowhere/x", {}, {}), Contains("/nowhere/x"));
+}

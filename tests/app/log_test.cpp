@@ -1,0 +1,86 @@
+#include "train/log.h"
+
+#include <catch2/catch.hpp>
+#include <regex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "capture.h"
+
+using namespace shoal::train;
+using Catch::Contains;
+using shoal::test::capture;
+
+TEST_CASE("strf formats like printf at any length") {
+  CHECK(strf("%s %3d|%.2f", "a", 7, 1.5) == "a   7|1.50");
+  CHECK(strf("%s", std::string(10000, 'x').c_str()).size() == 10000);
+  CHECK(strf("%s", "").empty());
+}
+
+TEST_CASE("metric lines go to stdout bare, messages to stderr with a time") {
+  const auto run = capture([] {
+    log::line("train:loss=1.0;");
+    log::info("hello {} %v");
+    log::info("two\nlines");
+    log::status("a bar");  // not a terminal: nothing
+    log::status("");
+    return 0;
+  });
+  CHECK(run.out == "train:loss=1.0;\n");
+  const std::regex expected(
+      R"(\d\d:\d\d:\d\d\.\d\d\d info hello \{\} %v\n\d\d:\d\d:\d\d\.\d\d\d info two\n\d\d:\d\d:\d\d\.\d\d\d info lines\n)");
+  CHECK(std::regex_match(run.err, expected));
+}
+
+TEST_CASE("levels hide what is below them") {
+  const auto print_all = [](const char* level, int rank) {
+    return capture([=] {
+      log::set_level(level, rank);
+      log::debug("d");
+      log::info("i");
+      log::warning("w");
+      log::error("e");
+      return log::debugging() ? 1 : 0;
+    });
+  };
+  const auto count = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  CHECK(count(print_all("debug", 0).err) == 4);
+  CHECK(print_all("debug", 0).code == 1);
+  CHECK(count(print_all("info", 0).err) == 3);
+  CHECK(print_all("info", 0).code == 0);
+  CHECK(count(print_all("warning", 0).err) == 2);
+  CHECK(count(print_all("error", 0).err) == 1);
+  CHECK_THROWS_AS(log::set_level("loud", 0), std::invalid_argument);
+}
+
+TEST_CASE("other ranks only warn and say who they are") {
+  const auto run = capture([] {
+    log::set_level("debug", 2);
+    log::debug("d");
+    log::info("i");
+    log::warning("w");
+    return 0;
+  });
+  CHECK_THAT(run.err, Contains("warning [rank 2] w\n") && !Contains("info"));
+}
+
+TEST_CASE("lines of many threads stay whole") {
+  const auto run = capture([] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([t] {
+        for (int i = 0; i < 200; ++i) log::line(std::string(60, static_cast<char>('a' + t)));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return 0;
+  });
+  CHECK(run.out.size() == 4 * 200 * 61);
+  for (size_t at = 0; at < run.out.size(); at += 61) {
+    const std::string line = run.out.substr(at, 61);
+    REQUIRE(line == std::string(60, line[0]) + "\n");
+  }
+}

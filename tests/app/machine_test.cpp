@@ -1,0 +1,47 @@
+#include "app/machine.h"
+
+#include <catch2/catch.hpp>
+
+#include "app/failure.h"
+#include "capture.h"
+
+using namespace shoal;
+using test::Folder;
+
+TEST_CASE("the processor quota is read from both kinds of control groups") {
+  Folder two;
+  test::write_text(two / "cpu.max", "150000 100000\n");
+  CHECK(app::processor_quota(two.text()) == 1.5);
+  test::write_text(two / "cpu.max", "max 100000\n");
+  CHECK(app::processor_quota(two.text()) == 0);
+  Folder one;
+  test::write_text(one / "cpu.cfs_quota_us", "400000\n");
+  test::write_text(one / "cpu.cfs_period_us", "100000\n");
+  CHECK(app::processor_quota(one.text()) == 4);
+  test::write_text(one / "cpu.cfs_quota_us", "-1\n");
+  CHECK(app::processor_quota(one.text()) == 0);
+  CHECK(app::processor_quota("/nowhere") == 0);
+}
+
+TEST_CASE("at least one processor and some memory are usable") {
+  CHECK(app::usable_processors() >= 1);
+  CHECK(app::memory_bytes() > 0);
+  CHECK(app::available_memory_bytes() > 0);
+  CHECK(app::available_memory_bytes() <= app::memory_bytes());
+  CHECK_FALSE(app::host_name().empty());
+}
+
+TEST_CASE("hidden GPUs do not count") {
+  CHECK(app::gpu_count({{"CUDA_VISIBLE_DEVICES", ""}}) == 0);
+  CHECK(app::gpu_count({{"CUDA_VISIBLE_DEVICES", "-1"}}) == 0);
+  CHECK(app::gpu_count({{"CUDA_VISIBLE_DEVICES", "0"}}) <= 1);
+  CHECK(app::gpu_count({{"CUDA_VISIBLE_DEVICES", "0,1,-1,2"}}) <= 2);
+  CHECK(app::gpu_count({}) >= app::gpu_count({{"CUDA_VISIBLE_DEVICES", "0,1"}}));
+}
+
+TEST_CASE("a missing worker says where it was looked for") {
+  // This test program has no worker beside it.
+  CHECK_THROWS_AS(app::worker_program(), app::SetupMissing);
+  CHECK_THROWS_WITH(app::worker_program(),
+                    Catch::Contains("shoal-worker") && Catch::Contains("libexec"));
+}

@@ -1,0 +1,130 @@
+#include "app/metric_definitions.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "train/report.h"
+
+using namespace shoal;
+
+namespace {
+
+// One line of each kind that a run prints, made by the code that prints them where that is pure.
+std::vector<std::string> sample_log() {
+  train::StepReport step;
+  step.epoch = 2;
+  step.step_in_epoch = 10;
+  step.steps_per_epoch = 500;
+  step.step = 1010;
+  step.step_seconds = 0.345;
+  step.step_seconds_average = 0.812;
+  step.data_seconds = 0.001;
+  step.data_seconds_average = 0.302;
+  step.last = {32 * 6.9512, 1, 5, 32, 0};
+  step.epoch_sum = {320 * 7.0123, 12, 45, 320, 0};
+  step.lr = 3.5e-05;
+  step.images_per_second = 92.75;
+  step.gradient_norm = 1.25;
+  return {"12:00:00.000 info efficientnet_b0, 5288548 parameters",
+          train::imagenet_line(step),
+          train::key_value_line(step),
+          train::imagenet_test_line(10, 196, 0.2, 0.3, step.last, step.epoch_sum),
+          " * Acc@1 46.340 Acc@5 72.484",
+          "valid:loss=2.500000; valid:acc1=46.340000; valid:acc5=72.484000; "
+          "valid:images_per_sec=210.500000; "
+          "valid:images=1000; epoch=3; step=1500;",
+          " * EMA Acc@1 47.000 Acc@5 73.000",
+          "valid:ema_loss=2.400000; valid:ema_acc1=47.000000; valid:ema_acc5=73.000000; epoch=3; "
+          "step=1500;",
+          "event=nonfinite; updates=1; step=1011;",
+          "Total time: 26614 seconds"};
+}
+
+const std::map<std::string, double>& expected() {
+  static const std::map<std::string, double> values = {{"train:loss", 6.9512},
+                                                       {"train:acc1", 3.125},
+                                                       {"train:acc5", 15.625},
+                                                       {"train:lr", 3.5e-05},
+                                                       {"train:images_per_sec", 92.75},
+                                                       {"train:step_time", 0.345},
+                                                       {"train:data_time", 0.001},
+                                                       {"train:grad_norm", 1.25},
+                                                       {"valid:loss", 2.5},
+                                                       {"valid:acc1", 46.34},
+                                                       {"valid:acc5", 72.484},
+                                                       {"valid:images_per_sec", 210.5},
+                                                       {"valid:ema_loss", 2.4},
+                                                       {"valid:ema_acc1", 47},
+                                                       {"valid:ema_acc5", 73},
+                                                       {"epoch", 2},
+                                                       {"loss", 6.9512},
+                                                       {"acc1", 3.12},
+                                                       {"acc5", 15.62},
+                                                       {"time", 0.345},
+                                                       {"data_time", 0.001},
+                                                       {"test_loss", 6.9512},
+                                                       {"test_acc1", 3.12},
+                                                       {"test_acc5", 15.62},
+                                                       {"final_acc1", 46.34},
+                                                       {"final_acc5", 72.484},
+                                                       {"total_time", 26614}};
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("every metric is captured from exactly one line, once, with the right value") {
+  REQUIRE(app::metric_definitions().size() == expected().size());
+  // Launchers put prefixes in front of lines; nothing may depend on the beginning of a line.
+  for (const std::string prefix :
+       {"", "[1,0]<stdout>:", "[1,mpirank:0,algo-1]<stdout>:", "[default0]:"}) {
+    for (const app::MetricDefinition& metric : app::metric_definitions()) {
+      INFO(prefix << metric.name << " " << metric.regex);
+      const std::regex regex(metric.regex);
+      int matches = 0;
+      for (const std::string& line : sample_log()) {
+        const std::string text = prefix + line;
+        for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end;
+             ++match) {
+          ++matches;
+          CHECK(std::stod((*match)[1]) == Approx(expected().at(metric.name)).epsilon(1e-6));
+        }
+      }
+      CHECK(matches == 1);
+    }
+  }
+}
+
+TEST_CASE("tabs that a log service has escaped do not matter") {
+  std::string line = sample_log()[1];
+  for (size_t at = 0; (at = line.find('\t', at)) != line.npos;) line.replace(at, 1, "#011");
+  for (const app::MetricDefinition& metric : app::metric_definitions()) {
+    if (metric.name != "loss" && metric.name != "acc1" && metric.name != "acc5") continue;
+    CHECK(std::regex_search(line, std::regex(metric.regex)));
+  }
+}
+
+TEST_CASE("the eight definitions of the imagenet example are there to the letter") {
+  std::map<std::string, std::string> regexes;
+  for (const app::MetricDefinition& metric : app::metric_definitions())
+    regexes[metric.name] = metric.regex;
+  CHECK(regexes["loss"] == R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()");
+  CHECK(regexes["data_time"] == R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()");
+  CHECK(regexes["test_acc5"] == R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()");
+}
+
+TEST_CASE("the printed definitions are JSON within the platform's limits") {
+  const auto json = nlohmann::json::parse(app::metric_definitions_json());
+  REQUIRE(json.is_array());
+  CHECK(json.size() <= 40);
+  std::set<std::string> names;
+  for (const auto& entry : json) {
+    CHECK(entry.size() == 2);
+    CHECK(names.insert(entry.at("Name").get<std::string>()).second);
+    CHECK(entry.at("Name").get<std::string>().size() <= 255);
+    CHECK(entry.at("Regex").get<std::string>().size() <= 500);
+  }
+}

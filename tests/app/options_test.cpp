@@ -1,0 +1,212 @@
+#include "app/options.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "app/option_row.h"
+
+using namespace shoal;
+using app::Arguments;
+using app::Command;
+using app::Kind;
+using app::Option;
+using Catch::Contains;
+
+namespace {
+
+constexpr Command kAll[] = {Command::train,  Command::eval,    Command::predict,
+                            Command::models, Command::metrics, Command::doctor};
+
+std::vector<Command> commands_of(const Option& option) {
+  std::vector<Command> list;
+  for (const Command command : kAll) {
+    if (option.commands & static_cast<unsigned>(command)) list.push_back(command);
+  }
+  return list;
+}
+
+// A value the option accepts that is not its default.
+std::string sample(const Option& option) {
+  const std::string usual = option.get(Arguments());
+  if (!option.choices.empty())
+    return option.choices.back() != usual ? option.choices.back() : option.choices.front();
+  if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
+  for (const char* text : {"7", "0.25", "some/where"}) {
+    Arguments probe;
+    try {
+      option.set(probe, text);
+      if (option.get(probe) != usual) return text;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every option has one name, a group, a help text and at least one command") {
+  std::set<std::string> names;
+  for (const Option& option : app::options()) {
+    INFO(option.name);
+    CHECK(names.insert(option.name).second);
+    CHECK_FALSE(option.group.empty());
+    CHECK(option.help.size() >= 10);
+    CHECK(option.help.back() != '.');
+    CHECK_FALSE(commands_of(option).empty());
+    CHECK(option.name.find('_') == option.name.npos);
+    CHECK((option.kind == Kind::flag || !option.placeholder.empty() || !option.choices.empty()));
+  }
+}
+
+TEST_CASE("every option takes a value and gives it back") {
+  for (const Option& option : app::options()) {
+    INFO(option.name);
+    const std::string value = sample(option);
+    REQUIRE_FALSE(value.empty());
+    for (const Command command : commands_of(option)) {
+      Arguments arguments;
+      arguments.command = command;
+      app::apply(arguments, option.name, value, "a test");
+      CHECK(option.get(arguments) == value);
+      CHECK(arguments.origins.at(option.name) == "a test");
+      // Reading back what was printed changes nothing.
+      Arguments again;
+      option.set(again, option.get(arguments));
+      CHECK(option.get(again) == value);
+    }
+  }
+}
+
+TEST_CASE("setting one option leaves all others at their defaults") {
+  const Arguments defaults;
+  for (const Option& option : app::options()) {
+    Arguments changed;
+    option.set(changed, sample(option));
+    for (const Option& other : app::options()) {
+      INFO(option.name << " and " << other.name);
+      if (other.name != option.name) CHECK(other.get(changed) == other.get(defaults));
+    }
+  }
+}
+
+TEST_CASE("an option that has no fixed default says what happens without it") {
+  for (const Option& option : app::options()) {
+    if (option.name == "data" || option.name == "train" || option.name == "val" ||
+        option.name == "checkpoint")
+      continue;
+    INFO(option.name);
+    CHECK((!option.get(Arguments()).empty() || !option.unset.empty()));
+  }
+}
+
+TEST_CASE("the names people were promised are there") {
+  for (const char* name : {"data",
+                           "train",
+                           "val",
+                           "model",
+                           "classes",
+                           "size",
+                           "val-size",
+                           "epochs",
+                           "max-steps",
+                           "batch-size",
+                           "global-batch-size",
+                           "accumulate",
+                           "optimizer",
+                           "lr",
+                           "scale-lr",
+                           "momentum",
+                           "weight-decay",
+                           "schedule",
+                           "warmup-epochs",
+                           "label-smoothing",
+                           "mixup",
+                           "cutmix",
+                           "drop-path",
+                           "dropout",
+                           "ema",
+                           "clip",
+                           "amp",
+                           "sync-bn",
+                           "workers",
+                           "seed",
+                           "device",
+                           "backend",
+                           "nproc",
+                           "output",
+                           "checkpoint-dir",
+                           "checkpoint-steps",
+                           "checkpoint-minutes",
+                           "keep",
+                           "resume",
+                           "recipe",
+                           "print-freq",
+                           "eval-only",
+                           "log-level"}) {
+    INFO(name);
+    CHECK(app::find_option(Command::train, name) != nullptr);
+  }
+}
+
+TEST_CASE(
+    "values that do not fit name the option, the value, where it came from and what is allowed") {
+  const auto message = [](const char* name, const char* value) -> std::string {
+    Arguments arguments;
+    try {
+      app::apply(arguments, name, value, "hyperparameter");
+    } catch (const train::UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(message("lr", "fast") == "--lr is 'fast' (hyperparameter); it must be a number");
+  CHECK_THAT(message("lr", "nan"), Contains("a number"));
+  CHECK_THAT(message("lr", "0.1x"), Contains("a number"));
+  CHECK_THAT(message("epochs", ""), Contains("a number"));
+  CHECK_THAT(message("keep", "2.5"), Contains("a whole number"));
+  CHECK_THAT(message("keep", "99999999999999999999"), Contains("a whole number"));
+  CHECK_THAT(message("seed", "-1"), Contains("a whole number from 0 on"));
+  CHECK_THAT(message("sync-bn", "perhaps"), Contains("true or false"));
+  CHECK_THAT(message("amp", "tf32"), Contains("off, bf16 or fp16"));
+  CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop or adamw"));
+  CHECK_THAT(message("output", ""), Contains("not empty"));
+}
+
+TEST_CASE("an unknown option names the nearest one") {
+  const auto message = [](const char* name) -> std::string {
+    Arguments arguments;
+    try {
+      app::apply(arguments, name, "1", "command line");
+    } catch (const train::UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK_THAT(message("epoch"), Contains("--epochs?"));
+  CHECK_THAT(message("bach-size"), Contains("--batch-size?"));
+  CHECK_THAT(message("learning-rate"), Contains("--lr?"));
+  CHECK_THAT(message("warmup"), Contains("--warmup-"));
+  CHECK_THAT(message("zzzzzzzzzz"), !Contains("did you mean") && Contains("--help"));
+}
+
+TEST_CASE("the nearest name is found by edits, not by length") {
+  const std::vector<std::string> names = {"lr", "keep", "momentum", "weight-decay"};
+  CHECK(app::nearest("kep", names) == "keep");
+  CHECK(app::nearest("momemtum", names) == "momentum");
+  CHECK(app::nearest("decay", names) == "weight-decay");
+  CHECK(app::nearest("x", names).empty());
+  CHECK(app::nearest("quantisation", names).empty());
+}
+
+TEST_CASE("an option of one command is unknown to another") {
+  CHECK(app::find_option(Command::predict, "lr") == nullptr);
+  CHECK(app::find_option(Command::train, "definitions") == nullptr);
+  CHECK(app::find_option(Command::train, "batch_size") ==
+        app::find_option(Command::train, "batch-size"));
+}
+
+TEST_CASE("numbers are printed in the shortest form that reads back") {
+  CHECK(app::text_of(0.1) == "0.1");
+  CHECK(app::text_of(90.0) == "90");
+  CHECK(app::text_of(1.0 / 32768) == "3.0517578125e-05");
+}

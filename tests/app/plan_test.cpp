@@ -1,0 +1,174 @@
+#include "app/plan.h"
+
+#include <catch2/catch.hpp>
+
+using namespace shoal;
+using app::Arguments;
+using app::HostFacts;
+using app::Plan;
+using Catch::Contains;
+using dist::Variables;
+
+namespace {
+
+const HostFacts kHost{/*gpus=*/0, /*processors=*/8, [] { return uint16_t{12345}; },
+                      [](const std::string& name) { return name == "eth0"; }};
+
+Plan plan(const std::vector<std::string>& words, const Variables& environment,
+          const HostFacts& host = kHost) {
+  return app::plan_workers(app::parse(app::Command::train, words), environment, host);
+}
+
+std::string variable(const Plan& made, size_t worker, const std::string& name) {
+  const auto& environment = made.workers.at(worker).environment;
+  const auto entry = environment.find(name);
+  return entry == environment.end() ? "" : entry->second;
+}
+
+const Variables kTorchrun = {{"RANK", "3"},
+                             {"WORLD_SIZE", "4"},
+                             {"LOCAL_RANK", "1"},
+                             {"LOCAL_WORLD_SIZE", "2"},
+                             {"MASTER_ADDR", "10.0.0.1"},
+                             {"MASTER_PORT", "29500"},
+                             {"TORCHELASTIC_RUN_ID", "none"},
+                             {"OMP_NUM_THREADS", "1"}};
+
+const Variables kTwoHosts = {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
+                             {"SM_CURRENT_HOST", "algo-2"},
+                             {"SM_NUM_GPUS", "2"},
+                             {"SM_NETWORK_INTERFACE_NAME", "eth0"}};
+
+}  // namespace
+
+TEST_CASE("nothing asked for is one worker in place with all processors") {
+  const Plan made = plan({}, {{"HOME", "/root"}});
+  CHECK(made.in_place);
+  REQUIRE(made.workers.size() == 1);
+  CHECK(variable(made, 0, "RANK").empty());
+  CHECK(variable(made, 0, "HOME") == "/root");
+  CHECK(variable(made, 0, "OMP_NUM_THREADS") == "8");
+  CHECK(made.extra_arguments.empty());
+}
+
+TEST_CASE("nproc starts that many workers over loopback, each with its share of the processors") {
+  const Plan made = plan({"--nproc", "3"}, {});
+  CHECK_FALSE(made.in_place);
+  REQUIRE(made.workers.size() == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(made.workers[i].name == "rank " + std::to_string(i));
+    CHECK(variable(made, i, "RANK") == std::to_string(i));
+    CHECK(variable(made, i, "LOCAL_RANK") == std::to_string(i));
+    CHECK(variable(made, i, "WORLD_SIZE") == "3");
+    CHECK(variable(made, i, "LOCAL_WORLD_SIZE") == "3");
+    CHECK(variable(made, i, "MASTER_ADDR") == "127.0.0.1");
+    CHECK(variable(made, i, "MASTER_PORT") == "12345");
+    CHECK(variable(made, i, "OMP_NUM_THREADS") == "2");
+  }
+  CHECK(plan({"--nproc", "1"}, {}).in_place);
+}
+
+TEST_CASE("nproc auto is one worker per GPU, or one") {
+  HostFacts host = kHost;
+  CHECK(plan({"--nproc", "auto"}, {}, host).workers.size() == 1);
+  host.gpus = 4;
+  CHECK(plan({"--nproc", "auto"}, {}, host).workers.size() == 4);
+  CHECK(plan({"--nproc", "auto", "--device", "cpu"}, {}, host).workers.size() == 1);
+  CHECK(plan({}, {}, host).workers.size() == 1);
+}
+
+TEST_CASE("a bad nproc is the user's mistake") {
+  for (const char* text : {"0", "-1", "two", "2x", "100000"}) {
+    CHECK_THROWS_AS(plan({"--nproc", text}, {}), train::UserError);
+  }
+}
+
+TEST_CASE("under torchrun the process becomes the worker with its variables") {
+  const Plan made = plan({}, kTorchrun);
+  CHECK(made.in_place);
+  REQUIRE(made.workers.size() == 1);
+  CHECK(made.workers[0].name == "rank 3");
+  CHECK(variable(made, 0, "RANK") == "3");
+  CHECK(variable(made, 0, "MASTER_ADDR") == "10.0.0.1");
+}
+
+TEST_CASE("torchrun's one OpenMP thread per worker is its habit and not the user's wish") {
+  const Plan made = plan({}, kTorchrun);
+  CHECK(variable(made, 0, "OMP_NUM_THREADS") == "4");
+  CHECK(made.extra_arguments.empty());
+}
+
+TEST_CASE("threads the user has asked for stay") {
+  const Plan by_variable = plan({}, {{"OMP_NUM_THREADS", "3"}});
+  CHECK(variable(by_variable, 0, "OMP_NUM_THREADS") == "3");
+  CHECK(by_variable.extra_arguments == std::vector<std::string>{"--threads=3"});
+  const Plan by_option = plan({"--threads", "5"}, {{"OMP_NUM_THREADS", "3"}});
+  CHECK(variable(by_option, 0, "OMP_NUM_THREADS") == "5");
+  CHECK(by_option.extra_arguments.empty());
+}
+
+TEST_CASE("nproc under torchrun is a contradiction") {
+  CHECK_THROWS_AS(plan({"--nproc", "2"}, kTorchrun), train::UserError);
+  CHECK_THROWS_WITH(plan({"--nproc", "2"}, kTorchrun), Contains("--nproc") && Contains("torchrun"));
+}
+
+TEST_CASE("incomplete variables are an error and never one process") {
+  CHECK_THROWS_AS(plan({}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}), std::invalid_argument);
+  CHECK_THROWS_AS(plan({}, {{"SM_HOSTS", R"(["algo-1"])"}}), std::invalid_argument);
+}
+
+TEST_CASE("on SageMaker every host starts one worker per GPU") {
+  const Plan made = plan({}, kTwoHosts);
+  CHECK_FALSE(made.in_place);
+  CHECK(made.host == "algo-2");
+  REQUIRE(made.workers.size() == 2);
+  CHECK(variable(made, 0, "RANK") == "2");
+  CHECK(variable(made, 1, "RANK") == "3");
+  CHECK(variable(made, 1, "LOCAL_RANK") == "1");
+  CHECK(variable(made, 1, "WORLD_SIZE") == "4");
+  CHECK(variable(made, 1, "MASTER_ADDR") == "algo-1");
+  CHECK(variable(made, 1, "NCCL_SOCKET_IFNAME") == "eth0");
+  CHECK(variable(made, 1, "GLOO_SOCKET_IFNAME") == "eth0");
+}
+
+TEST_CASE("several hosts with one worker each are launched and not replaced") {
+  Variables environment = kTwoHosts;
+  environment["SM_NUM_GPUS"] = "0";
+  const Plan made = plan({}, environment);
+  CHECK_FALSE(made.in_place);
+  CHECK(made.workers.size() == 1);
+  CHECK(variable(made, 0, "WORLD_SIZE") == "2");
+}
+
+TEST_CASE("a SageMaker interface that does not exist is left to the route") {
+  Variables environment = kTwoHosts;
+  environment["SM_NETWORK_INTERFACE_NAME"] = "ethwe";
+  const Plan made = plan({}, environment);
+  CHECK(variable(made, 0, "NCCL_SOCKET_IFNAME").empty());
+  CHECK(variable(made, 0, "GLOO_SOCKET_IFNAME").empty());
+}
+
+TEST_CASE("nproc decides the workers of each SageMaker host") {
+  CHECK(plan({"--nproc", "3"}, kTwoHosts).workers.size() == 3);
+  CHECK(plan({"--device", "cpu"}, kTwoHosts).workers.size() == 1);
+  Variables one_host = {
+      {"SM_HOSTS", R"(["algo-1"])"}, {"SM_CURRENT_HOST", "algo-1"}, {"SM_NUM_GPUS", "8"}};
+  CHECK(plan({}, one_host).workers.size() == 8);
+  const Plan single = plan({"--nproc", "1"}, one_host);
+  CHECK(single.in_place);
+  // What the worker will make of it.
+  CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
+}
+
+TEST_CASE("what libraries read when they are loaded is set unless the user has") {
+  const Variables plain = app::tuned({}, 4);
+  CHECK(plain.at("OMP_NUM_THREADS") == "4");
+  CHECK(plain.count("GOMP_SPINCOUNT") == 1);
+  CHECK(plain.at("CUBLAS_WORKSPACE_CONFIG") == ":4096:8");
+  CHECK(plain.count("TORCH_NCCL_ASYNC_ERROR_HANDLING") == 1);
+  const Variables users =
+      app::tuned({{"GOMP_SPINCOUNT", "7"}, {"CUBLAS_WORKSPACE_CONFIG", ":16:8"}}, 4);
+  CHECK(users.at("GOMP_SPINCOUNT") == "7");
+  CHECK(users.at("CUBLAS_WORKSPACE_CONFIG") == ":16:8");
+  CHECK(app::tuned({{"OMP_WAIT_POLICY", "active"}}, 4).count("GOMP_SPINCOUNT") == 0);
+}

@@ -1,0 +1,39 @@
+#include "app/recipes.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "app/options.h"
+
+using namespace shoal;
+
+TEST_CASE("every recipe parses, says what it is, and sets each option once") {
+  std::set<std::string> names;
+  for (const app::Recipe& recipe : app::recipes()) {
+    INFO(recipe.name);
+    CHECK(names.insert(recipe.name).second);
+    CHECK_FALSE(recipe.summary.empty());
+    CHECK_FALSE(recipe.source.empty());
+    const app::Arguments arguments = app::parse(app::Command::train, {"--recipe", recipe.name});
+    std::set<std::string> options;
+    for (const auto& [option, value] : recipe.values) {
+      INFO(option);
+      CHECK(options.insert(option).second);
+      app::Arguments expected;
+      app::apply(expected, option, value, "a test");
+      const app::Option* row = app::find_option(app::Command::train, option);
+      REQUIRE(row != nullptr);
+      CHECK(row->get(arguments) == row->get(expected));
+    }
+  }
+  CHECK(names.count("demo") == 1);
+}
+
+TEST_CASE("the list of recipes can be pasted onto a command line") {
+  const std::string text = app::recipe_list();
+  for (const app::Recipe& recipe : app::recipes()) {
+    for (const auto& [option, value] : recipe.values) {
+      CHECK(text.find(" --" + option + " " + value) != text.npos);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// Built where the CUDA plug-in is; passes with and without a GPU.
+
+#include "dist/plugin.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+
+#include "ops/cuda/plugin.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+
+TEST_CASE("the CUDA plug-in opens beside the program, or says which library is missing") {
+  const cuda::Plugin* plugin = nullptr;
+  try {
+    plugin = &dist::cuda_plugin(SHOAL_BINARY_DIR);
+  } catch (const std::runtime_error& error) {
+    // A toolkit to compile with does not mean that all of LibTorch's CUDA libraries are installed.
+    CHECK_THAT(error.what(), Contains("does not load: lib") &&
+                                 Contains("cannot open shared object file") &&
+                                 Contains("scripts/build --cuda"));
+    CHECK_FALSE(dist::cuda_plugin_loaded());
+    return;
+  }
+  CHECK(dist::cuda_plugin_loaded());
+  CHECK(&dist::cuda_plugin() == plugin);
+  CHECK(plugin->version == cuda::kPluginVersion);
+  CHECK_THAT(plugin->architectures, Contains("80"));
+
+  char reason[256] = "";
+  const int count = plugin->device_count(reason, sizeof reason);
+  if (count == 0) {
+    CHECK_THAT(std::string(reason), Contains("no usable GPU: "));
+    CHECK_THROWS_WITH(plugin->device_info(0), Contains("cudaGetDeviceProperties"));
+    CHECK_THROWS_WITH(plugin->synchronize(), Contains("cudaDeviceSynchronize"));
+  }
+  for (int device = 0; device < count; ++device) {
+    const cuda::DeviceInfo info = plugin->device_info(device);
+    CHECK(std::string(info.name) != "");
+    CHECK(info.major >= 7);
+    CHECK(info.free_bytes <= info.total_bytes);
+    plugin->set_device(device);
+    CHECK(plugin->check(device));
+    plugin->synchronize();
+    CHECK(plugin->memory_statistics(device).allocated_bytes == 0);
+  }
+}

@@ -1,0 +1,150 @@
+// Runs that are killed and continued must end with the very bits of a run that was not.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "program.h"
+#include "train/checkpoint_store.h"
+
+using namespace shoal;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kLastStep = 24;   // 3 epochs of 8 updates
+
+std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc, bool resume) {
+  std::vector<std::string> words = {"train", "--data", (root / "data").string(), "--model", "resnet18", "--size", "32",
+                                    "--global-batch-size", "12", "--nproc", std::to_string(nproc), "--epochs", "3", "--lr", "0.02",
+                                    "--mixup", "0.2", "--ema", "0.9", "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3",
+                                    "--threads", "1", "--workers", "2", "--output", (root / name).string()};
+  if (resume) words.push_back("--resume");
+  return words;
+}
+
+std::string history_without_times(const fs::path& run) {
+  std::string text;
+  for (const auto& line : test::lines_of(test::read_text(run / "history.jsonl"))) {
+    auto json = nlohmann::json::parse(line);
+    json.erase("timing");
+    text += json.dump() + "\n";
+  }
+  return text;
+}
+
+train::CheckpointEntry last_checkpoint(const fs::path& run) {
+  const auto entries = train::CheckpointStore(run / "checkpoints", 1).entries();
+  REQUIRE_FALSE(entries.empty());
+  return entries.front();
+}
+
+bool being_written(const fs::path& run) {
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(run / ".checkpoints-tmp", error)) {
+    if (file.path().extension() == ".pt" && fs::file_size(file.path(), error) > 0) return true;
+  }
+  return false;
+}
+
+// Kills a run again and again and continues it, until it is through. Returns how many kills hit a checkpoint's write.
+int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write, std::mt19937& random) {
+  const fs::path run = root / ("killed-" + std::to_string(nproc));
+  int done = 0, hits = 0;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> first_sign;
+    const bool aim_at_write = hits < in_write;
+    const auto delay = std::chrono::milliseconds(random() % 700);
+    const auto outcome = test::run_shoal(command(root, run.filename(), nproc, attempt > 0), {}, [&](pid_t) {
+      if (done >= kills && hits >= in_write) return false;
+      if (aim_at_write) return being_written(run);
+      // Random moments count from the first checkpoint in sight, so that kills fall into training, not only start-up.
+      std::error_code error;
+      if (!first_sign && fs::exists(run / ".checkpoints-tmp", error)) first_sign = Clock::now();
+      return first_sign && Clock::now() - *first_sign > delay;
+    });
+    if (outcome.exit_code == 0) break;
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 128 + SIGKILL);
+    ++done;
+    hits += being_written(run);   // a file left half-way is the proof
+  }
+  REQUIRE(done >= kills);
+  REQUIRE(hits >= in_write);
+  return hits;
+}
+
+void compare(int nproc, int kills, int in_write) {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 10, 4, 40);
+  const auto whole = test::run_shoal(command(root, "whole", nproc, false));
+  INFO(whole.err);
+  REQUIRE(whole.exit_code == 0);
+  std::mt19937 random(static_cast<unsigned>(nproc));
+  kill_and_resume(root, nproc, kills, in_write, random);
+
+  const auto expected = last_checkpoint(root / "whole");
+  const auto got = last_checkpoint(root / ("killed-" + std::to_string(nproc)));
+  REQUIRE(expected.step == kLastStep);
+  REQUIRE(got.step == kLastStep);
+  // The file holds every tensor, the position and the settings: equal checksums mean that all of them are equal.
+  REQUIRE(got.checksum == expected.checksum);
+  REQUIRE(history_without_times(root / ("killed-" + std::to_string(nproc))) == history_without_times(root / "whole"));
+}
+
+}  // namespace
+
+TEST_CASE("one process killed at random moments and resumed ends bit-equal") { compare(1, 7, 2); }
+TEST_CASE("two processes killed at random moments and resumed end bit-equal") { compare(2, 7, 2); }
+TEST_CASE("three processes killed at random moments and resumed end bit-equal") { compare(3, 6, 1); }
+
+TEST_CASE("another world size continues the same run over the same pictures") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 10, 4, 40);
+  auto start = command(root, "run", 2, false);
+  start.insert(start.end(), {"--max-steps", "5", "--log-level", "debug"});
+  REQUIRE(test::run_shoal(start).exit_code == 0);
+  const auto other = test::run_shoal(command(root, "run", 3, true));
+  INFO(other.err);
+  REQUIRE(other.exit_code == 0);
+  REQUIRE(other.err.find("same pictures follow in the same order") != std::string::npos);
+  REQUIRE(last_checkpoint(root / "run").step == kLastStep);
+
+  auto wrong = command(root, "run", 2, true);
+  *(std::find(wrong.begin(), wrong.end(), "--global-batch-size") + 1) = "24";
+  const auto refused = test::run_shoal(wrong);
+  REQUIRE(refused.exit_code == 2);
+  REQUIRE(refused.err.find("--global-batch-size 12") != std::string::npos);
+}
+
+TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 10, 4, 40);
+  REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
+  bool sent = false;
+  const auto stopped = test::run_shoal(command(root, "run", 2, false), {}, [&](pid_t pid) {
+    std::error_code error;
+    if (!sent && fs::exists(root / "run" / "checkpoints" / "epoch-0000-step-00000004.json", error)) {
+      ::kill(pid, SIGTERM);   // the launcher passes it on
+      sent = true;
+    }
+    return false;
+  });
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  const auto saved = last_checkpoint(root / "run");
+  REQUIRE(saved.step >= 4);
+  REQUIRE(saved.step < kLastStep);
+  const auto resumed = test::run_shoal(command(root, "run", 2, true));
+  REQUIRE(resumed.exit_code == 0);
+  REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
+  REQUIRE(history_without_times(root / "run") == history_without_times(root / "whole"));
+}

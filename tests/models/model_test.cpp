@@ -1,0 +1,240 @@
+#include "models/model.h"
+
+#include <ATen/ATen.h>
+
+#include <barrier>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "models/functions.h"
+#include "tests/models/formula.h"
+
+using namespace shoal::models;
+namespace testing = shoal::models::testing;
+
+namespace {
+
+ModelOptions named(const std::string& name, int64_t classes = 10) {
+  ModelOptions options;
+  options.name = name;
+  options.classes = classes;
+  return options;
+}
+
+ParameterSlot slot(Classifier& model, const std::string& name) {
+  for (const ParameterSlot& s : model.parameters()) {
+    if (s.name == name) return s;
+  }
+  throw std::out_of_range(name);
+}
+
+// One training step's logits, gradients and pending statistics of a model of the formula.
+struct Step {
+  at::Tensor logits, loss;
+  std::vector<at::Tensor> gradients, pending;
+};
+
+Step step(const ModelOptions& options, const at::Tensor& images, const StepContext& context,
+          double scale) {
+  const std::unique_ptr<Classifier> model = create(options);
+  testing::fill(*model);
+  model->train(true);
+  Step result;
+  result.logits = model->forward(images, context);
+  const at::Tensor labels = at::zeros({images.size(0)}, at::kInt);
+  result.loss = cross_entropy(result.logits, {labels, {}, {}}, 0.1, scale).loss;
+  result.loss.backward();
+  for (const ParameterSlot& s : model->parameters()) result.gradients.push_back(s.master->grad());
+  for (const BatchNormSlot& s : model->batch_norms()) result.pending.push_back(s.pending->clone());
+  return result;
+}
+
+double distance(const at::Tensor& got, const at::Tensor& want) {
+  return ((got - want).norm() / (want.norm() + 1e-6)).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("an unknown model's error names the nearest one") {
+  CHECK_THROWS_WITH(create(named("resnet51")),
+                    Catch::Contains("resnet51") && Catch::Contains("'resnet50'"));
+  CHECK_THROWS_AS(describe(named("eficientnet_b3")), std::invalid_argument);
+  CHECK_THROWS_WITH(describe(named("eficientnet_b3")), Catch::Contains("'efficientnet_b3'"));
+  CHECK_THROWS_AS(create(named("resnet18", 0)), std::invalid_argument);
+  ModelOptions options = named("resnet18");
+  options.drop_path = 1.5;
+  CHECK_THROWS_AS(create(options), std::invalid_argument);
+}
+
+TEST_CASE("sizes and recipes of the models are torchvision's") {
+  const ModelInfo b2 = describe(named("efficientnet_b2", 1000));
+  CHECK(b2.train_size == 260);
+  CHECK(b2.eval_size == 288);
+  CHECK(b2.eval_resize == 288);
+  CHECK(b2.bicubic);
+  CHECK(b2.parameters == 9109994);
+  CHECK(describe(named("efficientnet_b7")).batch_norm_momentum == 0.01);
+  const ModelInfo resnet = describe(named("resnet50"));
+  CHECK(resnet.eval_resize == 256);
+  CHECK_FALSE(resnet.bicubic);
+  CHECK(resnet.parameters == 25557032 - 990 * 2049);
+}
+
+TEST_CASE("initial weights follow the seed and torchvision's distributions") {
+  ModelOptions options = named("efficientnet_b0", 1000);
+  const std::unique_ptr<Classifier> a = create(options), b = create(options);
+  options.seed = 1;
+  const std::unique_ptr<Classifier> c = create(options);
+  const std::string head = "features.8.0.weight";
+  CHECK(at::equal(*slot(*a, head).master, *slot(*b, head).master));
+  CHECK_FALSE(at::equal(*slot(*a, head).master, *slot(*c, head).master));
+
+  const auto deviation = [&](const std::string& name) {
+    return slot(*a, name).master->std().item<double>();
+  };
+  CHECK(deviation(head) == Approx(std::sqrt(2.0 / 1280)).epsilon(0.02));
+  // Fan out of a depthwise convolution counts all channels.
+  CHECK(deviation("features.6.1.block.1.0.weight") ==
+        Approx(std::sqrt(2.0 / (1152 * 25))).epsilon(0.05));
+  CHECK(deviation("features.6.1.block.2.fc1.weight") == Approx(std::sqrt(2.0 / 48)).epsilon(0.05));
+  const at::Tensor classifier = *slot(*a, "classifier.1.weight").master;
+  CHECK(classifier.abs().max().item<double>() == Approx(1 / std::sqrt(1000.0)).epsilon(0.01));
+  CHECK(slot(*a, "classifier.1.bias").master->abs().max().item<double>() == 0);
+
+  const std::unique_ptr<Classifier> resnet = create(named("resnet18", 1000));
+  CHECK(slot(*resnet, "fc.bias").master->abs().max().item<double>() ==
+        Approx(1 / std::sqrt(512.0)).epsilon(0.01));
+  CHECK(slot(*resnet, "fc.weight").master->abs().max().item<double>() ==
+        Approx(1 / std::sqrt(512.0)).epsilon(0.01));
+  CHECK(slot(*resnet, "layer4.1.bn2.weight").master->eq(1).all().item<bool>());
+}
+
+TEST_CASE("any input size and number of classes works, and gradients reach every parameter") {
+  for (const char* name : {"efficientnet_b0", "resnet18"}) {
+    const std::unique_ptr<Classifier> model = create(named(name, 3));
+    const std::vector<uint64_t> keys = {5, 6};
+    StepContext context;
+    context.keys = keys.data();
+    const at::Tensor images = at::ones({2, 3, 75, 49}).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor logits = model->forward(images, context);
+    REQUIRE(logits.sizes() == at::IntArrayRef({2, 3}));
+    logits.square().sum().backward();
+    for (const ParameterSlot& s : model->parameters()) {
+      INFO(s.name);
+      CHECK(s.master->grad().defined());
+    }
+  }
+}
+
+TEST_CASE("masters may be replaced by views of a flat buffer whose gradients are preset views") {
+  const std::unique_ptr<Classifier> model = create(named("resnet18"));
+  testing::fill(*model);
+  const at::Tensor images = testing::pictures();
+  model->train(false);
+  const at::Tensor before = model->forward(images, {}).detach();
+  int64_t total = 0;
+  for (const ParameterSlot& s : model->parameters()) total += s.master->numel();
+  const at::Tensor flat = at::zeros({total}, at::kDouble),
+                   gradients = at::zeros({total}, at::kDouble);
+  int64_t offset = 0;
+  for (const ParameterSlot& s : model->parameters()) {
+    at::Tensor view = flat.as_strided(s.master->sizes(), s.master->strides(), offset);
+    view.copy_(s.master->detach());
+    view.mutable_grad() = gradients.as_strided(s.master->sizes(), s.master->strides(), offset);
+    offset += s.master->numel();
+    *s.master = view.requires_grad_();
+  }
+  const at::Tensor logits = model->forward(images, {});
+  CHECK(distance(logits.detach(), before) < 1e-12);
+  logits.sum().backward();
+  CHECK(gradients.abs().sum().item<double>() > 0);
+  CHECK(slot(*model, "conv1.weight").master->grad().data_ptr() == gradients.data_ptr());
+}
+
+TEST_CASE("a model with bfloat16 copies stays close to float") {
+  const std::unique_ptr<Classifier> model = create(named("efficientnet_b0"));
+  testing::fill(*model, at::kFloat);
+  model->train(false);
+  const at::Tensor images = testing::pictures(at::kFloat);
+  const at::Tensor want = model->forward(images, {}).detach();
+  for (const ParameterSlot& s : model->parameters()) {
+    if (s.copy) *s.copy = s.master->detach().to(at::kBFloat16);
+  }
+  const at::Tensor got = model->forward(images.to(at::kBFloat16), {});
+  CHECK(got.scalar_type() == at::kFloat);
+  CHECK(distance(got.detach(), want) < 0.05);
+  got.sum().backward();
+  CHECK(slot(*model, "features.0.0.weight").master->grad().scalar_type() == at::kFloat);
+}
+
+TEST_CASE("two synchronised ranks compute the step of one, dropout and drop path included") {
+  for (const char* name : {"efficientnet_b0", "resnet18"}) {
+    INFO(name);
+    ModelOptions options = named(name);
+    options.drop_path = 0.3;
+    options.dropout = 0.2;
+    const at::Tensor images =
+        testing::uniform("images", {6, 3, 40, 40}).contiguous(at::MemoryFormat::ChannelsLast);
+    const std::vector<uint64_t> keys = {11, 4, 77, 1ULL << 40, 9, 300};
+    StepContext context;
+    context.seed = 42;
+    context.keys = keys.data();
+    const Step whole = step(options, images, context, 1.0 / 6);
+
+    Step parts[2];
+    at::Tensor sum;
+    std::barrier meet(2);
+    const int64_t first[] = {0, 4, 6};
+    const auto rank = [&](int r) {
+      StepContext mine = context;
+      mine.keys = keys.data() + first[r];
+      mine.sum_across_ranks = [&meet, &sum, r](at::Tensor& values) {
+        if (r == 0) sum = values.clone();
+        meet.arrive_and_wait();
+        if (r == 1) sum += values;
+        meet.arrive_and_wait();
+        values.copy_(sum);
+        meet.arrive_and_wait();
+      };
+      const at::Tensor share =
+          images.slice(0, first[r], first[r + 1]).contiguous(at::MemoryFormat::ChannelsLast);
+      parts[r] = step(options, share, mine, 1.0 / 6);
+    };
+    std::thread other(rank, 1);
+    rank(0);
+    other.join();
+
+    CHECK(distance(at::cat({parts[0].logits, parts[1].logits}).detach(), whole.logits.detach()) <
+          1e-11);
+    double worst = 0;
+    for (size_t i = 0; i < whole.gradients.size(); ++i) {
+      worst = std::max(worst,
+                       distance(parts[0].gradients[i] + parts[1].gradients[i], whole.gradients[i]));
+    }
+    CHECK(worst < 1e-9);
+    for (size_t i = 0; i < whole.pending.size(); ++i) {
+      CHECK(distance(parts[0].pending[i], whole.pending[i]) < 1e-11);
+      CHECK(at::equal(parts[0].pending[i], parts[1].pending[i]));
+    }
+  }
+}
+
+TEST_CASE("drop path and dropout work in training only") {
+  const at::Tensor images = testing::pictures();
+  const std::vector<uint64_t> keys = {1, 2};
+  ModelOptions options = named("resnet18");
+  options.drop_path = 0.9;
+  options.dropout = 0.5;
+  const std::unique_ptr<Classifier> model = create(options);
+  testing::fill(*model);
+  StepContext context;
+  context.keys = keys.data();
+  const auto logits = [&](uint64_t seed) {
+    context.seed = seed;
+    return model->forward(images, context).detach();
+  };
+  CHECK(at::equal(logits(1), logits(1)));
+  CHECK(distance(logits(1), logits(2)) > 1e-3);
+  model->train(false);
+  CHECK(at::equal(logits(1), logits(2)));
+}

@@ -1,0 +1,242 @@
+#include <omp.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "ops/cpu/activations.h"
+#include "ops/ops.h"
+#include "tests/ops/activations.h"
+
+using namespace shoal::ops;
+using shoal::ops::cpu_kernels::NormRows;
+using namespace shoal::ops::testing;
+
+namespace {
+
+// Everything a batch norm computes, through one table.
+struct Results {
+  Buffer y, dx, d_residual;
+  std::vector<double> sums, backward_sums;
+};
+
+struct Case {
+  Type type;
+  Activation activation;
+  int64_t rows, channels;
+  bool residual;
+  double count_factor;  // the batch's share of the rows that the statistics were made of; negative:
+                        // constants
+};
+
+Results run(const Table& table, const Case& c) {
+  const int64_t n = c.rows * c.channels;
+  const Type stat = statistics(c.type);
+  const Buffer x(c.type, n, 1, 1.0, 0.3), residual(c.type, n, 2), dy(c.type, n, 3);
+  const Buffer mean(stat, c.channels, 4, 0.2), inv_std(stat, c.channels, 5, 0.2, 1),
+      weight(stat, c.channels, 6, 0.3, 1);
+  const Buffer bias(stat, c.channels, 7, 0.3);
+  const BatchNorm op{.type = c.type,
+                     .activation = c.activation,
+                     .rows = c.rows,
+                     .channels = c.channels,
+                     .x = x.data(),
+                     .residual = c.residual ? residual.data() : nullptr,
+                     .mean = mean.data(),
+                     .inv_std = inv_std.data(),
+                     .weight = weight.data(),
+                     .bias = bias.data()};
+  Results r{{c.type, n},
+            {c.type, n},
+            {c.type, n},
+            std::vector<double>(2 * c.channels, NAN),
+            std::vector<double>(2 * c.channels, NAN)};
+  table.batch_norm_sums(c.type, x.data(), c.rows, c.channels, r.sums.data(), nullptr);
+  table.batch_norm_apply(op, r.y.data(), nullptr);
+  table.batch_norm_backward_sums(op, dy.data(), r.backward_sums.data(), nullptr);
+  table.batch_norm_backward_apply(op, dy.data(), r.backward_sums.data(),
+                                  c.count_factor * static_cast<double>(c.rows), r.dx.data(),
+                                  c.residual ? r.d_residual.data() : nullptr, nullptr);
+  return r;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double worst = 0, scale = 1e-30;
+  for (size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::abs(a[i] - b[i]));
+    scale = std::max(scale, std::abs(b[i]));
+  }
+  return worst / scale;
+}
+
+double silu(double z) {
+  return z / (1 + std::exp(-z));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the vector loops of batch norm equal the plain ones for every type, activation and shape") {
+  for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
+      for (const auto& [rows, channels] :
+           {std::pair<int64_t, int64_t>{1, 8}, {7, 24}, {67, 96}, {1000, 40}, {129, 13}}) {
+        for (const bool residual : {false, true}) {
+          for (const double count : {1.0, 2.5, -1.0}) {
+            const Case c{type, activation, rows, channels, residual, count};
+            INFO(type_name(type) << " activation " << static_cast<int>(activation) << " " << rows
+                                 << "x" << channels << (residual ? " with residual" : "")
+                                 << " count " << count);
+            const Results want = run(reference(), c), got = run(cpu(), c);
+            const double tolerance = rounding(type);
+            CHECK(largest_difference(got.sums, want.sums) < 2e-6);
+            CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
+            CHECK(difference(got.y, want.y) < tolerance);
+            CHECK(difference(got.dx, want.dx) < tolerance);
+            if (residual) CHECK(difference(got.d_residual, want.d_residual) < tolerance);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the loops without AVX2 equal those with it") {
+  const int64_t rows = 133, channels = 40;
+  for (const Type type : {Type::f32, Type::bf16}) {
+    const int64_t n = rows * channels;
+    const Buffer x(type, n, 1), dy(type, n, 2), scale(Type::f32, channels, 3),
+        shift(Type::f32, channels, 4);
+    const auto f = [](const Buffer& b) { return static_cast<const float*>(b.data()); };
+    NormRows op{};
+    op.activation = Activation::silu;
+    op.rows = rows;
+    op.channels = channels;
+    op.x = x.data();
+    op.dy = dy.data();
+    op.scale = op.slope = f(scale);
+    op.shift = op.offset = op.mean = f(shift);
+    const auto compare = [&](const cpu_kernels::ActivationLoops& loops) {
+      Buffer y(type, n), dx(type, n);
+      std::vector<double> sums(2 * channels, 0.0);
+      op.y = y.data();
+      op.dx = dx.data();
+      loops.norm_apply(op);
+      loops.norm_backward_sums(op, sums.data());
+      loops.norm_backward_apply(op);
+      return std::tuple(std::move(y), std::move(dx), std::move(sums));
+    };
+    const auto [y, dx, sums] =
+        compare(cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1]);
+    const auto [y2, dx2, sums2] = compare(*cpu_kernels::activation_loops(type, channels));
+    CHECK(difference(y, y2) == 0);
+    CHECK(difference(dx, dx2) == 0);
+    CHECK(sums == sums2);
+  }
+}
+
+TEST_CASE("batch norm in double equals its formula, and its gradient the difference quotient") {
+  const int64_t rows = 9, channels = 3;
+  const Buffer x0(Type::f64, rows * channels, 1), residual(Type::f64, rows * channels, 2);
+  const Buffer dy(Type::f64, rows * channels, 3), weight(Type::f64, channels, 4),
+      bias(Type::f64, channels, 5);
+  const double eps = 1e-3, momentum = 0.2;
+
+  struct Forward {
+    Buffer mean{Type::f64, 3}, inv_std{Type::f64, 3}, pending{Type::f64, 6}, y{Type::f64, 27};
+    double loss = 0;
+  };
+  const auto operation = [&](const Buffer& x, const Forward& f) {
+    return BatchNorm{Type::f64,     Activation::silu, rows,          channels,
+                     x.data(),      residual.data(),  f.mean.data(), f.inv_std.data(),
+                     weight.data(), bias.data()};
+  };
+  const auto forward = [&](const Buffer& x) {
+    Forward f;
+    std::vector<double> sums(2 * channels + 1);
+    reference().batch_norm_sums(Type::f64, x.data(), rows, channels, sums.data(), nullptr);
+    sums[2 * channels] = rows;
+    reference().batch_norm_finish({Type::f64, channels, sums.data(), eps, momentum, f.mean.data(),
+                                   f.inv_std.data(), f.pending.data()},
+                                  nullptr);
+    reference().batch_norm_apply(operation(x, f), f.y.data(), nullptr);
+    for (int64_t i = 0; i < f.y.size; ++i) f.loss += f.y.get(i) * dy.get(i);
+    return f;
+  };
+
+  const Forward f = forward(x0);
+  for (int64_t c = 0; c < channels; ++c) {
+    double mean = 0, variance = 0;
+    for (int64_t r = 0; r < rows; ++r) mean += x0.get(r * channels + c) / rows;
+    for (int64_t r = 0; r < rows; ++r)
+      variance += std::pow(x0.get(r * channels + c) - mean, 2) / rows;
+    CHECK(f.mean.get(c) == Approx(mean).margin(1e-14));
+    CHECK(f.inv_std.get(c) == Approx(1 / std::sqrt(variance + eps)));
+    CHECK(f.pending.get(c) == Approx(momentum * mean).margin(1e-14));
+    CHECK(f.pending.get(channels + c) == Approx(momentum * variance * rows / (rows - 1)));
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t i = r * channels + c;
+      const double z = (x0.get(i) - mean) / std::sqrt(variance + eps) * weight.get(c) +
+                       bias.get(c) + residual.get(i);
+      CHECK(f.y.get(i) == Approx(silu(z)).margin(1e-13));
+    }
+  }
+
+  std::vector<double> sums(2 * channels);
+  Buffer dx(Type::f64, rows * channels), d_residual(Type::f64, rows * channels);
+  reference().batch_norm_backward_sums(operation(x0, f), dy.data(), sums.data(), nullptr);
+  reference().batch_norm_backward_apply(operation(x0, f), dy.data(), sums.data(), rows, dx.data(),
+                                        d_residual.data(), nullptr);
+  for (int64_t i = 0; i < x0.size; ++i) {
+    const double h = 1e-6;
+    Buffer up = x0, down = x0;
+    up.set(i, x0.get(i) + h);
+    down.set(i, x0.get(i) - h);
+    CHECK(dx.get(i) == Approx((forward(up).loss - forward(down).loss) / (2 * h)).margin(1e-7));
+  }
+}
+
+TEST_CASE("the sums keep their precision when the mean is a thousand times the deviation") {
+  const int64_t rows = 20000, channels = 8;
+  const Buffer x(Type::f32, rows * channels, 1, 0.1, 100);
+  std::vector<double> want(2 * channels), got(2 * channels);
+  reference().batch_norm_sums(Type::f32, x.data(), rows, channels, want.data(), nullptr);
+  cpu().batch_norm_sums(Type::f32, x.data(), rows, channels, got.data(), nullptr);
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto variance = [&](const std::vector<double>& s) {
+      return s[channels + c] / rows - std::pow(s[c] / rows, 2);
+    };
+    CHECK(variance(got) == Approx(variance(want)).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("SiLU stays finite for large inputs and passes not-a-number on") {
+  const int64_t channels = 8;
+  float x[channels] = {-200, 200, -88, 88, 0, NAN, -20, 20};
+  const float zeros[channels] = {}, ones[channels] = {1, 1, 1, 1, 1, 1, 1, 1};
+  float y[channels], dx[channels];
+  BatchNorm op{Type::f32, Activation::silu, 1, channels, x, nullptr, zeros, ones, ones, zeros};
+  cpu().batch_norm_apply(op, y, nullptr);
+  double sums[2 * channels] = {};
+  cpu().batch_norm_backward_apply(op, ones, sums, -1, dx, nullptr, nullptr);
+  for (int i = 0; i < channels; ++i) {
+    INFO(x[i]);
+    if (std::isnan(x[i])) {
+      CHECK(std::isnan(y[i]));
+      continue;
+    }
+    CHECK(y[i] == Approx(silu(x[i])).epsilon(1e-6).margin(1e-34));
+    const double s = 1 / (1 + std::exp(-static_cast<double>(x[i])));
+    CHECK(dx[i] == Approx(s * (1 + x[i] * (1 - s))).epsilon(1e-6).margin(1e-34));
+  }
+}
+
+TEST_CASE(
+    "a large batch norm, written past the caches, equals the plain loops and repeats bit for bit") {
+  const Case c{Type::f32, Activation::silu, 40000, 64, false, 1};
+  const Results want = run(reference(), c), got = run(cpu(), c), again = run(cpu(), c);
+  CHECK(difference(got.y, want.y) < rounding(c.type));
+  CHECK(difference(got.dx, want.dx) < rounding(c.type));
+  CHECK(got.sums == again.sums);
+  CHECK(got.backward_sums == again.backward_sums);
+}

@@ -1,0 +1,108 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "ops/ops.h"
+#include "tests/ops/activations.h"
+
+using namespace shoal::ops;
+using namespace shoal::ops::testing;
+
+namespace {
+
+struct Loss {
+  double sum = 0;
+  int64_t top1 = 0, top5 = 0;
+  Buffer gradient;
+};
+
+Loss run(const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
+         const float* lambda, float smoothing, double scale = 1) {
+  Loss loss{0, 0, 0, {logits.type, logits.size}};
+  cpu().cross_entropy({logits.type, rows, logits.size / rows, logits.data(), a, b, lambda,
+                       smoothing, scale, loss.gradient.data(), &loss.sum, &loss.top1, &loss.top5},
+                      nullptr);
+  return loss;
+}
+
+// -Σ target log softmax, written out.
+double formula(const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
+               const float* lambda, double s) {
+  const int64_t classes = logits.size / rows;
+  double loss = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits.get(r * classes + c));
+    for (int64_t c = 0; c < classes; ++c) {
+      double target = s / static_cast<double>(classes);
+      if (c == a[r]) target += (1 - s) * (lambda ? lambda[r] : 1);
+      if (lambda && c == b[r]) target += (1 - s) * (1 - lambda[r]);
+      loss -= target * std::log(std::exp(logits.get(r * classes + c)) / sum);
+    }
+  }
+  return loss;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "cross-entropy with smoothing and two labels equals its formula, its gradient the difference "
+    "quotient") {
+  const int64_t rows = 3, classes = 7;
+  const int32_t a[] = {0, 3, 6}, b[] = {2, 3, 0};
+  const float lambda[] = {0.25f, 0.5f, 1.0f};
+  Buffer logits(Type::f64, rows * classes, 1, 2);
+  for (const float smoothing : {0.0f, 0.125f}) {
+    CHECK(run(logits, rows, a, nullptr, nullptr, smoothing).sum ==
+          Approx(formula(logits, rows, a, nullptr, nullptr, smoothing)));
+    const Loss loss = run(logits, rows, a, b, lambda, smoothing, 0.5);
+    CHECK(loss.sum == Approx(formula(logits, rows, a, b, lambda, smoothing)));
+    for (int64_t i = 0; i < logits.size; ++i) {
+      const double h = 1e-6;
+      Buffer up = logits, down = logits;
+      up.set(i, logits.get(i) + h);
+      down.set(i, logits.get(i) - h);
+      const double slope = (formula(up, rows, a, b, lambda, smoothing) -
+                            formula(down, rows, a, b, lambda, smoothing)) /
+                           (2 * h);
+      CHECK(loss.gradient.get(i) == Approx(0.5 * slope).margin(1e-8));
+    }
+  }
+}
+
+TEST_CASE("cross-entropy of every type agrees and large logits do not overflow") {
+  const int32_t a[] = {1, 4};
+  for (const Type type : {Type::f32, Type::bf16, Type::f16}) {
+    INFO(type_name(type));
+    const Buffer logits(type, 20, 1, 20);
+    Buffer exact(Type::f64, 20);
+    for (int64_t i = 0; i < 20; ++i) exact.set(i, logits.get(i));
+    const Loss got = run(logits, 2, a, nullptr, nullptr, 0.1f),
+               want = run(exact, 2, a, nullptr, nullptr, 0.1f);
+    CHECK(got.sum == Approx(want.sum));
+    for (int64_t i = 0; i < 20; ++i)
+      CHECK(got.gradient.get(i) == Approx(want.gradient.get(i)).margin(rounding(type)));
+  }
+  Buffer logits(Type::f32, 10);
+  logits.set(1, 30000);
+  CHECK(run(logits, 1, a, nullptr, nullptr, 0).sum == Approx(0).margin(1e-9));
+  const int32_t wrong[] = {0};
+  CHECK(run(logits, 1, wrong, nullptr, nullptr, 0).sum == Approx(30000));
+}
+
+TEST_CASE(
+    "top-1 and top-5 count strictly higher scores, and a row that is not a number counts as "
+    "wrong") {
+  const int64_t classes = 8;
+  Buffer logits(Type::f32, 4 * classes);
+  for (int64_t c = 0; c < classes; ++c) {
+    logits.set(c, static_cast<double>(c));             // label 7 is first
+    logits.set(classes + c, static_cast<double>(-c));  // label 4 is fifth
+    logits.set(2 * classes + c, c < 6 ? 1 : 0);        // label 5 ties with five others
+    logits.set(3 * classes + c, NAN);
+  }
+  const int32_t labels[] = {7, 4, 5, 0};
+  const Loss loss = run(logits, 4, labels, nullptr, nullptr, 0);
+  CHECK(loss.top1 == 2);
+  CHECK(loss.top5 == 3);
+  CHECK(std::isnan(loss.sum));
+}

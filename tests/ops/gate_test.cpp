@@ -1,0 +1,68 @@
+#include <catch2/catch.hpp>
+
+#include "ops/ops.h"
+#include "tests/ops/activations.h"
+
+using namespace shoal::ops;
+using namespace shoal::ops::testing;
+
+namespace {
+
+struct Results {
+  Buffer pooled, y, d_gate, dx;
+};
+
+Results run(const Table& table, Type type, int64_t pictures, int64_t pixels, int64_t channels) {
+  const int64_t n = pictures * pixels * channels, columns = pictures * channels;
+  const Type stat = statistics(type);
+  const Buffer x(type, n, 1), dy(type, n, 2), gate(stat, columns, 3), d_pooled(stat, columns, 4);
+  const Gate op{type, pictures, pixels, channels, x.data(), gate.data()};
+  Results r{{stat, columns}, {type, n}, {stat, columns}, {type, n}};
+  table.pool(op, r.pooled.data(), nullptr);
+  table.gate_apply(op, r.y.data(), nullptr);
+  table.gate_backward_sums(op, dy.data(), r.d_gate.data(), nullptr);
+  table.gate_backward_apply(op, dy.data(), d_pooled.data(), r.dx.data(), nullptr);
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the gate multiplies each picture's channels and its gradients are sums over the pixels") {
+  const int64_t pictures = 2, pixels = 5, channels = 3;
+  const Results r = run(reference(), Type::f64, pictures, pixels, channels);
+  const Buffer x(Type::f64, 30, 1), dy(Type::f64, 30, 2), gate(Type::f64, 6, 3),
+      d_pooled(Type::f64, 6, 4);
+  for (int64_t n = 0; n < pictures; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t column = n * channels + c;
+      double mean = 0, sum = 0;
+      for (int64_t p = 0; p < pixels; ++p) {
+        const int64_t i = (n * pixels + p) * channels + c;
+        mean += x.get(i) / pixels;
+        sum += x.get(i) * dy.get(i);
+        CHECK(r.y.get(i) == Approx(x.get(i) * gate.get(column)));
+        CHECK(r.dx.get(i) == Approx(dy.get(i) * gate.get(column) + d_pooled.get(column) / pixels));
+      }
+      CHECK(r.pooled.get(column) == Approx(mean));
+      CHECK(r.d_gate.get(column) == Approx(sum));
+    }
+  }
+}
+
+TEST_CASE("the vector loops of the gate equal the plain ones for every type and shape") {
+  for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
+    for (const auto& [pixels, channels] :
+         {std::pair<int64_t, int64_t>{1, 8}, {49, 40}, {196, 96}, {81, 13}, {20000, 32}}) {
+      INFO(type_name(type) << " " << pixels << "x" << channels);
+      const Results want = run(reference(), type, 4, pixels, channels),
+                    got = run(cpu(), type, 4, pixels, channels);
+      const double sums = type == Type::f64 ? 1e-12 : 2e-5;
+      CHECK(difference(got.pooled, want.pooled) <
+            100 * sums);  // the plain loops add 20000 values in float
+      CHECK(difference(got.d_gate, want.d_gate) < 100 * sums);
+      CHECK(difference(got.y, want.y) < rounding(type));
+      CHECK(difference(got.dx, want.dx) < rounding(type));
+    }
+  }
+}

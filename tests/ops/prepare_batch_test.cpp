@@ -1,0 +1,85 @@
+#include <catch2/catch.hpp>
+
+#include "ops/ops.h"
+#include "tests/ops/activations.h"
+
+using namespace shoal::ops;
+using namespace shoal::ops::testing;
+
+namespace {
+
+constexpr int64_t kN = 3, kHeight = 6, kWidth = 7;
+constexpr int64_t kPicture = kHeight * kWidth * 3;
+constexpr float kMean[3] = {0.485f, 0.456f, 0.406f}, kStd[3] = {0.229f, 0.224f, 0.225f};
+
+std::vector<uint8_t> pictures() {
+  std::vector<uint8_t> images(kN * kPicture);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(i * 37 + i / 11);
+  return images;
+}
+
+Buffer run(const Table& table, Type type, const std::vector<uint8_t>& images, const MixRow* mix) {
+  Buffer out(type, kN * kPicture);
+  PrepareBatch op{images.data(), mix, out.data(), type, kN, kHeight, kWidth, {}, {}};
+  for (int c = 0; c < 3; ++c) {
+    op.mean[c] = kMean[c];
+    op.std[c] = kStd[c];
+  }
+  table.prepare_batch(op, nullptr);
+  return out;
+}
+
+// Row 0: mixup with 1. Row 1: cutmix from 2, and erased in a corner. Row 2: as it is.
+std::vector<MixRow> mixing() {
+  std::vector<MixRow> rows(kN);
+  rows[0] = {.partner = 1, .lambda = 0.75f};
+  rows[1] = {.partner = 2, .lambda = 1, .box = {2, 1, 5, 4}, .erase = {4, 3, 7, 6}};
+  rows[2] = {.partner = 2};
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of the bytes") {
+  const std::vector<uint8_t> images = pictures();
+  for (const Table* table : {&reference(), &cpu()}) {
+    const Buffer out = run(*table, Type::f64, images, nullptr);
+    for (int64_t i = 0; i < out.size; ++i) {
+      const int c = static_cast<int>(i % 3);
+      CHECK(out.get(i) == Approx((images[i] / 255.0 - kMean[c]) / kStd[c]).margin(1e-12));
+    }
+  }
+}
+
+TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing writes zero") {
+  const std::vector<uint8_t> images = pictures();
+  const std::vector<MixRow> mix = mixing();
+  const Buffer plain = run(reference(), Type::f64, images, nullptr);
+  for (const Table* table : {&reference(), &cpu()}) {
+    const Buffer out = run(*table, Type::f64, images, mix.data());
+    for (int64_t y = 0; y < kHeight; ++y) {
+      for (int64_t x = 0; x < kWidth; ++x) {
+        const int64_t i = (y * kWidth + x) * 3;
+        const bool box = x >= 2 && x < 5 && y >= 1 && y < 4, erased = x >= 4 && y >= 3;
+        INFO("x " << x << " y " << y);
+        CHECK(out.get(i) ==
+              Approx(0.75 * plain.get(i) + 0.25 * plain.get(kPicture + i)).margin(1e-12));
+        const double cut = erased ? 0 : plain.get((box ? 2 : 1) * kPicture + i);
+        CHECK(out.get(kPicture + i) == Approx(cut).margin(1e-12));
+        CHECK(out.get(2 * kPicture + i) == plain.get(2 * kPicture + i));
+      }
+    }
+  }
+}
+
+TEST_CASE("the threaded batch preparation equals the plain one in every type") {
+  const std::vector<uint8_t> images = pictures();
+  const std::vector<MixRow> mix = mixing();
+  for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
+    INFO(type_name(type));
+    for (const MixRow* rows : {static_cast<const MixRow*>(nullptr), mix.data()}) {
+      CHECK(difference(run(cpu(), type, images, rows), run(reference(), type, images, rows)) <
+            rounding(type));
+    }
+  }
+}

@@ -1,0 +1,124 @@
+#include "train/checkpoint_store.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "program.h"
+
+using namespace shoal;
+using train::CheckpointStore;
+namespace fs = std::filesystem;
+
+namespace {
+
+auto bytes_of(const std::string& text) {
+  return [text](const CheckpointStore::Sink& sink) {
+    sink(text.data(), text.size() / 2);
+    sink(text.data() + text.size() / 2, text.size() - text.size() / 2);
+  };
+}
+
+std::string text_of(const std::vector<char>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+TEST_CASE("a checksum does not depend on how the stream is cut") {
+  const std::string text = "what is written in pieces is the same as what is written at once";
+  train::Checksum whole;
+  whole.update(text.data(), text.size());
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    train::Checksum parts;
+    parts.update(text.data(), cut);
+    parts.update(text.data() + cut, text.size() - cut);
+    REQUIRE(parts.value() == whole.value());
+  }
+  train::Checksum other;
+  other.update(text.data(), text.size() - 1);
+  REQUIRE(other.value() != whole.value());
+}
+
+TEST_CASE("what is saved is found, newest first, and nothing else is in the directory") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "checkpoints", 3);
+  store.open_for_writing();
+  store.save(0, 10, std::nullopt, bytes_of("ten"));
+  store.save(1, 20, 50.0, bytes_of("twenty"));
+  const auto entries = store.entries();
+  REQUIRE(entries.size() == 2);
+  REQUIRE(entries[0].step == 20);
+  REQUIRE(entries[0].epoch == 1);
+  REQUIRE(text_of(store.read(entries[0])) == "twenty");
+  REQUIRE(text_of(store.read(entries[1])) == "ten");
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& file : fs::directory_iterator(store.directory())) ++files;
+  REQUIRE(files == 5);   // two checkpoints, two markers, the manifest
+  REQUIRE(fs::is_empty(directory.path() / ".checkpoints-tmp"));
+}
+
+TEST_CASE("the newest and the best stay when older ones are pruned") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  const double accuracy[] = {30, 60, 40, 60, 50};
+  for (int i = 0; i < 5; ++i) store.save(i + 1, 10 * (i + 1), accuracy[i], bytes_of(std::to_string(i)));
+  std::vector<int64_t> steps;
+  for (const auto& entry : store.entries()) steps.push_back(entry.step);
+  REQUIRE(steps == std::vector<int64_t>{50, 40, 20});
+  REQUIRE(store.best()->step == 20);   // the earlier of equals
+  REQUIRE(test::read_text(directory.path() / "c" / "manifest.json").find("epoch-0002-step-00000020.pt") != std::string::npos);
+}
+
+TEST_CASE("a file without its marker does not exist, and the next writer removes it") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  std::ofstream(directory.path() / "c" / "epoch-0000-step-00000002.pt") << "half";
+  std::ofstream(directory.path() / ".c-tmp" / "epoch-0000-step-00000003.pt") << "half";
+  REQUIRE(store.entries().size() == 1);
+  CheckpointStore(directory.path() / "c", 2).open_for_writing();
+  REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000002.pt"));
+  REQUIRE(fs::is_empty(directory.path() / ".c-tmp"));
+  REQUIRE(store.entries().size() == 1);
+}
+
+TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  REQUIRE_FALSE(store.newest_good([](const std::string&) {}).has_value());
+  store.save(0, 1, std::nullopt, bytes_of("first"));
+  store.save(0, 2, std::nullopt, bytes_of("second"));
+  std::ofstream(store.path(store.entries()[0])) << "secont";
+  std::vector<std::string> warnings;
+  const auto found = store.newest_good([&](const std::string& text) { warnings.push_back(text); });
+  REQUIRE(found->first.step == 1);
+  REQUIRE(text_of(found->second) == "first");
+  REQUIRE(warnings.size() == 1);
+  REQUIRE(warnings[0].find("epoch-0000-step-00000002.pt") != std::string::npos);
+  std::ofstream(store.path(store.entries()[1]), std::ios::trunc) << "";
+  REQUIRE_THROWS_WITH(store.newest_good([](const std::string&) {}), Catch::Contains("none of the 2 checkpoints"));
+}
+
+TEST_CASE("an existing checkpoint of the same position is left as it is") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("first"));
+  const auto again = store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) { FAIL("written again"); });
+  REQUIRE(text_of(store.read(again)) == "first");
+}
+
+TEST_CASE("a writer that fails leaves nothing that could be taken for a checkpoint") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  REQUIRE_THROWS(store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink& sink) {
+    sink("half", 4);
+    throw std::runtime_error("out of memory");
+  }));
+  REQUIRE(store.entries().empty());
+  REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
+}

@@ -1,0 +1,121 @@
+#include "train/job.h"
+
+#include <catch2/catch.hpp>
+
+using namespace shoal::train;
+
+namespace {
+
+Surroundings here(int64_t world = 1) {
+  Surroundings s;
+  s.world_size = s.local_world_size = world;
+  s.train_images = 1000;
+  s.val_images = 100;
+  s.classes = 10;
+  s.processors = 4;
+  s.model.name = "efficientnet_b2";
+  s.model.train_size = 260;
+  s.model.eval_size = 288;
+  s.model.eval_resize = 288;
+  s.model.bicubic = true;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("everything is decided from global numbers") {
+  Job job;
+  job.batch_size = 16;
+  job.accumulate = 2;
+  job.epochs = 3;
+  job.schedule.lr = 0.1;
+  job.scale_lr = 256;
+  const auto r = resolve(job, here(2));
+  REQUIRE(r.global_batch_size == 64);
+  REQUIRE(r.steps_per_epoch == 15);
+  REQUIRE(r.dropped_images == 40);
+  REQUIRE(r.total_steps == 45);
+  REQUIRE(r.last_step == 45);
+  REQUIRE(r.lr == Approx(0.1 * 64 / 256));
+  REQUIRE(r.threads == 2);
+  REQUIRE(r.transform.size == 260);
+  REQUIRE(r.eval_size == 288);
+  REQUIRE(*r.job.classes == 10);
+  REQUIRE(*r.job.checkpoint_dir == "runs/shoal/checkpoints");
+}
+
+TEST_CASE("a given size is used for evaluation too, with the model's ratio of resize to crop") {
+  Job job;
+  job.size = 112;
+  auto s = here();
+  s.model.eval_size = 224;
+  s.model.eval_resize = 256;
+  const auto r = resolve(job, s);
+  REQUIRE(r.eval_size == 112);
+  REQUIRE(r.eval_resize == 128);
+  job.val_size = 224;
+  REQUIRE(resolve(job, s).eval_size == 224);
+}
+
+TEST_CASE("the schedule spans the epochs although max-steps ends the run") {
+  Job job;
+  job.batch_size = 100;
+  job.epochs = 2.5;
+  job.max_steps = 7;
+  const auto r = resolve(job, here());
+  REQUIRE(r.total_steps == 25);
+  REQUIRE(r.last_step == 7);
+}
+
+TEST_CASE("a setting that cannot be is named with what to do") {
+  const auto message = [](const Job& job, const Surroundings& s) -> std::string {
+    try {
+      resolve(job, s);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Job job;
+  job.global_batch_size = 30;
+  REQUIRE(message(job, here(4)).find("choose a multiple of 4") != std::string::npos);
+  job.global_batch_size = 32;
+  job.batch_size = 32;
+  REQUIRE(message(job, here(2)).find("--batch-size 32") != std::string::npos);
+  job = {};
+  job.batch_size = 5;
+  job.mix.cutmix = 1;
+  REQUIRE(message(job, here()).find("even") != std::string::npos);
+  job = {};
+  job.batch_size = 2000;
+  REQUIRE(message(job, here()).find("1000 pictures") != std::string::npos);
+  job = {};
+  job.classes = 3;
+  REQUIRE(message(job, here()).find("--classes is 3") != std::string::npos);
+  job = {};
+  job.backend = "nccl";
+  REQUIRE(message(job, here(2)).find("--backend gloo") != std::string::npos);
+  job = {};
+  job.label_smoothing = 1.5;
+  REQUIRE(message(job, here()).find("--label-smoothing") != std::string::npos);
+}
+
+TEST_CASE("the settings that are saved name everything that changes the result") {
+  const auto before = resolve(Job{}, here()).settings();
+  const auto differs = [&](const Job& job) { return resolve(job, here()).settings() != before; };
+  Job job;
+  job.seed = 1;
+  REQUIRE(differs(job));
+  job = {};
+  job.optimizer.momentum = 0.8;
+  REQUIRE(differs(job));
+  job = {};
+  job.schedule.warmup_epochs = 3;
+  REQUIRE(differs(job));
+  job = {};
+  job.crop_scale_min = 0.5;
+  REQUIRE(differs(job));
+  job = {};
+  job.workers = 9;   // changes only the speed
+  REQUIRE_FALSE(differs(job));
+}

@@ -1,0 +1,126 @@
+// The same global batches on one, two and three ranks are the same training.
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/from_blob.h>
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "data/synthetic.h"
+#include "dist/connect.h"
+#include "spawn_ranks.h"
+#include "train/checkpoint_store.h"
+#include "train/trainer.h"
+
+using namespace shoal;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A directory that the rank processes of this test program share with it.
+fs::path shared_directory() {
+  const char* name = "SHOAL_WORLD_TEST_DIRECTORY";
+  if (const char* path = ::getenv(name)) return path;
+  std::string path = (fs::temp_directory_path() / "shoal-world-XXXXXX").string();
+  REQUIRE(::mkdtemp(path.data()));
+  ::setenv(name, path.c_str(), 1);
+  return path;
+}
+
+train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world) {
+  train::Job job;
+  job.model.name = model;
+  job.float64 = float64;
+  job.sync_bn = true;
+  job.accumulate = 2;
+  job.global_batch_size = 24;
+  job.size = 48;
+  job.mix.mixup = 0.2;
+  job.model.drop_path = 0.2;
+  job.model.dropout = 0.2;
+  job.label_smoothing = 0.1;
+  job.ema = 0.9;
+  job.schedule.lr = 0.01;
+  job.schedule.kind = train::ScheduleOptions::Kind::constant;
+  job.threads = 1;
+  job.workers = 1;
+  train::Surroundings here;
+  here.world_size = world;
+  here.train_images = 240;
+  here.val_images = 1;
+  here.classes = 5;
+  models::ModelOptions options = job.model;
+  options.classes = 5;
+  here.model = models::describe(options);
+  return train::resolve(job, here);
+}
+
+
+// Trains `updates` updates and leaves rank 0's parameters, buffers, average and last gradient in a file.
+void train_ranks(const std::string& model, bool float64, int world, int updates, const fs::path& file) {
+  test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {
+    dist::Communicator communicator = dist::connect(env);
+    const train::ResolvedJob job = job_of(model, float64, world);
+    train::Trainer trainer(job, communicator);
+    data::SyntheticOptions pictures;
+    pictures.pictures = 240;
+    pictures.classes = 5;
+    pictures.width = pictures.height = 64;
+    data::LoaderOptions loading;
+    loading.transform = job.transform;
+    loading.mix = job.job.mix;
+    loading.batch_size = job.batch_size;
+    loading.rank = env.rank;
+    loading.world_size = world;
+    data::Loader loader(data::make_synthetic(pictures), loading);
+    loader.start_epoch(0);
+    for (int step = 0; step < updates; ++step) REQUIRE(trainer.update(loader, step, job.lr).finite);
+    if (env.rank == 0) {
+      const at::NoGradGuard no_grad;
+      const auto write = [&](const at::Tensor& t, std::ofstream& out) {
+        const at::Tensor values = t.to(at::kDouble).contiguous();
+        out.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.nbytes()));
+      };
+      std::ofstream out(file, std::ios::binary);
+      write(trainer.parameters().flat(), out);
+      write(trainer.statistics().running(), out);
+      write(trainer.ema()->parameters(), out);
+      write(trainer.ema()->running(), out);
+      std::ofstream gradients(file.string() + ".gradients", std::ios::binary);
+      write(trainer.parameters().gradients(), gradients);
+    }
+    communicator.shutdown();
+  });
+}
+
+at::Tensor read(const fs::path& file) {
+  const auto bytes = train::read_whole_file(file);
+  return at::from_blob(const_cast<char*>(bytes.data()), {static_cast<int64_t>(bytes.size() / 8)}, at::kDouble).clone();
+}
+
+double distance(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+
+void compare_worlds(const std::string& model) {
+  const fs::path directory = shared_directory();
+  for (int world : {1, 2, 3}) train_ranks(model, true, world, 10, directory / (model + "-64-" + std::to_string(world)));
+  const auto one = read(directory / (model + "-64-1"));
+  for (int world : {2, 3}) {
+    INFO(model << " on " << world << " ranks");
+    REQUIRE(distance(one, read(directory / (model + "-64-" + std::to_string(world)))) < 1e-7);
+  }
+  for (int world : {1, 2, 3}) train_ranks(model, false, world, 1, directory / (model + "-32-" + std::to_string(world)));
+  const auto gradient = read(directory / (model + "-32-1.gradients"));
+  for (int world : {2, 3}) {
+    const auto other = read(directory / (model + "-32-" + std::to_string(world) + ".gradients"));
+    INFO(model << " in float on " << world << " ranks");
+    REQUIRE((other - gradient).norm().item<double>() < 1e-3 * gradient.norm().item<double>());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ResNet-18 learns the same on one, two and three ranks") { compare_worlds("resnet18"); }
+TEST_CASE("EfficientNet-B0 learns the same on one, two and three ranks") { compare_worlds("efficientnet_b0"); }
