@@ -9,7 +9,7 @@
 
 #include "app/checks.h"
 #include "app/commands.h"
-#include "dist/plugin.h"
+#include "train/cuda/open.h"
 #include "train/log.h"
 
 namespace shoal::app {
@@ -54,7 +54,7 @@ Checks blas() {
 Checks gpus() {
   const cuda::Plugin* plugin = nullptr;
   try {
-    plugin = &dist::cuda_plugin();
+    plugin = &train::cuda_plugin();
   } catch (const std::runtime_error& error) {
     return {{Verdict::ok, "CUDA plug-in", "not in use", error.what()}};
   }

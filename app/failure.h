@@ -10,18 +10,15 @@ namespace shoal::app {
 
 // Exit codes, the same in both executables; `shoal help` prints them.
 inline constexpr int kOk = 0;
-inline constexpr int kFailure =
-    1;  // the world's failure (I/O, a lost peer, a killed worker): resumable
-inline constexpr int kUsage = 2;  // the user's mistake: unknown option, bad value, missing data
-inline constexpr int kSetupMissing =
-    3;  // something this program needs is not installed or not built
-inline constexpr int kPeerLost =
-    4;  // only lost the connection to a process that failed first: resumable
-inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving: resumable
-inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving: resumable
+inline constexpr int kFailure = 1;        // the world's: I/O, memory, network; resumable
+inline constexpr int kUsage = 2;          // the user's: unknown option, bad value, missing data
+inline constexpr int kSetupMissing = 3;   // something needed is not installed or not built
+inline constexpr int kPeerLost = 4;       // only lost a process that failed first; resumable
+inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving; resumable
+inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; resumable
 
-// Where the launcher tells its workers a pipe with one byte in it: of several workers that end with kUsage, only the one
-// that takes the byte prints the sentence.
+// Where the launcher tells its workers a pipe with one byte in it: of several workers that end with
+// kUsage, only the one that takes the byte prints the sentence.
 inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
 
 // A program, library or device that must be installed first. Exit code 3.

@@ -93,14 +93,13 @@ std::string usage(Command command) {
 std::string exit_code_help() {
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "done"},
-      {std::to_string(kFailure),
-       "failed: input or output, memory, a killed process; --resume continues"},
+      {std::to_string(kFailure), "failed: input or output, memory, network; --resume continues"},
       {std::to_string(kUsage), "a wrong option, value or data folder"},
       {std::to_string(kSetupMissing), "something must be installed first"},
       {std::to_string(kPeerLost), "lost another process, which failed first; --resume continues"},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
        "stopped by SIGINT, SIGTERM after saving; --resume continues (on SageMaker: 0)"},
-      {"128+N", "ended by signal N"}};
+      {"128+N", "a process was ended by signal N; --resume continues"}};
   std::string text = "Exit codes\n";
   for (const auto& [code, meaning] : codes) text += "  " + code + wrapped(meaning, code.size() + 2);
   return text;

@@ -40,7 +40,8 @@ std::string overview() {
   }
   return text +
          "\n`shoal COMMAND --help` explains the options of one command; `shoal --version` prints "
-         "the version.\n";
+         "the version.\n\n" +
+         exit_code_help();
 }
 
 int run(const std::vector<std::string>& words) {

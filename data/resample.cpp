@@ -38,16 +38,16 @@ const ResampleKernels& best_kernels() {
 
 // Rounds to 22 bits, halves away from zero, and splits (see resample_kernels.h). `out`: high half;
 // the low half is `group` places further.
-void store_weight(double exact, int32_t group, int16_t* out) {
+void store_weight(double exact, int16_t* out) {
   const double scaled = exact * (1 << kWeightBits);
   const auto weight = static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
   out[0] = static_cast<int16_t>(weight >> kLowBits);
-  out[group] = static_cast<int16_t>(weight & ((1 << kLowBits) - 1));
+  out[kGroup] = static_cast<int16_t>(weight & ((1 << kLowBits) - 1));
 }
 
 }  // namespace
 
-void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t group) {
+void Axis::build(const AxisRequest& r, Interpolation interpolation) {
   const bool bilinear = interpolation == Interpolation::bilinear;
   const double scale = static_cast<double>(r.in) / static_cast<double>(r.out);
   const double stretch = std::max(scale, 1.0);
@@ -69,7 +69,7 @@ void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t grou
   }
   source_first = low;
   source_count = high - low;
-  taps = static_cast<int32_t>((widest + group - 1) / group * group);
+  taps = static_cast<int32_t>((widest + kGroup - 1) / kGroup * kGroup);
 
   starts.resize(static_cast<size_t>(r.count));
   weights.assign(static_cast<size_t>(r.count * 2 * taps), 0);
@@ -84,15 +84,15 @@ void Axis::build(const AxisRequest& r, Interpolation interpolation, int32_t grou
     }
     int16_t* const out = weights.data() + i * 2 * taps;
     for (int64_t k = 0; k < w.end - w.begin; ++k)
-      store_weight(exact_[k] / sum, group, out + k / group * 2 * group + k % group);
+      store_weight(exact_[k] / sum, out + k / kGroup * 2 * kGroup + k % kGroup);
   }
 }
 
 Resizer::Resizer(bool portable) : kernels_(portable ? kPortableKernels : best_kernels()) {}
 
 void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation) {
-  x_.build(x, interpolation, kHorizontalGroup);
-  y_.build(y, interpolation, kVerticalGroup);
+  x_.build(x, interpolation);
+  y_.build(y, interpolation);
   middle_stride_ = (x.count * 3 + 1 + 31) / 32 * 32;
   // Padding taps of the vertical pass look at up to `taps` rows beyond the last.
   const auto need = static_cast<size_t>((y_.source_count + y_.taps) * middle_stride_);

@@ -1,19 +1,13 @@
 // AVX2. Two neighbouring taps are one multiply-add of 16-bit pairs (vpmaddwd), so bytes are widened
 // into pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the horizontal pass, by
-// interleaving two rows in the vertical one. Four rows go through the horizontal pass together and
-// share the preparation of the weights.
+// interleaving two rows in the vertical one. The horizontal pass takes four rows at once, two in
+// the halves of each register: they share the weights.
 #include <immintrin.h>
 
 #include "data/resample_kernels.h"
 
 namespace shoal::data {
 namespace {
-
-// The two low 128-bit halves of the result hold taps 0, 1 and taps 2, 3 of four pixels of 3 bytes.
-inline __m256i widen_four_pixels(const uint8_t* in, __m256i pairs) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), pairs);
-}
 
 // Sum of the products with the high and with the low halves of the weights.
 struct Sums {
@@ -29,51 +23,8 @@ inline __m256i total(const Sums& sums) {
   return _mm256_add_epi32(_mm256_slli_epi32(sums.high, kLowBits), sums.low);
 }
 
-// One pixel: the two halves of the register hold different taps of it.
-inline __m128i pixel(const Sums& sums) {
-  const __m256i sum = total(sums);
-  const __m128i whole =
-      _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-  return _mm_srai_epi32(whole, kWeightBits);
-}
-
-inline void store_pixel(uint8_t* out, int32_t value) {
-  __builtin_memcpy(out, &value, 4);
-}
-
-void horizontal(const HorizontalPass& p) {
-  const __m256i pairs =
-      _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, 6, -1, 9, -1, 7,
-                       -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
-  const __m256i spread_high = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
-  const __m256i spread_low = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
-  const int32_t half = 1 << (kWeightBits - 1);
-  const Sums start{_mm256_setzero_si256(), _mm256_setr_epi32(half, half, half, half, 0, 0, 0, 0)};
-  const int16_t* weights = p.weights;
-  for (int64_t x = 0; x < p.count; ++x) {
-    int64_t at = 3 * static_cast<int64_t>(p.starts[x]);
-    Sums sum0 = start, sum1 = start, sum2 = start, sum3 = start;
-    for (int32_t k = 0; k < p.taps; k += 4, at += 12, weights += 8) {
-      const __m256i eight =
-          _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
-      const __m256i high = _mm256_permutevar8x32_epi32(eight, spread_high);
-      const __m256i low = _mm256_permutevar8x32_epi32(eight, spread_low);
-      add(sum0, widen_four_pixels(p.in[0] + at, pairs), high, low);
-      add(sum1, widen_four_pixels(p.in[1] + at, pairs), high, low);
-      add(sum2, widen_four_pixels(p.in[2] + at, pairs), high, low);
-      add(sum3, widen_four_pixels(p.in[3] + at, pairs), high, low);
-    }
-    const __m128i pixels = _mm_packus_epi16(_mm_packs_epi32(pixel(sum0), pixel(sum1)),
-                                            _mm_packs_epi32(pixel(sum2), pixel(sum3)));
-    store_pixel(p.out[0] + 3 * x, _mm_cvtsi128_si32(pixels));
-    store_pixel(p.out[1] + 3 * x, _mm_extract_epi32(pixels, 1));
-    store_pixel(p.out[2] + 3 * x, _mm_extract_epi32(pixels, 2));
-    store_pixel(p.out[3] + 3 * x, _mm_extract_epi32(pixels, 3));
-  }
-}
-
-inline __m256i load(const uint8_t* in) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
+inline __m256i levels(const Sums& sums) {
+  return _mm256_srai_epi32(total(sums), kWeightBits);
 }
 
 inline __m256i broadcast_pair(const int16_t* weights) {
@@ -82,8 +33,65 @@ inline __m256i broadcast_pair(const int16_t* weights) {
   return _mm256_set1_epi32(pair);
 }
 
-inline __m256i levels(const Sums& sums) {
-  return _mm256_srai_epi32(total(sums), kWeightBits);
+// 16 bytes of one row and 16 of another.
+inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
+  const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
+  const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+
+inline void store_pixel(uint8_t* out, int32_t value) {
+  __builtin_memcpy(out, &value, 4);
+}
+
+// For a register of two rows: pixels (0, 1) and (2, 3) as pairs of red, green, blue.
+inline __m256i pair_pixels(__m256i rows, __m128i order) {
+  return _mm256_shuffle_epi8(rows, _mm256_broadcastsi128_si256(order));
+}
+
+void horizontal(const HorizontalPass& p) {
+  const __m128i order01 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+  const __m128i order23 = _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
+  const Sums start{_mm256_setzero_si256(), _mm256_set1_epi32(1 << (kWeightBits - 1))};
+  // Copies: stores of bytes might otherwise change them for all the compiler knows.
+  const uint8_t *const in0 = p.in[0], *const in1 = p.in[1], *const in2 = p.in[2],
+                       *const in3 = p.in[3];
+  uint8_t *out0 = p.out[0], *out1 = p.out[1], *out2 = p.out[2], *out3 = p.out[3];
+  const int32_t* const starts = p.starts;
+  const int16_t* weights = p.weights;
+  const int32_t taps = p.taps;
+  const int64_t count = p.count;
+  for (int64_t x = 0; x < count; ++x) {
+    int64_t at = 3 * static_cast<int64_t>(starts[x]);
+    Sums upper = start, lower = start;  // rows 0 and 1, rows 2 and 3
+    int32_t left = taps;
+    for (; left >= 4; left -= 4, at += 12, weights += 8) {
+      const __m256i high01 = broadcast_pair(weights), low01 = broadcast_pair(weights + 2);
+      const __m256i high23 = broadcast_pair(weights + 4), low23 = broadcast_pair(weights + 6);
+      const __m256i a = load_rows(in0 + at, in1 + at), b = load_rows(in2 + at, in3 + at);
+      add(upper, pair_pixels(a, order01), high01, low01);
+      add(lower, pair_pixels(b, order01), high01, low01);
+      add(upper, pair_pixels(a, order23), high23, low23);
+      add(lower, pair_pixels(b, order23), high23, low23);
+    }
+    if (left > 0) {
+      const __m256i high = broadcast_pair(weights), low = broadcast_pair(weights + 2);
+      add(upper, pair_pixels(load_rows(in0 + at, in1 + at), order01), high, low);
+      add(lower, pair_pixels(load_rows(in2 + at, in3 + at), order01), high, low);
+      weights += 4;
+    }
+    const __m256i words = _mm256_packs_epi32(levels(upper), levels(lower));
+    const __m256i pixels = _mm256_packus_epi16(words, words);
+    const __m128i even = _mm256_castsi256_si128(pixels), odd = _mm256_extracti128_si256(pixels, 1);
+    store_pixel(out0 + 3 * x, _mm_cvtsi128_si32(even));
+    store_pixel(out1 + 3 * x, _mm_cvtsi128_si32(odd));
+    store_pixel(out2 + 3 * x, _mm_extract_epi32(even, 1));
+    store_pixel(out3 + 3 * x, _mm_extract_epi32(odd, 1));
+  }
+}
+
+inline __m256i load(const uint8_t* in) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
 }
 
 void vertical(const VerticalPass& p) {

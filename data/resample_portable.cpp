@@ -9,9 +9,9 @@ inline uint8_t to_byte(int32_t sum) {
 }
 
 // The weight of tap k, put together again.
-inline int32_t weight(const int16_t* weights, int32_t k, int32_t group) {
-  const int16_t* at = weights + k / group * 2 * group + k % group;
-  return at[0] * (1 << kLowBits) + at[group];
+inline int32_t weight(const int16_t* weights, int32_t k) {
+  const int16_t* at = weights + k / kGroup * 2 * kGroup + k % kGroup;
+  return at[0] * (1 << kLowBits) + at[kGroup];
 }
 
 constexpr int32_t kHalf = 1 << (kWeightBits - 1);
@@ -22,7 +22,7 @@ void horizontal(const HorizontalPass& p) {
       const uint8_t* in = p.in[row] + 3 * p.starts[x];
       int32_t red = kHalf, green = kHalf, blue = kHalf;
       for (int32_t k = 0; k < p.taps; ++k) {
-        const int32_t w = weight(p.weights + x * 2 * p.taps, k, kHorizontalGroup);
+        const int32_t w = weight(p.weights + x * 2 * p.taps, k);
         red += w * in[3 * k];
         green += w * in[3 * k + 1];
         blue += w * in[3 * k + 2];
@@ -43,7 +43,7 @@ void vertical(const VerticalPass& p) {
     for (int64_t i = 0; i < length; ++i) sums[i] = kHalf;
     for (int32_t k = 0; k < p.taps; ++k) {
       const uint8_t* in = p.in + k * p.stride + begin;
-      const int32_t w = weight(p.weights, k, kVerticalGroup);
+      const int32_t w = weight(p.weights, k);
       for (int64_t i = 0; i < length; ++i) sums[i] += w * in[i];
     }
     for (int64_t i = 0; i < length; ++i) p.out[begin + i] = to_byte(sums[i]);

@@ -8,7 +8,6 @@
 
 #include "dist/gloo.h"
 #include "dist/group_state.h"
-#include "dist/plugin.h"
 #include "dist/store.h"
 
 namespace shoal::dist {
@@ -39,9 +38,10 @@ class Opener {
       guarded(*state, "connecting NCCL on GPU " + std::to_string(env_.local_rank), [&] {
         auto nccl_store = c10::make_intrusive<c10d::PrefixStore>("nccl", store);
         state->nccl = c10::intrusive_ptr<c10d::Backend>::reclaim(
-            cuda_plugin().make_nccl(nccl_store.get(), env_.rank, env_.world_size, env_.local_rank,
-                                    options_.timeout.count(), name.c_str()));
+            options_.nccl->make(nccl_store.get(), env_.rank, env_.world_size, env_.local_rank,
+                                options_.timeout.count(), name.c_str()));
       });
+    if (with_nccl) state->close_nccl = options_.nccl->shutdown;
     state->process_group = front(*state, store);
     return Group(std::move(state));
   }
@@ -81,6 +81,8 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   if (env.world_size == 1) return result;
 
   const bool nccl = options.use_cuda && options.backend != Backend::gloo;
+  if (nccl && !options.nccl)
+    throw std::logic_error("NCCL was asked for without the plug-in's functions");
   Opener opener(env, options);
   result.main = opener.open("main", nccl);
   result.control = opener.open("control", false);
@@ -92,7 +94,7 @@ void Communicator::shutdown() {
   control.barrier("end of run");
   for (const Group* group : {&main, &batch_norm})
     if (const auto& state = group->state(); state && state->nccl)
-      cuda_plugin().shutdown_nccl(state->nccl.get());
+      state->close_nccl(state->nccl.get());
   main = control = batch_norm = Group();
 }
 

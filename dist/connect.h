@@ -10,6 +10,7 @@
 
 #include "dist/env.h"
 #include "dist/group.h"
+#include "dist/nccl.h"
 
 namespace shoal::dist {
 
@@ -17,14 +18,13 @@ enum class Backend { automatic, gloo, nccl };  // automatic: nccl when use_cuda,
 
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  bool use_cuda = false;  // this rank computes on GPU env.local_rank, which is already the current
-                          // device (dist/plugin.h)
-  std::chrono::milliseconds rendezvous_timeout =
-      std::chrono::seconds(900);  // for all ranks to arrive; more where hosts
-                                  // start minutes apart
-  std::chrono::milliseconds timeout =
-      std::chrono::seconds(1800);  // of one collective: above the longest pause of one rank
-                                   // (writing a checkpoint, the slowest first batch)
+  // This rank computes on GPU env.local_rank, which is already the current device.
+  bool use_cuda = false;
+  const NcclFunctions* nccl = nullptr;  // of the CUDA plug-in; needed for NCCL, outlives the groups
+  // For all ranks to arrive; more where hosts start many minutes apart.
+  std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);
+  // Of one collective: above the longest pause of one rank (a checkpoint, the slowest first batch).
+  std::chrono::milliseconds timeout = std::chrono::seconds(1800);
 };
 
 // The groups are separate so that calls made at different moments by different parts never have to

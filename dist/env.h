@@ -8,15 +8,17 @@
 // one process. No torch: the launcher links this too.
 //
 // Variables read (nothing else in this program reads them):
-//   torchrun   RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE   any of these asks for a distributed
-//   run; then all are needed
-//              MASTER_ADDR MASTER_PORT                       where rank 0's (or the agent's) store
-//              listens TORCHELASTIC_USE_AGENT_STORE                  True: the launcher's agent
-//              already runs the store TORCHELASTIC_RESTART_COUNT                    attempt number;
-//              keys of different attempts never mix GLOO_SOCKET_IFNAME, else NCCL_SOCKET_IFNAME
-//              network interface
-//   SageMaker  SM_HOSTS (JSON list) SM_CURRENT_HOST SM_NUM_GPUS SM_NETWORK_INTERFACE_NAME;
-//   MASTER_PORT
+//
+//   RANK WORLD_SIZE LOCAL_RANK       torchrun's: any of these asks for a distributed run, and then
+//   LOCAL_WORLD_SIZE                 all are needed
+//   MASTER_ADDR MASTER_PORT          where rank 0's (or the agent's) store listens
+//   TORCHELASTIC_USE_AGENT_STORE     True: the launcher's agent already runs the store
+//   TORCHELASTIC_RESTART_COUNT       attempt number; keys of different attempts never mix
+//   GLOO_SOCKET_IFNAME,              network interface
+//     else NCCL_SOCKET_IFNAME
+//   SM_HOSTS SM_CURRENT_HOST         SageMaker's: a JSON list, and one of it
+//   SM_NUM_GPUS                      workers per host
+//   SM_NETWORK_INTERFACE_NAME        a hint: the interface may not exist
 
 #include <cstdint>
 #include <map>
@@ -35,11 +37,9 @@ struct Env {
   int local_world_size = 1;  // processes on this host
   std::string master_addr;   // empty for a single process
   uint16_t master_port = 0;  // 0 for a single process
-  std::string interface;  // network interface or a comma-separated list of them; empty: chosen by
-                          // route to the master
-  bool agent_store =
-      false;        // true: every rank, also rank 0, is a client of a store that the launcher runs
-  int attempt = 0;  // how often this group of processes was started before
+  std::string interface;     // or a comma-separated list; empty: chosen by route to the master
+  bool agent_store = false;  // the launcher runs the store: every rank, also rank 0, is a client
+  int attempt = 0;           // how often this group of processes was started before
   std::string origin = "single";  // "single", "torchrun" or "sagemaker": who said so
 
   bool operator==(const Env&) const = default;
@@ -47,11 +47,11 @@ struct Env {
 
 // The hosts of a SageMaker job, before workers are started on them.
 struct Hosts {
-  std::vector<std::string>
-      hosts;                 // sorted as strings, as the platform does: algo-1, algo-10, algo-2
-  std::string current_host;  // one of hosts
-  int workers_per_host = 1;  // GPUs of a host; 1 where it has none
-  std::string interface;  // may name an interface that does not exist (local mode): see network.h
+  // Sorted as strings, as the platform does: algo-1, algo-10, algo-2.
+  std::vector<std::string> hosts;
+  std::string current_host;     // one of hosts
+  int workers_per_host = 1;     // GPUs of a host; 1 where it has none
+  std::string interface;        // may not exist (local mode): see network.h
   uint16_t master_port = 7777;  // the first host's
 
   bool operator==(const Hosts&) const = default;

@@ -2,16 +2,17 @@
 // Averages gradients over the ranks of a group while backward still runs (c10d's Reducer: buckets,
 // overlap).
 //
-// What the loop calls, for each of the A micro-batches of a step:
+// What the loop calls, for each micro-batch m of the A micro-batches of a step:
 //
-//     reducer.prepare(m == A - 1);    // before forward; true only for the last one
-//     loss = forward(…);
-//     loss.backward();                // true: buckets are averaged as they fill; false: gradients
-//     only accumulate locally
-//   then, once per step, after the last backward:
-//     reducer.finish();               // from here every rank's gradients are equal: the mean over
-//     ranks of the sum over
-//                                     // micro-batches
+//     reducer.prepare(m == A - 1);  // before forward; true only for the last one
+//     loss = forward(...);
+//     loss.backward();              // after true: buckets are averaged as they fill;
+//                                   // after false: gradients only accumulate on this rank
+//   and once per step, after the last backward:
+//     reducer.finish();
+//
+// From finish() on, every rank's gradients are equal: the mean over ranks of the sum over
+// micro-batches.
 //
 // Each rank scales its own loss; with rank losses that are means over equally many pictures,
 // divided by A, the result is the gradient of the mean over the global batch. Set gradients to zero
@@ -33,8 +34,8 @@
 namespace shoal::dist {
 
 struct ReducerOptions {  // both change only the speed (and, from 3 ranks on, the rounding)
-  int64_t bucket_bytes =
-      25 * 1024 * 1024;  // larger: fewer all-reduces; smaller: more overlap with backward
+  // Larger: fewer all-reduces; smaller: more overlap with backward.
+  int64_t bucket_bytes = 25 * 1024 * 1024;
   int64_t first_bucket_bytes = 1024 * 1024;  // of the bucket that is ready first
 };
 

@@ -1,19 +1,18 @@
 #pragma once
 // A handle to a group of ranks: the collectives that this program uses, and nothing else.
 //
-// * A group of one is ordinary: every collective is the identity and returns at once.
-// * Every rank of the group makes the same calls in the same order, with tensors of equal shapes
-// and types.
-// * CPU tensors travel over Gloo; CUDA tensors over NCCL where the group has it. On the CPU a call
-// returns when the result
-//   is there; on a GPU when it is enqueued on the current stream (the host does not wait).
-// * Any strided tensor is accepted; a contiguous one is not copied.
-// * Every wait ends: after the group's timeout, or when a peer dies, the call throws
-// std::runtime_error naming the
-//   operation, the group, this rank, the seconds waited and the transport's reason. The group is
-//   then unusable.
-// * One thread at a time per group. Handles are cheap copies of one shared state. Destruction does
-// not communicate.
+// - A group of one is ordinary: every collective is the identity and returns at once.
+// - Every rank of the group makes the same calls in the same order, with tensors of equal shapes
+//   and types.
+// - CPU tensors travel over Gloo; CUDA tensors over NCCL where the group has it. On the CPU a call
+//   returns when the result is there; on a GPU when it is enqueued on the current stream (the host
+//   does not wait).
+// - Any strided tensor is accepted; a contiguous one is not copied.
+// - Every wait ends: after the group's timeout, or when a peer dies, the call throws
+//   std::runtime_error naming the operation, the group, this rank, the seconds waited and the
+//   transport's reason. The group is then unusable.
+// - One thread at a time per group. Handles are cheap copies of one shared state. Destruction does
+//   not communicate.
 
 #include <memory>
 #include <string>

@@ -18,7 +18,8 @@ struct GroupState {
   int rank = 0, size = 1;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // the front that c10d's Reducer wants
   c10::intrusive_ptr<c10d::Backend> gloo;
-  c10::intrusive_ptr<c10d::Backend> nccl;  // may be null
+  c10::intrusive_ptr<c10d::Backend> nccl;        // may be null
+  void (*close_nccl)(c10d::Backend*) = nullptr;  // of NcclFunctions, where there is nccl
 
   // Set when work is still in flight that may never end (a peer hangs or died). The backends are
   // then leaked when the last handle goes, because their destructors would wait for that work.

@@ -1,6 +1,6 @@
 // Compiled into the CUDA plug-in, not into shoal_dist: it needs libtorch_cuda.
 
-#include "ops/cuda/nccl.h"
+#include "dist/nccl.h"
 
 #include <cuda_runtime_api.h>
 
@@ -12,7 +12,8 @@
 static_assert(NCCL_VERSION_CODE == 22809,
               "nccl.h must be NCCL 2.28.9, the version torch 2.11 was built with");
 
-namespace shoal::cuda {
+namespace shoal::dist {
+namespace {
 
 c10d::Backend* make_nccl(c10d::Store* store, int rank, int size, int device, int64_t timeout_ms,
                          const char* group_name) {
@@ -38,4 +39,10 @@ void shutdown_nccl(c10d::Backend* backend) {
   backend->shutdown();
 }
 
-}  // namespace shoal::cuda
+}  // namespace
+
+NcclFunctions nccl_functions() {
+  return {make_nccl, shutdown_nccl};
+}
+
+}  // namespace shoal::dist

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <stdexcept>
 
 namespace shoal::dist {
@@ -76,15 +77,20 @@ std::string address_towards(const std::string& host, uint16_t port) {
 }
 
 uint16_t free_port() {
-  Socket socket_(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t length = sizeof address;
-  if (socket_.fd < 0 || bind(socket_.fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      getsockname(socket_.fd, reinterpret_cast<sockaddr*>(&address), &length) != 0)
-    throw std::runtime_error(std::string("cannot find a free TCP port: ") + std::strerror(errno));
-  return ntohs(address.sin_port);
+  // Below the ports that Linux gives to outgoing connections, any of which could take a port from
+  // there before it is used; at random, so that programs started together do not meet.
+  constexpr int kFirst = 20000, kCount = 12000, kTries = 200;
+  std::random_device random;
+  for (int i = 0; i < kTries; ++i) {
+    const Socket socket_(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    address.sin_port = htons(static_cast<uint16_t>(kFirst + random() % kCount));
+    if (bind(socket_.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+      return ntohs(address.sin_port);
+  }
+  throw std::runtime_error(std::string("cannot find a free TCP port: ") + std::strerror(errno));
 }
 
 }  // namespace shoal::dist

@@ -8,8 +8,8 @@
 
 namespace shoal::dist {
 
-inline constexpr int kMostProcesses = 1
-                                      << 20;  // more than any job has: a larger number is a mistake
+// More processes than any job has: a larger number is a mistake.
+inline constexpr int kMostProcesses = 1 << 20;
 
 [[noreturn]] void bad_variable(const std::string& sentence);  // std::invalid_argument
 

@@ -82,6 +82,14 @@ struct Gate {
   const void* gate;  // pictures×channels, or nullptr where unused
 };
 
+// A depthwise convolution: each channel with its own kernel×kernel weights. Activations are
+// pictures×height×width×channels.
+struct Depthwise {
+  Type type;                                  // of activations and weights
+  int64_t pictures, height, width, channels;  // of the input
+  int64_t kernel, stride, padding;            // both ways
+};
+
 // Softmax cross-entropy with label smoothing s and two labels per row: target = lambda*onehot(a) +
 // (1-lambda)*onehot(b), then (1-s)*target + s/classes. Sums, not means.
 struct CrossEntropy {
@@ -153,6 +161,10 @@ struct Table {
   // together.
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
+
+  // d_weight[c, row, column] = Σ over pictures and outputs of dy * the input that the weight met.
+  void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
+                                     void* d_weight, void* stream);
 
   void (*cross_entropy)(const CrossEntropy&, void* stream);
 

@@ -18,8 +18,8 @@ struct AllocatorStatistics {
   uint64_t bytes_in_use = 0;  // in blocks handed out, headers and rounding included
   uint64_t bytes_cached = 0;  // in blocks that wait for reuse
   uint64_t peak_bytes_in_use = 0;
-  uint64_t system_allocations =
-      0;  // blocks taken from the system so far; stands still once a loop has settled
+  // Blocks taken from the system so far; stands still once a loop has settled.
+  uint64_t system_allocations = 0;
 };
 
 class BlockCache {

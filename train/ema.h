@@ -27,10 +27,9 @@ class Ema {
   // 0-based. Enqueues only.
   void update(int64_t step, const at::Tensor& non_finite = {});
 
-  const at::Tensor& parameters() const { return average_; }  // layout of FlatParameters::flat()
-  const at::Tensor& running() const {
-    return running_average_;
-  }  // layout of FlatStatistics::running()
+  // In the layouts of FlatParameters::flat() and FlatStatistics::running().
+  const at::Tensor& parameters() const { return average_; }
+  const at::Tensor& running() const { return running_average_; }
 
   // Exchanges the averages with the model's values (copies included): evaluate between two calls.
   // Training or checkpointing between them would see the wrong weights; prefer Swapped.

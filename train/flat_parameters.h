@@ -38,32 +38,32 @@ class FlatParameters {
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
 
-  const std::vector<std::string>& names() const { return names_; }  // layer order
-  const std::vector<at::Tensor>& tensors() const {
-    return tensors_;
-  }                                                 // the model's parameters; grad() is preset
-  const at::Tensor& flat() const { return flat_; }  // 1-D, total() elements
-  const at::Tensor& gradients() const { return gradients_; }    // 1-D, total() elements
-  const at::Tensor& copies() const { return copies_; }          // 1-D; undefined without copy_type
+  // Layer order. The tensors are the model's own parameters, with grad() preset.
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+  const std::vector<ops::Segment>& segments() const { return segments_; }
+
+  // The buffers: 1-D, total() elements. copies() is undefined without copy_type.
+  const at::Tensor& flat() const { return flat_; }
+  const at::Tensor& gradients() const { return gradients_; }
+  const at::Tensor& copies() const { return copies_; }
   int64_t total() const { return flat_.numel(); }               // padding included
   int64_t parameter_count() const { return parameter_count_; }  // padding not included
-  const std::vector<ops::Segment>& segments() const {
-    return segments_;
-  }  // one per parameter, layer order
-  // The same table where the kernels of `table()` read it: host or device memory, owned by this
-  // object.
-  const ops::Segment* device_segments() const;
+
+  // What a call of a kernel needs: the table, the element type, the current stream of the device
+  // (nullptr on the CPU), and segments() in memory of the device, owned by this object.
   const ops::Table& table() const { return *table_; }
   ops::Type type() const;
-  void* stream()
-      const;  // the current stream of the device as the kernels want it; nullptr on the CPU
+  void* stream() const;
+  const ops::Segment* device_segments() const;
 
-  void zero_gradients();  // one memset; call it instead of any optimizer's zero_grad
-  // Gives the gradients back their views where something replaced them (Module::zero_grad, a
-  // reducer). Cheap.
+  // One memset. Call it instead of any optimizer's or module's zero_grad.
+  void zero_gradients();
+  // Gives the gradients back their views where something replaced them. Cheap.
   void restore_gradient_views();
-  void refresh_copies();  // after parameters were changed by anything but the optimizer; no-op
-                          // without copies
+  // Needed after parameters were changed by anything but the optimizer; does nothing without
+  // copies.
+  void refresh_copies();
 
   // A view with the parameter's shape into any buffer of this layout: optimizer state, an average.
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
@@ -75,8 +75,8 @@ class FlatParameters {
   // shapes. Call refresh_copies() afterwards.
   void load(const std::string& name, const at::Tensor& value, const at::Tensor& flat_buffer = {});
 
-  // 64-bit hash of the bytes of flat(); equal on two ranks exactly when all parameters are
-  // bit-equal.
+  // 64-bit hash of the bytes of flat(), to compare ranks: equal where all parameters are bit-equal,
+  // and otherwise different but for one case in 2^64.
   uint64_t hash() const;
 
  private:

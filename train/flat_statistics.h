@@ -26,10 +26,9 @@ class FlatStatistics {
   FlatStatistics(const FlatStatistics&) = delete;
   FlatStatistics& operator=(const FlatStatistics&) = delete;
 
-  const at::Tensor& running() const {
-    return running_;
-  }  // 1-D: per layer mean (C), variance (C), padding
-  const at::Tensor& pending() const { return pending_; }  // 1-D, the layout of running()
+  // 1-D: per layer mean (C), variance (C), padding. pending() has the same layout.
+  const at::Tensor& running() const { return running_; }
+  const at::Tensor& pending() const { return pending_; }
   const at::Tensor& batches_tracked() const { return batches_tracked_; }  // int64, one per layer
   // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", layer order.
   const std::vector<std::string>& names() const { return names_; }
@@ -39,9 +38,8 @@ class FlatStatistics {
   // element, same device; undefined: 0) is not 0. pending is zeroed either way. Enqueues only: no
   // synchronisation with a GPU.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
-  void discard() {
-    pending_.zero_();
-  }  // forget forwards that are not part of training (warm-up, calibration)
+  // Forgets forwards that are not part of training: warm-up, calibration.
+  void discard() { pending_.zero_(); }
 
   // As FlatParameters: contiguous CPU copies by name, from running() or a buffer of its layout (an
   // average).

@@ -86,8 +86,8 @@ struct Job {
   int64_t print_freq = 10;         // updates between metric lines
   std::string log_level = "info";  // debug | info | warning | error
   bool progress = true;            // a progress bar when stderr is a terminal
-  bool float64 = false;            // compute in double: for checks of the arithmetic, no command line option
-  bool on_platform = false;        // a SageMaker container: stop signals end with exit code 0
+  bool float64 = false;  // compute in double: for checks of the arithmetic, no command line option
+  bool on_platform = false;  // a SageMaker container: stop signals end with exit code 0
 };
 
 // What resolve() needs to know of the world outside.

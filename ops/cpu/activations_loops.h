@@ -3,8 +3,8 @@
 // (SHOAL_LOOPS), so everything here has internal linkage.
 //
 // All loops are bound by memory once the exponential is cheap: each reads its rows once, in order.
-// Column sums take eight rows at a time in registers, gather 64 rows in float and then go to
-// double, so that half a million rows lose no more than a few of them would.
+// Column sums gather 64 rows in float and then go to double, so that half a million rows lose no
+// more than a few of them would.
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -19,7 +19,6 @@ namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
 constexpr int64_t kLanes = 8;
-constexpr int64_t kGroup = 8;   // rows summed in registers
 constexpr int64_t kBlock = 64;  // rows summed in float
 
 typedef float Vec __attribute__((vector_size(32)));
@@ -96,32 +95,66 @@ inline Vec fill(float x) {
   return Vec{x, x, x, x, x, x, x, x};
 }
 
-// exp(x) for -87 <= x <= 87, to 1e-7 relative: x = n ln 2 + r with |r| <= ln 2 / 2, and the
-// polynomial of Cephes' expf for exp(r).
-inline Vec exponential(Vec x) {
+// What instruction sets differ in: multiply-add with one rounding or two, the limits of a value
+// that may be not a number (then it stays), and 1 / x.
+#if defined(__AVX2__) && defined(__FMA__)
+inline Vec multiply_add(Vec a, Vec b, Vec c) {
+  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+inline Vec at_most(Vec v, float limit) {
+  return (Vec)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)v);
+}
+inline Vec at_least(Vec v, float limit) {
+  return (Vec)_mm256_max_ps(_mm256_set1_ps(limit), (__m256)v);
+}
+inline Vec reciprocal(Vec v) {  // 12 bits, then one step of Newton's
+  const Vec guess = (Vec)_mm256_rcp_ps((__m256)v);
+  return multiply_add(guess, multiply_add(-v, guess, fill(1)), guess);
+}
+#else
+inline Vec multiply_add(Vec a, Vec b, Vec c) {
+  return a * b + c;
+}
+inline Vec at_most(Vec v, float limit) {
+  return v > limit ? fill(limit) : v;
+}
+inline Vec at_least(Vec v, float limit) {
+  return v < limit ? fill(limit) : v;
+}
+inline Vec reciprocal(Vec v) {
+  return 1.0f / v;
+}
+#endif
+
+// exp(-z) for |z| <= 87, to 8e-8 relative: z = -n ln 2 + r with |r| <= ln 2 / 2, and for exp(-r)
+// the polynomial 1 - r + r² q(r) whose q is the least-maximum fit, found with Lawson's iteration.
+inline Vec exponential_of_minus(Vec z) {
   const float magic = 12582912;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-  const Vec shifted = x * 1.44269504088896341f + magic;
+  const Vec shifted = multiply_add(z, fill(-1.44269504088896341f), fill(magic));
   const Vec n = shifted - magic;
-  const Vec r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  Vec p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
+  const Vec r = multiply_add(n, fill(-2.12194440e-4f), multiply_add(n, fill(0.693359375f), z));
+  // Estrin's order: fewer steps that wait for one another than Horner's.
+  const Vec r2 = r * r;
+  const Vec low = multiply_add(r, fill(-0.1666651964187622f), fill(0.4999999403953552f));
+  const Vec middle = multiply_add(r, fill(-0.00836885068565607f), fill(0.041668400168418884f));
+  const Vec q = multiply_add(multiply_add(r2, fill(0.0013814320554956794f), middle), r2, low);
+  const Vec p = multiply_add(q, r2, 1.0f - r);
   return (Vec)((IntVec)p + ((IntVec)shifted << 23));
 }
 
-inline Vec sigmoid(Vec z) {
-  Vec x = -z;
-  x = x > 87.0f ? fill(87.0f) : x;
-  x = x < -87.0f ? fill(-87.0f) : x;
-  return 1.0f / (1.0f + exponential(x));
+struct Sigmoid {
+  Vec e;  // exp(-z)
+  Vec s;  // 1 / (1 + e); e * s is 1 - s without its cancellation
+};
+
+inline Sigmoid sigmoid(Vec z) {
+  const Vec e = exponential_of_minus(at_least(at_most(z, 87.0f), -87.0f));
+  return {e, reciprocal(1.0f + e)};
 }
 
 template <Activation activation>
 inline Vec activate(Vec z) {
-  if (activation == Activation::silu) return z * sigmoid(z);
+  if (activation == Activation::silu) return z * sigmoid(z).s;
   if (activation == Activation::relu)
     return z <= 0.0f ? fill(0) : z;  // not a number stays what it is
   return z;
@@ -130,8 +163,8 @@ inline Vec activate(Vec z) {
 template <Activation activation>
 inline Vec chain(Vec z, Vec dy) {
   if (activation == Activation::silu) {
-    const Vec s = sigmoid(z);
-    return dy * (s * (1.0f + z * (1.0f - s)));
+    const Sigmoid g = sigmoid(z);
+    return dy * multiply_add(z * g.s * g.e, g.s, g.s);  // s + z s (1 - s)
   }
   if (activation == Activation::relu) return z <= 0.0f ? fill(0) : dy;
   return dy;
@@ -153,29 +186,23 @@ inline void flush(int64_t channels, float* part, double* sums) {
   }
 }
 
-// sums[k * channels + c] += Σ over rows of the k-th value of f(offset, channel, values).
+// sums[k * channels + c] += Σ over rows of the k-th value of f(offset, channel, values). Strictly
+// in the order of memory: summing several rows in registers first saves work, but reads several
+// places at once, at half the speed.
 template <int kinds, class F>
 inline void column_sums(int64_t rows, int64_t channels, double* sums, F f) {
   alignas(64) float part[kinds * kMaxChannels];
   __builtin_memset(part, 0, sizeof(float) * kinds * channels);
-  for (int64_t r = 0; r < rows; r += kGroup) {
-    const int64_t group = rows - r < kGroup ? rows - r : kGroup;
-    for (int64_t c = 0; c < channels; c += kLanes) {
-      Vec total[kinds] = {};
-      const auto add = [&](int64_t row) {
-        Vec values[kinds];
-        f((r + row) * channels + c, c, values);
-        for (int k = 0; k < kinds; ++k) total[k] += values[k];
-      };
-      if (group == kGroup) {
-        for (int64_t row = 0; row < kGroup; ++row) add(row);
-      } else {
-        for (int64_t row = 0; row < group; ++row) add(row);
+  for (int64_t r = 0, i = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < channels; c += kLanes, i += kLanes) {
+      Vec values[kinds];
+      f(i, c, values);
+      for (int k = 0; k < kinds; ++k) {
+        float* total = part + k * channels + c;
+        store(total, load(total) + values[k]);
       }
-      for (int k = 0; k < kinds; ++k)
-        store(part + k * channels + c, load(part + k * channels + c) + total[k]);
     }
-    if ((r + kGroup) % kBlock == 0) flush<kinds>(channels, part, sums);
+    if ((r + 1) % kBlock == 0) flush<kinds>(channels, part, sums);
   }
   flush<kinds>(channels, part, sums);
 }
@@ -192,7 +219,7 @@ void norm_sums(const void* x_any, int64_t rows, int64_t channels, const float* o
 
 template <class S, Activation activation, bool residual>
 inline Vec activation_input(const NormRows& op, int64_t i, int64_t c, Vec x) {
-  const Vec z = x * load(op.scale + c) + load(op.shift + c);
+  const Vec z = multiply_add(x, load(op.scale + c), load(op.shift + c));
   return residual ? z + load(static_cast<const S*>(op.residual) + i) : z;
 }
 
@@ -232,7 +259,8 @@ struct Norm {
           chain<activation>(activation_input<S, activation, residual>(op, i, c, v), load(dy + i));
       if (d_residual) put<streaming>(dr + i, dz);
       put<streaming>(dx + i,
-                     dz * load(op.scale + c) + (v * load(op.slope + c) + load(op.offset + c)));
+                     multiply_add(dz, load(op.scale + c),
+                                  multiply_add(v, load(op.slope + c), load(op.offset + c))));
     });
   }
 };
@@ -317,7 +345,7 @@ inline void gate_backward_rows(const GateRows& op) {
   const S* dy = static_cast<const S*>(op.dy);
   S* dx = static_cast<S*>(op.dx);
   for_each_vector(op.rows, op.channels, [=](int64_t i, int64_t c) {
-    put<streaming>(dx + i, load(dy + i) * load(op.gate + c) + load(op.offset + c));
+    put<streaming>(dx + i, multiply_add(load(dy + i), load(op.gate + c), load(op.offset + c)));
   });
 }
 

@@ -17,6 +17,7 @@ const Table& cpu() {
     t.gate_apply = k::gate_apply;
     t.gate_backward_sums = k::gate_backward_sums;
     t.gate_backward_apply = k::gate_backward_apply;
+    t.depthwise_backward_weights = k::depthwise_backward_weights;
     t.gradient_norm = k::gradient_norm;
     t.sgd = k::sgd;
     t.rmsprop_tf = k::rmsprop_tf;

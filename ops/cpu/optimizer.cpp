@@ -24,10 +24,6 @@ const OptimizerLoops& loops_of(Type type) {
   static const OptimizerLoops* const best = [] {
 #ifdef SHOAL_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-      return avx512::kLoops;
-    }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2::kLoops;
 #endif
     return portable::kLoops;

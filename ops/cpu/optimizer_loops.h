@@ -135,7 +135,7 @@ void copy_bf16(const void* parameters, void* copy, int64_t begin, int64_t end) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof(bits));
     const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    out[i] = static_cast<uint16_t>(value == value ? rounded : 0x7fc0u);
+    out[i] = static_cast<uint16_t>(value == value ? rounded : (bits >> 16) | 0x40);
   }
 }
 

@@ -26,15 +26,11 @@ struct OptimizerLoops {
   void (*copy_f16)(const void* parameters, void* copy, int64_t begin, int64_t end);
 };
 
-// [0] float, [1] double. Those of an instruction set that this build lacks are not declared by
-// anyone.
+// [0] float, [1] double. Wider registers would not help: the passes wait for memory.
 namespace portable {
 extern const OptimizerLoops kLoops[2];
 }
 namespace avx2 {
-extern const OptimizerLoops kLoops[2];
-}
-namespace avx512 {
 extern const OptimizerLoops kLoops[2];
 }
 

@@ -3,32 +3,21 @@
 // bit or two.
 
 #include <cmath>
-#include <cstring>
 
 #include "ops/reference/kernels.h"
+#include "ops/reference/types.h"
 
 namespace shoal::ops::reference_kernels {
 namespace {
 
-uint16_t round_to_bf16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-uint16_t round_to_f16(float value) {
-  const _Float16 half = static_cast<_Float16>(value);
-  uint16_t bits;
-  std::memcpy(&bits, &half, 2);
-  return bits;
-}
-
 void write_copy(const OptimizerStep& step, int64_t i, double value) {
   if (step.copy == nullptr) return;
   const float narrow = static_cast<float>(value);
-  static_cast<uint16_t*>(step.copy)[i] =
-      step.copy_type == Type::bf16 ? round_to_bf16(narrow) : round_to_f16(narrow);
+  if (step.copy_type == Type::bf16) {
+    static_cast<Bf16*>(step.copy)[i] = Element<Bf16>::store(narrow);
+  } else {
+    static_cast<_Float16*>(step.copy)[i] = Element<_Float16>::store(narrow);
+  }
 }
 
 double clip_factor(const OptimizerStep& step) {

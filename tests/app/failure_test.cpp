@@ -1,5 +1,6 @@
 #include "app/failure.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -66,6 +67,25 @@ TEST_CASE("a worker of several names its rank") {
     return app::guarded_main([]() -> int { throw std::runtime_error("bad"); });
   });
   CHECK(run.err == "shoal: error: rank 3: bad\n");
+}
+
+TEST_CASE("of several workers one names the user's mistake, without its rank") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
+  REQUIRE(::write(ends[1], "1", 1) == 1);
+  ::setenv(app::kReportVariable, std::to_string(ends[0]).c_str(), 1);
+  ::setenv("RANK", "1", 1);
+  ::setenv("WORLD_SIZE", "2", 1);
+  const Captured first = thrown(train::UserError("--lr is bad"));
+  const Captured second = thrown(train::UserError("--lr is bad"));
+  const Captured other = thrown(std::runtime_error("disk is gone"));
+  for (const char* name : {app::kReportVariable, "RANK", "WORLD_SIZE"}) ::unsetenv(name);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  CHECK(first.err == "shoal: error: --lr is bad\n");
+  CHECK(second.err.empty());
+  CHECK(second.code == app::kUsage);
+  CHECK(other.err == "shoal: error: rank 1: disk is gone\n");  // failures are every rank's own
 }
 
 TEST_CASE("a message that begins with its rank does not say it twice") {

@@ -102,10 +102,18 @@ TEST_CASE("an exit code of its own outranks a lost peer that ended earlier") {
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const std::string script =
-      "if [ $RANK = 0 ]; then exec 3>" + pipe + "; exit 4; fi; read line < " + pipe + "; exit 2";
+      "if [ $RANK = 0 ]; then exec 3>" + pipe + "; exit 4; fi; read line < " + pipe + "; exit 3";
   const Captured run = capture([&] { return launch(shell(script, 2)); });
-  CHECK(run.code == 2);
+  CHECK(run.code == 3);
   CHECK_THAT(run.err, Contains("rank 1 on algo-1"));
+}
+
+TEST_CASE("a mistake of the user's is left to the worker that takes the token") {
+  const std::string script =
+      "[ -p /proc/self/fd/$SHOAL_REPORT_FD ] && exit 2; echo no token >&2; exit 9";
+  const Captured run = capture([&] { return launch(shell(script, 2)); });
+  CHECK(run.code == app::kUsage);
+  CHECK(run.err.empty());
 }
 
 TEST_CASE("SIGTERM and SIGINT reach every worker and their stop codes come back without an error") {

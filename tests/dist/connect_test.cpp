@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "dist/network.h"
-#include "dist/plugin.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;
@@ -98,10 +97,4 @@ TEST_CASE("NCCL without GPUs is refused") {
   dist::ConnectOptions options;
   options.backend = dist::Backend::nccl;
   CHECK_THROWS_WITH(dist::connect(dist::single_process(), options), Contains("--backend nccl"));
-}
-
-TEST_CASE("a missing CUDA plug-in is one clear sentence") {
-  CHECK_THROWS_WITH(dist::cuda_plugin("/nonexistent"),
-                    Contains("no CUDA plug-in") && Contains("--device cpu"));
-  CHECK_FALSE(dist::cuda_plugin_loaded());
 }

@@ -184,6 +184,28 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a depthwise convolution in float has the values and gradients of ATen's in double") {
+  for (const int64_t kernel : {3, 5}) {
+    for (const int64_t stride : {1, 2}) {
+      INFO("kernel " << kernel << " stride " << stride);
+      const ConvolutionShape shape{stride, kernel / 2, 16};
+      const at::Tensor x = leaf("x", {3, 16, 9, 8}, at::kFloat);
+      const at::Tensor w = leaf("w", {16, 1, kernel, kernel}, at::kFloat);
+      const at::Tensor x2 = x.detach().to(at::kDouble).requires_grad_();
+      const at::Tensor w2 = w.detach().to(at::kDouble).requires_grad_();
+      const at::Tensor y = convolution(x, w, {}, shape);
+      const at::Tensor y2 = at::convolution(x2, w2, {}, {stride, stride}, {kernel / 2, kernel / 2},
+                                            {1, 1}, false, {0, 0}, 16);
+      CHECK(distance(y, y2) < 1e-6);
+      const at::Tensor dy = testing::uniform("dy", y2.sizes());
+      y.backward(dy.to(at::kFloat));
+      y2.backward(dy);
+      CHECK(distance(w.grad(), w2.grad()) < 1e-6);
+      CHECK(distance(x.grad(), x2.grad()) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("cross-entropy equals ATen's, scaled, and differentiates through") {
   const at::Tensor logits = leaf("logits", {4, 12}), logits2 = leaf("logits", {4, 12});
   const at::Tensor a = at::tensor({0, 5, 11, 3}, at::kInt);

@@ -101,7 +101,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the loops without AVX2 equal those with it") {
+TEST_CASE("the loops without AVX2 equal those with it up to rounding") {
   const int64_t rows = 133, channels = 40;
   for (const Type type : {Type::f32, Type::bf16}) {
     const int64_t n = rows * channels;
@@ -129,9 +129,12 @@ TEST_CASE("the loops without AVX2 equal those with it") {
     const auto [y, dx, sums] =
         compare(cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1]);
     const auto [y2, dx2, sums2] = compare(*cpu_kernels::activation_loops(type, channels));
-    CHECK(difference(y, y2) == 0);
-    CHECK(difference(dx, dx2) == 0);
-    CHECK(sums == sums2);
+    // The AVX2 loops contract multiplications and additions: the last bit may differ.
+    const double tolerance = type == Type::f32 ? 1e-6 : 1.0 / 128;
+    CHECK(difference(y2, y) < tolerance);
+    CHECK(difference(dx2, dx) < tolerance);
+    for (size_t i = 0; i < sums.size(); ++i)
+      CHECK(sums2[i] == Approx(sums[i]).epsilon(1e-5).margin(1e-5));
   }
 }
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "ops/cuda/plugin.h"
+#include "train/cuda/plugin.h"
 
-namespace shoal::dist {
+namespace shoal::train {
 
 // The plug-in's table. Opened at the first call, from `directory` or, when empty, from the
 // directory of the running program, then that directory's sibling lib/. Call before anything asks
@@ -17,4 +17,4 @@ const cuda::Plugin& cuda_plugin(const std::string& directory = "");
 // True once cuda_plugin() has succeeded in this process. Opens nothing.
 bool cuda_plugin_loaded();
 
-}  // namespace shoal::dist
+}  // namespace shoal::train

@@ -9,10 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace c10d {
-class Backend;
-class Store;
-}  // namespace c10d
+#include "dist/nccl.h"
 
 namespace shoal::cuda {
 
@@ -50,14 +47,7 @@ struct Plugin {
   MemoryStatistics (*memory_statistics)(int device);
   void (*reset_peak_memory)(int device);
 
-  // A connected NCCL backend of `size` ranks on `device`. Collective over the ranks of the store.
-  // The caller owns the returned reference (an intrusive pointer's). `store` is borrowed for the
-  // call; the backend keeps its own reference.
-  c10d::Backend* (*make_nccl)(c10d::Store* store, int rank, int size, int device,
-                              int64_t timeout_ms, const char* group_name);
-  // Waits for the device's work and closes the communicator in order. Call once per backend, before
-  // the last reference goes: its destructor would abort instead.
-  void (*shutdown_nccl)(c10d::Backend* backend);
+  dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };
 
 }  // namespace shoal::cuda

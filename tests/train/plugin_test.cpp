@@ -1,12 +1,12 @@
 // Built where the CUDA plug-in is; passes with and without a GPU.
 
-#include "dist/plugin.h"
+#include "train/cuda/open.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
 
-#include "ops/cuda/plugin.h"
+#include "train/cuda/plugin.h"
 
 using namespace shoal;
 using Catch::Matchers::Contains;
@@ -14,17 +14,17 @@ using Catch::Matchers::Contains;
 TEST_CASE("the CUDA plug-in opens beside the program, or says which library is missing") {
   const cuda::Plugin* plugin = nullptr;
   try {
-    plugin = &dist::cuda_plugin(SHOAL_BINARY_DIR);
+    plugin = &train::cuda_plugin(SHOAL_BINARY_DIR);
   } catch (const std::runtime_error& error) {
     // A toolkit to compile with does not mean that all of LibTorch's CUDA libraries are installed.
     CHECK_THAT(error.what(), Contains("does not load: lib") &&
                                  Contains("cannot open shared object file") &&
                                  Contains("scripts/build --cuda"));
-    CHECK_FALSE(dist::cuda_plugin_loaded());
+    CHECK_FALSE(train::cuda_plugin_loaded());
     return;
   }
-  CHECK(dist::cuda_plugin_loaded());
-  CHECK(&dist::cuda_plugin() == plugin);
+  CHECK(train::cuda_plugin_loaded());
+  CHECK(&train::cuda_plugin() == plugin);
   CHECK(plugin->version == cuda::kPluginVersion);
   CHECK_THAT(plugin->architectures, Contains("80"));
 
@@ -45,4 +45,9 @@ TEST_CASE("the CUDA plug-in opens beside the program, or says which library is m
     plugin->synchronize();
     CHECK(plugin->memory_statistics(device).allocated_bytes == 0);
   }
+}
+
+TEST_CASE("a missing CUDA plug-in is one clear sentence") {
+  CHECK_THROWS_WITH(train::cuda_plugin("/nonexistent"),
+                    Contains("no CUDA plug-in") && Contains("--device cpu"));
 }

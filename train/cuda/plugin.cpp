@@ -1,4 +1,4 @@
-#include "ops/cuda/plugin.h"
+#include "train/cuda/plugin.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ops/cuda/device.h"
-#include "ops/cuda/nccl.h"
 
 namespace shoal::cuda {
 
@@ -124,7 +123,6 @@ const shoal::cuda::Plugin* shoal_cuda_plugin(int version) {
                                 check,
                                 memory_statistics,
                                 reset_peak_memory,
-                                make_nccl,
-                                shutdown_nccl};
+                                shoal::dist::nccl_functions()};
   return version == kPluginVersion ? &plugin : nullptr;
 }

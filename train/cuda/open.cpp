@@ -1,4 +1,4 @@
-#include "dist/plugin.h"
+#include "train/cuda/open.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace shoal::dist {
+namespace shoal::train {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool cuda_plugin_loaded() {
   return loaded != nullptr;
 }
 
-}  // namespace shoal::dist
+}  // namespace shoal::train

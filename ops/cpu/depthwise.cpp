@@ -1,0 +1,75 @@
+// Threads and dispatch of the gradient of depthwise weights. Each thread takes consecutive pictures
+// and sums one picture in float, its pictures in double; the threads' sums are added in the order
+// of the threads.
+
+#include "ops/cpu/depthwise.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "ops/cpu/activations.h"
+#include "ops/cpu/kernels.h"
+#include "ops/reference/kernels.h"
+
+namespace shoal::ops::cpu_kernels {
+namespace {
+
+constexpr int kMaxThreads = 256;
+constexpr int64_t kMaxWeights =
+    1 << 16;  // channels * kernel²; the sums of a thread lie on its stack
+
+const DepthwiseLoops& loops() {
+#ifdef SHOAL_X86
+  static const bool fast = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  }();
+  if (fast) return avx2::kDepthwiseLoops;
+#endif
+  return portable::kDepthwiseLoops;
+}
+
+}  // namespace
+
+void depthwise_backward_weights(const Depthwise& op, const void* x, const void* dy, void* d_weight,
+                                void* stream) {
+  const int64_t taps = op.kernel * op.kernel, weights = op.channels * taps;
+  if (op.type != Type::f32 || op.channels % 8 != 0 || weights > kMaxWeights ||
+      (op.kernel != 3 && op.kernel != 5)) {
+    return reference_kernels::depthwise_backward_weights(op, x, dy, d_weight, stream);
+  }
+  const auto sum_picture = op.kernel == 3 ? loops().kernel3 : loops().kernel5;
+  const int64_t x_size = op.height * op.width * op.channels;
+  const int64_t dy_size = out_size(op.height, op) * out_size(op.width, op) * op.channels;
+  const double* partial[kMaxThreads];
+  const int wanted = static_cast<int>(std::min<int64_t>(
+      {omp_get_max_threads(), kMaxThreads, worth_threads(op.pictures * x_size) ? op.pictures : 1}));
+#pragma omp parallel num_threads(std::max(wanted, 1))
+  {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    alignas(64) float one[kMaxWeights];
+    alignas(64) double own[kMaxWeights];
+    std::fill_n(own, weights, 0.0);
+    partial[thread] = own;
+    const int64_t begin = op.pictures * thread / threads;
+    const int64_t end = op.pictures * (thread + 1) / threads;
+    for (int64_t n = begin; n < end; ++n) {
+      std::fill_n(one, weights, 0.0f);
+      sum_picture(op, static_cast<const float*>(x) + n * x_size,
+                  static_cast<const float*>(dy) + n * dy_size, one);
+      for (int64_t i = 0; i < weights; ++i) own[i] += one[i];
+    }
+#pragma omp barrier
+#pragma omp for schedule(static)
+    for (int64_t c = 0; c < op.channels; ++c) {
+      for (int64_t t = 0; t < taps; ++t) {
+        double total = 0;
+        for (int k = 0; k < threads; ++k) total += partial[k][t * op.channels + c];
+        static_cast<float*>(d_weight)[c * taps + t] = static_cast<float>(total);
+      }
+    }  // the barrier at the end keeps `own` alive until all have read it
+  }
+}
+
+}  // namespace shoal::ops::cpu_kernels

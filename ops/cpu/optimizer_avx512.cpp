@@ -1,2 +1,0 @@
-#define SHOAL_LOOPS avx512
-#include "ops/cpu/optimizer_loops.h"
