@@ -9,6 +9,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "models/functions_internal.h"
 
@@ -45,27 +46,10 @@ at::ScalarType statistics_dtype(const at::Tensor& x) {
 
 namespace {
 
-// A convolution whose weight has a copy in the dtype of the activations.
-struct MixedConvolution : Function<MixedConvolution> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& master,
-                            const at::Tensor& copy, const ConvolutionShape& s) {
-    ctx->save_for_backward({x, copy});
-    ctx->saved_data["shape"] = encapsulate(s);
-    ctx->saved_data["dtype"] = static_cast<int64_t>(master.scalar_type());
-    return at::convolution(x, copy, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
-                           {0, 0}, s.groups);
-  }
-
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    const variable_list saved = ctx->get_saved_variables();
-    const auto& s = decapsulate<ConvolutionShape>(ctx->saved_data["shape"]);
-    const auto dtype = static_cast<at::ScalarType>(ctx->saved_data["dtype"].toInt());
-    auto [dx, d_weight, d_bias] = at::convolution_backward(
-        gradients[0], saved[0], saved[1], {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1},
-        false, {0, 0}, s.groups, {ctx->needs_input_grad(0), true, false});
-    return {dx, d_weight.to(dtype), {}, {}};
-  }
-};
+at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const ConvolutionShape& s) {
+  return at::convolution(x, weight, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
+                         {0, 0}, s.groups);
+}
 
 // Whether the gradient of the weights has a fast loop of ours. LibTorch's takes the general path
 // for 5×5 kernels, which is four times slower.
@@ -76,40 +60,97 @@ bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64
          (kernel == 3 || kernel == 5) && weight.size(3) == kernel;
 }
 
-struct DepthwiseConvolution : Function<DepthwiseConvolution> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const ConvolutionShape& s) {
-    ctx->save_for_backward({x, weight});
+struct ConvolutionGradients {
+  at::Tensor dx;  // undefined where not wanted
+  at::Tensor d_weight;
+};
+
+// All three in one dtype.
+ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x_any,
+                                   const at::Tensor& weight, const ConvolutionShape& s,
+                                   bool wants_dx) {
+  const bool depthwise = has_depthwise_gradient(x_any, weight, s.groups);
+  ConvolutionGradients result;
+  if (wants_dx || !depthwise) {
+    std::tie(result.dx, result.d_weight, std::ignore) = at::convolution_backward(
+        dy_any, x_any, weight, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
+        {0, 0}, s.groups, {wants_dx, !depthwise, false});
+  }
+  if (!depthwise) return result;
+  const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor dy = dy_any.contiguous(at::MemoryFormat::ChannelsLast);
+  result.d_weight =
+      at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
+  operations(x).depthwise_backward_weights({.type = type_of(x),
+                                            .pictures = x.size(0),
+                                            .height = x.size(2),
+                                            .width = x.size(3),
+                                            .channels = x.size(1),
+                                            .kernel = weight.size(2),
+                                            .stride = s.stride,
+                                            .padding = s.padding},
+                                           x.const_data_ptr(), dy.const_data_ptr(),
+                                           result.d_weight.mutable_data_ptr(), nullptr);
+  return result;
+}
+
+// Whether LibTorch convolves bfloat16 on this processor with more than a plain loop.
+bool fast_bfloat16() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+// What a convolution of x computes in: narrow types are widened where LibTorch has only plain loops
+// for them, which are twenty times slower than the detour.
+at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
+  static const bool fast = fast_bfloat16();
+  const at::ScalarType dtype = x.scalar_type();
+  if (!x.is_cpu() || dtype == at::kDouble) return dtype;
+  return dtype == at::kBFloat16 && fast && s.groups == 1 ? dtype : at::kFloat;
+}
+
+// A convolution whose weight has a copy in the dtype of the activations.
+struct MixedConvolution : Function<MixedConvolution> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& master,
+                            const at::Tensor& copy, const ConvolutionShape& s) {
+    ctx->save_for_backward({x, copy});
     ctx->saved_data["shape"] = encapsulate(s);
-    return at::convolution(x, weight, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1},
-                           false, {0, 0}, s.groups);
+    ctx->saved_data["dtype"] = static_cast<int64_t>(master.scalar_type());
+    const at::ScalarType compute = compute_dtype(x, s);
+    return convolve(x.to(compute), copy.to(compute), s).to(x.scalar_type());
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
     const auto& s = decapsulate<ConvolutionShape>(ctx->saved_data["shape"]);
-    const at::Tensor x = saved[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const at::Tensor& weight = saved[1];
-    at::Tensor dx;
-    if (ctx->needs_input_grad(0)) {
-      dx = std::get<0>(at::convolution_backward(dy, x, weight, {}, {s.stride, s.stride},
-                                                {s.padding, s.padding}, {1, 1}, false, {0, 0},
-                                                s.groups, {true, false, false}));
-    }
-    at::Tensor d_weight =
-        at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
-    operations(x).depthwise_backward_weights({.type = type_of(x),
-                                              .pictures = x.size(0),
-                                              .height = x.size(2),
-                                              .width = x.size(3),
-                                              .channels = x.size(1),
-                                              .kernel = weight.size(2),
-                                              .stride = s.stride,
-                                              .padding = s.padding},
-                                             x.const_data_ptr(), dy.const_data_ptr(),
-                                             d_weight.mutable_data_ptr(), nullptr);
-    return {dx, d_weight, {}};
+    const auto dtype = static_cast<at::ScalarType>(ctx->saved_data["dtype"].toInt());
+    const at::Tensor& x = saved[0];
+    const at::ScalarType compute = compute_dtype(x, s);
+    const ConvolutionGradients result = differentiate(
+        gradients[0].to(compute), x.to(compute), saved[1].to(compute), s, ctx->needs_input_grad(0));
+    const at::Tensor dx = result.dx.defined() ? result.dx.to(x.scalar_type()) : result.dx;
+    return {dx, result.d_weight.to(dtype), {}, {}};
+  }
+};
+
+struct DepthwiseConvolution : Function<DepthwiseConvolution> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
+                            const ConvolutionShape& s) {
+    ctx->save_for_backward({x, weight});
+    ctx->saved_data["shape"] = encapsulate(s);
+    return convolve(x, weight, s);
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const variable_list saved = ctx->get_saved_variables();
+    const auto& s = decapsulate<ConvolutionShape>(ctx->saved_data["shape"]);
+    const ConvolutionGradients result =
+        differentiate(gradients[0], saved[0], saved[1], s, ctx->needs_input_grad(0));
+    return {result.dx, result.d_weight, {}};
   }
 };
 
@@ -132,8 +173,7 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::
                        const ConvolutionShape& s) {
   if (copy.defined()) return MixedConvolution::apply(x, master, copy, s);
   if (has_depthwise_gradient(x, master, s.groups)) return DepthwiseConvolution::apply(x, master, s);
-  return at::convolution(x, master, {}, {s.stride, s.stride}, {s.padding, s.padding}, {1, 1}, false,
-                         {0, 0}, s.groups);
+  return convolve(x, master, s);
 }
 
 at::Tensor add_scaled(const at::Tensor& skip, const at::Tensor& branch, const at::Tensor& scale) {

@@ -134,7 +134,7 @@ struct OptimizerStep {
 };
 
 struct Table {
-  const char* name;  // "reference", "avx2", "avx512", "cuda"
+  const char* name;  // "reference", "portable", "avx2", "cuda"
 
   void (*prepare_batch)(const PrepareBatch&, void* stream);
 
