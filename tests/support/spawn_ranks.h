@@ -33,11 +33,11 @@ using RankFunction = std::function<void(const dist::Env&)>;
 
 // Fails the test case, showing the output, unless every rank ended well.
 void run_ranks(int ranks, const std::string& tag, const RankFunction& function,
-               std::chrono::seconds limit = std::chrono::seconds(120));
+               std::chrono::seconds limit = std::chrono::seconds(240));
 
 // For ranks that are meant to fail: returns how each of them ended, by rank.
 std::vector<RankResult> run_ranks_and_report(
     int ranks, const std::string& tag, const RankFunction& function,
-    std::chrono::seconds limit = std::chrono::seconds(120));
+    std::chrono::seconds limit = std::chrono::seconds(240));
 
 }  // namespace shoal::test
