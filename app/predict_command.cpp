@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/commands.h"
+#include "app/machine.h"
 #include "app/session.h"
 #include "app/weights.h"
 #include "data/errors.h"
@@ -122,8 +122,7 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 
 int predict_command(const Arguments& arguments) {
   begin(arguments.job);
-  at::set_num_threads(arguments.job.threads.value_or(
-      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
+  at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto files = pictures(arguments.paths);
   Weights weights = open_weights(arguments.job);
   data::Transform transform(weights.transform);

@@ -3,8 +3,8 @@
 #include <ATen/Parallel.h>
 
 #include <stdexcept>
-#include <thread>
 
+#include "app/machine.h"
 #include "data/dataset.h"
 #include "models/model.h"
 #include "train/allocator.h"
@@ -63,7 +63,7 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const
   here.train_images = datasets.train ? datasets.train->size() : 0;
   here.val_images = datasets.val->size();
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
-  here.processors = static_cast<int>(std::thread::hardware_concurrency());
+  here.processors = usable_processors();
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);

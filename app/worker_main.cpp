@@ -2,6 +2,7 @@
 
 #include "app/commands.h"
 #include "app/failure.h"
+#include "app/platform.h"
 
 namespace {
 
@@ -22,7 +23,8 @@ constexpr Row kCommands[] = {
 
 int main(int argc, char** argv) {
   return shoal::app::guarded_main([&] {
-    const auto arguments = shoal::app::parse(argc, argv);
+    auto arguments = shoal::app::parse(argc, argv);
+    shoal::app::adapt_to_platform(arguments.job, shoal::dist::environment());
     for (const Row& row : kCommands) {
       if (row.command == arguments.command) return row.run(arguments);
     }

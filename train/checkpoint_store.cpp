@@ -101,7 +101,7 @@ void Checksum::update(const void* bytes, size_t size) {
     std::memcpy(&word, at, 8);
     state_ = mix(state_, word);
   }
-  std::memcpy(tail_, at, size);
+  if (size > 0) std::memcpy(tail_, at, size);
 }
 
 uint64_t Checksum::value() const {
