@@ -32,7 +32,7 @@ int print(const std::string& text) {
 
 std::string overview() {
   std::string text = "shoal " SHOAL_VERSION
-                     ": trains image classifiers (EfficientNet, ResNet) on processors and GPUs\n\n"
+                     ": trains image classifiers (EfficientNet, ResNet) on CPUs\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
   for (const Row& row : kCommands) {
     const std::string name = command_name(row.command);
