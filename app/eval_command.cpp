@@ -46,7 +46,8 @@ void print(const Arguments& arguments, const train::EvaluationReport& report, bo
 }  // namespace
 
 int eval_command(const Arguments& arguments) {
-  const dist::Env env = begin(arguments.job);
+  const dist::Env env = dist::this_worker(dist::environment());
+  begin(arguments.job, env);
   Weights weights = open_weights(arguments.job);
   const Datasets datasets = open_datasets(weights.job, /*with_train=*/false);
   check_classes(weights, *datasets.val);

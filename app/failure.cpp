@@ -11,6 +11,7 @@
 #include <new>
 #include <system_error>
 
+#include "data/errors.h"
 #include "train/job.h"
 
 namespace shoal::app {
@@ -53,7 +54,8 @@ std::string rank_prefix() {
   return rank && world && std::atoi(world) > 1 ? std::string("rank ") + rank + ": " : "";
 }
 
-// Of the workers that a launcher of ours started, true for the first that asks; true for everybody else.
+// Of the workers that a launcher of ours started, true for the first that asks; true for everybody
+// else.
 bool first_to_report() {
   const char* file = std::getenv(kReportVariable);
   if (!file) return true;
@@ -73,7 +75,8 @@ int fail_usage(const std::string& text) {
 int fail(int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : rank_prefix()) + text;
   print_error(line);
-  write_failure_file(line);
+  // A worker that only lost a peer is no cause; the launcher writes the file if nobody else does.
+  if (code != kPeerLost || !std::getenv(kReportVariable)) write_failure_file(line);
   return code;
 }
 
@@ -109,6 +112,8 @@ int guarded_main(const std::function<int()>& body) noexcept {
     } catch (const std::invalid_argument& error) {
       return fail_usage(describe(error));
     } catch (const SetupMissing& error) {
+      return fail(kSetupMissing, describe(error));
+    } catch (const data::MissingLibrary& error) {
       return fail(kSetupMissing, describe(error));
     } catch (const std::exception& error) {
       const std::string text = describe(error);

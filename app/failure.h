@@ -29,8 +29,12 @@ struct SetupMissing : std::runtime_error {
 // Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error: …"
 // ("shoal: error: rank N: …" where RANK is set and WORLD_SIZE is above 1), the failure file, and an
 // exit code:
-//   train::UserError, std::invalid_argument 2 · SetupMissing 3 · a lost connection (is_lost_peer) 4
-//   · anything else 1.
+//
+//   kUsage          train::UserError, std::invalid_argument
+//   kSetupMissing   SetupMissing, data::MissingLibrary
+//   kPeerLost       a lost connection (is_lost_peer)
+//   kFailure        anything else
+//
 // Never throws; the caller returns the code from main.
 int guarded_main(const std::function<int()>& body) noexcept;
 

@@ -62,28 +62,9 @@ std::string right_side(const Option& option, const Arguments& defaults) {
 }
 
 std::string usage(Command command) {
-  switch (command) {
-    case Command::train:
-      return "shoal train --data DIR [options]\nTrains a network, on one or several processes, "
-             "evaluating after each "
-             "epoch.";
-    case Command::eval:
-      return "shoal eval --checkpoint FILE --data DIR [options]\nPrints the accuracy of a "
-             "checkpoint.";
-    case Command::predict:
-      return "shoal predict --checkpoint FILE PATH... [options]\nPrints the five most probable "
-             "classes of pictures "
-             "(files or folders).";
-    case Command::models:
-      return "shoal models [options]\nLists the networks: parameters, multiply-adds, picture "
-             "sizes.";
-    case Command::metrics:
-      return "shoal metrics --definitions\nPrints the MetricDefinitions (JSON) that read the "
-             "metric lines of a training "
-             "log.";
-    case Command::doctor:
-      return "shoal doctor [options]\nChecks this machine: one line each with ok, warn or bad, and "
-             "what to do.";
+  for (const CommandRow& row : commands()) {
+    if (row.command == command)
+      return "shoal " + row.name + " " + row.arguments + "\n" + row.summary;
   }
   return "";
 }

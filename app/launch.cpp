@@ -97,12 +97,11 @@ struct Worker {
   std::string name;
   pid_t pid = -1;
   bool running = false;
-  int status = 0;     // of waitpid
-  int ended_as = -1;  // 0: the first that ended, 1: the second, …
+  int status = 0;  // of waitpid
 };
 
-// All workers make the same mistake of the user's at the same time; the one that takes the byte from this pipe says so
-// (failure.h). Non-blocking: the others find it empty.
+// All workers make the same mistake of the user's at the same time; the one that takes the byte
+// from this pipe says so (failure.h). Non-blocking: the others find it empty.
 class ReportToken {
  public:
   ReportToken() {
@@ -116,7 +115,9 @@ class ReportToken {
   }
   ReportToken(const ReportToken&) = delete;
 
-  void name_it(dist::Variables& environment) const { environment[kReportVariable] = std::to_string(ends_[0]); }
+  void name_it(dist::Variables& environment) const {
+    environment[kReportVariable] = std::to_string(ends_[0]);
+  }
   void keep_in_child() const { ::fcntl(ends_[0], F_SETFD, 0); }
 
  private:
@@ -124,7 +125,8 @@ class ReportToken {
 };
 
 // Starts one worker. The exec's failure comes back through a pipe that a successful exec closes.
-pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals, const ReportToken& token) {
+pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
+            const ReportToken& token) {
   Words arguments = argument_words(plan.program, plan.arguments);
   dist::Variables variables = worker.environment;
   token.name_it(variables);
@@ -235,7 +237,6 @@ class Watch {
         if (worker.pid != pid || !worker.running) continue;
         worker.running = false;
         worker.status = status;
-        worker.ended_as = ended_++;
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&
                             phase_ != Phase::killed;
         if (failed && !failed_) {
@@ -292,7 +293,7 @@ class Watch {
         culprit_ = i;
     }
     const Worker& worker = workers_[*culprit_];
-    if (code_of(worker) == kUsage) return;  // one worker has named the mistake; which rank it was says nothing
+    if (code_of(worker) == kUsage) return;  // a worker has named the mistake; its rank says nothing
     const bool silent = WIFSIGNALED(worker.status);
     std::string text = worker.name + " on " + plan_.host + " (process " +
                        std::to_string(worker.pid) + ") " +
@@ -316,14 +317,13 @@ class Watch {
   const BlockedSignals& signals_;
   ReportToken token_;
   std::vector<Worker> workers_;
-  std::vector<size_t>
-      candidates_;  // workers that failed before the others were told to end, in order
+  // Workers that failed before the others were told to end, in order.
+  std::vector<size_t> candidates_;
   std::optional<size_t> culprit_;
   Phase phase_ = Phase::running;
   Clock::time_point phase_start_;
   bool failed_ = false;
   int stop_signal_ = 0;
-  int ended_ = 0;
 };
 
 }  // namespace

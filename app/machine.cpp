@@ -44,15 +44,19 @@ int gpu_count(const dist::Variables& environment) {
   if (count == 0) {
     while (fs::exists("/dev/nvidia" + std::to_string(count), error)) ++count;
   }
+  return visible_gpus(count, environment);
+}
+
+int visible_gpus(int present, const dist::Variables& environment) {
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  if (visible == environment.end()) return count;
+  if (visible == environment.end()) return present;
   // CUDA's rule: devices up to the first that is none ("-1" hides all).
   int named = 0;
   const std::string& list = visible->second;
   for (size_t begin = 0; begin < list.size() && list[begin] != '-'; ++named) {
     begin = std::min(list.find(',', begin), list.size() - 1) + 1;
   }
-  return std::min(count, named);
+  return std::min(present, named);
 }
 
 double processor_quota(const fs::path& cgroup) {

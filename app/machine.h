@@ -14,6 +14,9 @@ namespace shoal::app {
 // down.
 int gpu_count(const dist::Variables& environment);
 
+// How many of `present` GPUs CUDA_VISIBLE_DEVICES leaves in sight.
+int visible_gpus(int present, const dist::Variables& environment);
+
 // Processors this process may use: its affinity mask, and no more than the control group's quota
 // allows (rounded up).
 int usable_processors();

@@ -1,7 +1,6 @@
 #include "app/options.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <numeric>
 #include <utility>
@@ -12,17 +11,6 @@ namespace shoal::app {
 namespace {
 
 using train::UserError;
-
-struct CommandName {
-  Command command;
-  const char* name;
-};
-constexpr std::array<CommandName, 6> kCommands = {{{Command::train, "train"},
-                                                   {Command::eval, "eval"},
-                                                   {Command::predict, "predict"},
-                                                   {Command::models, "models"},
-                                                   {Command::metrics, "metrics"},
-                                                   {Command::doctor, "doctor"}}};
 
 // What other programs call our options.
 constexpr std::pair<const char*, const char*> kSynonyms[] = {{"arch", "model"},
@@ -75,6 +63,22 @@ size_t edit_distance(std::string_view a, std::string_view b) {  // Levenshtein, 
 }
 
 }  // namespace
+
+const std::vector<CommandRow>& commands() {
+  static const std::vector<CommandRow> table = {
+      {Command::train, "train", "--data DIR [options]", "train a network on folders of pictures"},
+      {Command::eval, "eval", "--checkpoint FILE --data DIR [options]",
+       "measure the accuracy of a checkpoint"},
+      {Command::predict, "predict", "--checkpoint FILE PATH... [options]",
+       "name the classes of pictures (files or folders)"},
+      {Command::models, "models", "[options]",
+       "list the networks: parameters, multiply-adds, picture sizes"},
+      {Command::metrics, "metrics", "--definitions",
+       "print the MetricDefinitions (JSON) that read the metric lines of a training log"},
+      {Command::doctor, "doctor", "[options]",
+       "check this machine: one line each with ok, warn or bad, and what to do"}};
+  return table;
+}
 
 bool parse_flag(const std::string& text) {
   std::string small = text;
@@ -143,7 +147,7 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 }
 
 std::optional<Command> command_named(std::string_view name) {
-  for (const CommandName& known : kCommands) {
+  for (const CommandRow& known : commands()) {
     if (known.name == name) return known.command;
   }
   return std::nullopt;
@@ -152,14 +156,14 @@ std::optional<Command> command_named(std::string_view name) {
 Command require_command(std::string_view name) {
   if (const auto command = command_named(name)) return *command;
   std::vector<std::string> names;
-  for (const CommandName& known : kCommands) names.push_back(known.name);
+  for (const CommandRow& known : commands()) names.push_back(known.name);
   const std::string near = nearest(name, names);
   throw UserError("unknown command '" + std::string(name) + "'" +
                   (near.empty() ? "; see " : "; did you mean " + near + "? See ") + "`shoal help`");
 }
 
 std::string command_name(Command command) {
-  for (const CommandName& known : kCommands) {
+  for (const CommandRow& known : commands()) {
     if (known.command == command) return known.name;
   }
   return "?";

@@ -3,7 +3,8 @@
 // Torch-free.
 //
 // An option is one field of train::Job (or of Arguments, for what is no part of a job) and one row
-// in options.cpp. Defaults live in the structs; --help prints them from default-constructed ones.
+// in option_table.cpp. Defaults live in the structs; --help prints them from default-constructed
+// ones.
 
 #include <cstdint>
 #include <functional>
@@ -37,8 +38,8 @@ struct Arguments {
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: how ranks would be found
   bool help = false;
-  std::map<std::string, std::string>
-      origins;  // option → where its value came from ("command line", "recipe demo")
+  // Option → where its value came from ("command line", "recipe demo").
+  std::map<std::string, std::string> origins;
 };
 
 enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V]
@@ -78,15 +79,21 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
            const std::string& origin);
 
 // Parses what follows the command's name. Forms: --name VALUE, --name=VALUE, --flag, --no-flag,
-// --flag true|false,
-// --resume, --resume PATH; the last of several wins; "--" ends the options. A recipe is applied
-// first, then `settings` (platform hyperparameters, by name), then the command line. Throws
-// train::UserError.
+// --flag true|false, --resume, --resume PATH; the last of several wins; "--" ends the options. A
+// recipe is applied first, then `settings` (platform hyperparameters, by name), then the command
+// line. Throws train::UserError.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::map<std::string, std::string>& settings = {});
 
 // The same for a whole command line, `argv[1]` being the command: what shoal-worker's main calls.
 Arguments parse(int argc, const char* const* argv);
+
+// What --help says about a command; its functions are in shoal_main.cpp and worker_main.cpp.
+struct CommandRow {
+  Command command;
+  std::string name, arguments, summary;
+};
+const std::vector<CommandRow>& commands();
 
 std::optional<Command> command_named(std::string_view name);
 Command require_command(std::string_view name);  // throws train::UserError naming the nearest

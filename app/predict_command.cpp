@@ -12,6 +12,7 @@
 #include "app/session.h"
 #include "app/weights.h"
 #include "data/errors.h"
+#include "data/limits.h"
 #include "data/transform.h"
 #include "train/checkpoint_store.h"
 #include "train/input.h"
@@ -61,10 +62,14 @@ Prediction predict(Weights& weights, data::Transform& transform, const std::stri
   const int64_t size = weights.transform.eval_size;
   std::vector<uint8_t> pixels(static_cast<size_t>(size * size * 3));
   try {
+    if (fs::file_size(path) > static_cast<uintmax_t>(data::kMaxFileBytes))
+      throw data::DamagedPicture("larger than any picture");
     const auto bytes = train::read_whole_file(path);
     transform.evaluation_row({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
                              pixels.data());
-  } catch (const data::DamagedPicture& error) {
+  } catch (const data::MissingLibrary&) {
+    throw;  // not this picture's fault
+  } catch (const std::runtime_error& error) {  // damaged, or cannot be read
     prediction.error = error.what();
     return prediction;
   }
@@ -101,7 +106,8 @@ std::string field(const std::string& text) {
 }
 
 void print(const Arguments& arguments, const Prediction& prediction) {
-  if (arguments.json) return train::log::line(to_json(prediction).dump());
+  if (arguments.json) return train::log::line(
+        to_json(prediction).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!prediction.error.empty())
     return train::log::error(prediction.path + ": " + prediction.error);
   if (arguments.csv) {
@@ -121,7 +127,8 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
-  begin(arguments.job);
+  train::check_values(arguments.job);
+  begin(arguments.job, dist::Env{});
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto files = pictures(arguments.paths);
   Weights weights = open_weights(arguments.job);

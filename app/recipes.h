@@ -13,8 +13,8 @@ struct Recipe {
   std::string name;
   std::string summary;  // one line: what it trains, and what of the source it leaves out
   std::string source;   // where the values come from
-  std::vector<std::pair<std::string, std::string>>
-      values;  // option, value; the command line overrides them
+  // Option, value; the command line overrides them.
+  std::vector<std::pair<std::string, std::string>> values;
 };
 
 const std::vector<Recipe>& recipes();

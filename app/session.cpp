@@ -5,33 +5,43 @@
 #include <stdexcept>
 
 #include "app/machine.h"
+#include "app/text.h"
 #include "data/dataset.h"
 #include "models/model.h"
 #include "train/allocator.h"
 #include "train/log.h"
-#include "train/stop.h"
 
 namespace shoal::app {
 
-dist::Env begin(const train::Job& job) {
-  const dist::Env env = dist::this_worker(dist::environment());
+void begin(const train::Job& job, const dist::Env& env) {
   train::log::set_level(job.log_level, env.rank);
-  train::install_stop_handlers();
   train::install_allocator();
-  return env;
 }
 
 namespace {
 
-std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own, const char* half) {
+// JSON and the console take UTF-8 only: better said now than in the middle of a run.
+void check_names(const data::Dataset& dataset, const std::string& source) {
+  for (const std::string& name : dataset.classes()) {
+    if (is_utf8(name)) continue;
+    throw train::UserError(source + ": the class folder '" + name +
+                           "' has a name that is not UTF-8; rename it");
+  }
+}
+
+std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own,
+                                               const char* half) {
   const std::string option = std::string("--") + half;
   if (own.empty() && job.data.empty()) {
-    throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or " + option + " DIR");
+    throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or " + option +
+                           " DIR");
   }
   data::OpenOptions options;
-  options.cache_dir = job.output + "/cache";
+  const std::string own_cache = job.checkpoint.empty() ? job.output + "/cache" : "";
+  options.cache_dir = job.cache_dir.value_or(own_cache);
   options.progress = [&](int64_t files) {
-    train::log::status(train::strf("listing the %s pictures: %lld", half, static_cast<long long>(files)));
+    train::log::status(
+        train::strf("listing the %s pictures: %lld", half, static_cast<long long>(files)));
   };
   options.warning = train::log::warning;
   const std::string source = own.empty() ? job.data + "/" + half : own;
@@ -39,9 +49,11 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
   try {
     dataset = data::open_dataset(source, options);
   } catch (const std::invalid_argument& error) {
-    throw train::UserError((own.empty() ? "--data " + job.data : option + " " + own) + ": " + error.what());
+    throw train::UserError((own.empty() ? "--data " + job.data : option + " " + own) + ": " +
+                           error.what());
   }
   train::log::status("");
+  check_names(*dataset, source);
   return dataset;
 }
 

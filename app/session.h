@@ -15,9 +15,9 @@ struct Datasets {
   std::shared_ptr<const data::Dataset> val;
 };
 
-// The rank of this process from its environment; sets logging, stop signals and the allocator up.
-// Call first.
-dist::Env begin(const train::Job& job);
+// Sets logging and the allocator up. Call first. predict, which is never distributed, hands an
+// empty Env.
+void begin(const train::Job& job, const dist::Env& env);
 
 // Opens --data (or --train, --val) and checks that both halves have the same classes. Throws
 // UserError naming the option.

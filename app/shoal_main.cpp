@@ -1,9 +1,13 @@
 // shoal: the program people start. It links no LibTorch: it explains, checks, launches and watches;
 // shoal-worker computes.
+#include <signal.h>
+
 #include <iostream>
 
 #include "app/failure.h"
 #include "app/local_commands.h"
+#include "app/machine.h"
+#include "app/platform.h"
 #include "app/recipes.h"
 
 namespace {
@@ -13,16 +17,12 @@ using namespace shoal::app;
 struct Row {
   Command command;
   int (*run)(const Call&);
-  const char* summary;
 };
 
-constexpr Row kCommands[] = {
-    {Command::train, run_distributed, "train a network on folders of pictures"},
-    {Command::eval, run_distributed, "measure the accuracy of a checkpoint"},
-    {Command::predict, run_worker, "name the classes of pictures"},
-    {Command::models, run_worker, "list the networks"},
-    {Command::metrics, run_metrics, "print how a platform reads the metric lines"},
-    {Command::doctor, run_doctor, "check this machine"},
+constexpr Row kRun[] = {
+    {Command::train, run_distributed}, {Command::eval, run_distributed},
+    {Command::predict, run_worker},    {Command::models, run_worker},
+    {Command::metrics, run_metrics},   {Command::doctor, run_doctor},
 };
 
 int print(const std::string& text) {
@@ -34,10 +34,8 @@ std::string overview() {
   std::string text = "shoal " SHOAL_VERSION
                      ": trains image classifiers (EfficientNet, ResNet) on CPUs\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
-  for (const Row& row : kCommands) {
-    const std::string name = command_name(row.command);
-    text += "  " + name + std::string(10 - name.size(), ' ') + row.summary + "\n";
-  }
+  for (const CommandRow& row : commands())
+    text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
   return text +
          "\n`shoal COMMAND --help` explains the options of one command; `shoal --version` prints "
          "the version.\n\n" +
@@ -56,8 +54,9 @@ int run(const std::vector<std::string>& words) {
   const Arguments arguments = parse(static_cast<int>(argv.size()), argv.data());
   if (arguments.help) return print(command_help(arguments.command));
   if (arguments.recipe == "list") return print(recipe_list());
-  const auto environment = shoal::dist::environment();
-  for (const Row& row : kCommands) {
+  auto environment = shoal::dist::environment();
+  environment = with_platform_hosts(environment, gpu_count(environment));
+  for (const Row& row : kRun) {
     if (row.command == arguments.command) return row.run({arguments, words, environment});
   }
   return kUsage;  // parse() knows no other command
@@ -66,5 +65,6 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
   return guarded_main([&] { return run(std::vector<std::string>(argv + 1, argv + argc)); });
 }

@@ -1,13 +1,14 @@
-#include <signal.h>
-
 #include "app/commands.h"
 #include "app/session.h"
+#include "app/signals.h"
 #include "train/loop.h"
 
 namespace shoal::app {
 
 int train_command(const Arguments& arguments) {
-  const dist::Env env = begin(arguments.job);
+  install_training_signals();
+  const dist::Env env = dist::this_worker(dist::environment());
+  begin(arguments.job, env);
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);
   const train::ResolvedJob job = settle(arguments.job, datasets, env);
   dist::Communicator communicator = connect_ranks(job, env);

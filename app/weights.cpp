@@ -22,11 +22,8 @@ Weights open_weights(const train::Job& job) {
   train::load_weights(*weights.model, data, weights.ema);
 
   weights.transform.eval_size = *weights.job.val_size;
-  // The ratio of resize to crop is the checkpoint's, whatever the size.
-  weights.transform.eval_resize = std::max(
-      weights.transform.eval_size,
-      (weights.transform.eval_size * data.integer("val_resize") + data.integer("val_size") / 2) /
-          data.integer("val_size"));
+  weights.transform.eval_resize =
+      train::evaluation_resize(weights.transform.eval_size, weights.model->info());
   weights.transform.interpolation = *weights.job.interpolation == "bicubic"
                                         ? data::Interpolation::bicubic
                                         : data::Interpolation::bilinear;

@@ -18,8 +18,8 @@ struct Weights {
   std::vector<std::string> classes;  // label → name
   bool ema = false;                  // the averaged weights were taken
   train::Job job;  // the given job with model, classes and picture size from the checkpoint
-  data::TransformOptions
-      transform;  // of evaluation: job.val_size and job.interpolation win over the checkpoint's
+  // Of evaluation: job.val_size and job.interpolation win over the checkpoint's.
+  data::TransformOptions transform;
 };
 
 // Reads job.checkpoint; the averaged weights where it has them. Throws UserError,

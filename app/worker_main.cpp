@@ -1,5 +1,7 @@
 // shoal-worker: one process that computes. `shoal` starts it, or torchrun and friends do.
 
+#include <signal.h>
+
 #include "app/commands.h"
 #include "app/failure.h"
 #include "app/platform.h"
@@ -22,6 +24,7 @@ constexpr Row kCommands[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
   return shoal::app::guarded_main([&] {
     auto arguments = shoal::app::parse(argc, argv);
     shoal::app::adapt_to_platform(arguments.job, shoal::dist::environment());

@@ -1,9 +1,11 @@
 // Times the input pipeline on a folder of class folders. bench/loader runs it beside torchvision.
-//   loader_bench crops DIR PASSES bilinear|bicubic    one thread: read, decode, crop, resize, flip,
-//   normalise to float loader_bench loader DIR PASSES THREADS            whole loader: batches of
-//   128 at 224, uint8 loader_bench list DIR THREADS [CACHE]             listing a folder (twice
-//   when there is a cache)
-// Prints one JSON object.
+//
+//   loader_bench crops DIR PASSES bilinear|bicubic   one thread: read, decode, crop, resize, flip,
+//                                                    normalise to float
+//   loader_bench loader DIR PASSES THREADS           whole loader: batches of 128 at 224, uint8
+//   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
+//
+// Prints one JSON object; `list` one for each listing.
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,7 @@
-"""The pipeline that bench/loader compares with: torchvision on Pillow, one process. Prints one JSON object.
-Usage: loader_peer.py DIR PASSES bilinear|bicubic"""
+"""The pipeline that bench/loader compares with: torchvision on Pillow, one process.
+
+Prints one JSON object. Usage: loader_peer.py DIR PASSES bilinear|bicubic
+"""
 
 import json
 import sys

@@ -1,9 +1,9 @@
 // Times training steps of one model on synthetic pictures: forward, loss, backward, gradient norm,
 // optimizer, statistics. One line of JSON on stdout. bench/step runs it beside PyTorch; see there
 // for what is compared.
-//   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS] [--steps
-//   STEPS]
-//              [--amp off|bf16] [--allocator on|off]
+//
+//   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
+//              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The PyTorch side of bench/step: the same step as step_bench.cpp in eager mode, channels-last, torchvision's model.
+"""The PyTorch side of bench/step: the same step as step_bench.cpp.
 
-Prints the same line of JSON. Arguments as step_bench's.
+Eager mode, channels-last, torchvision's model. Prints the same line of JSON. Arguments as
+step_bench's.
 """
 
 import argparse

@@ -10,7 +10,7 @@ namespace shoal::data {
 // One picture to be made: drawn up by a feed, carried out by a worker. Plain values, cheap to copy.
 struct Ticket {
   int64_t position = 0;  // place in the epoch's global order, 0..n-1
-  int64_t sample = 0;    // index into the dataset; -1 when `bytes` carries the picture itself
+  int64_t sample = 0;    // index into the dataset
   uint64_t key = 0;  // of all randomness of this picture in this epoch: hash(seed, epoch, sample)
   int32_t label = 0;
   int64_t seek_offset = 0;  // span of the seek index for this picture; length 0: none
@@ -26,8 +26,8 @@ struct Row {
   bool blend = false;     // mixup: pixels are lambda * own + (1 - lambda) * partner's
   int32_t box[4] = {};    // cutmix: x0, y0, x1, y1 taken from the partner
   int32_t erase[4] = {};  // random erasing: x0, y0, x1, y1
-  bool unreadable =
-      false;  // evaluation only: the picture could not be read; pixels are zero and do not count
+  // Evaluation only: the picture could not be read; pixels are zero and do not count.
+  bool unreadable = false;
 };
 
 // `capacity` rows of memory of which the first `count` are filled. Owned by the loader, valid until

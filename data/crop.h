@@ -15,10 +15,11 @@ Box random_resized_crop(const Size& picture, const TransformOptions& options, Ke
 
 // Resize(eval_resize) followed by CenterCrop(eval_size).
 struct CenterView {
-  Size resized;               // short side = eval_resize, long side rounded down
-  Box crop;                   // of the resized picture, inside it
-  int64_t left = 0, top = 0;  // where the crop lies in the output; beyond 0 only where the crop is
-                              // larger: zeros around
+  Size resized;  // short side = eval_resize, long side rounded down
+  Box crop;      // of the resized picture, inside it
+  // Where the crop lies in the output; above 0 only where the output is larger than the picture:
+  // zeros around.
+  int64_t left = 0, top = 0;
 };
 CenterView center_view(const Size& picture, const TransformOptions& options);
 

@@ -14,8 +14,8 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;  // pictures
-  virtual const std::vector<std::string>& classes()
-      const = 0;  // names, sorted; a label is an index into it
+  // Names, sorted; a label is an index into it.
+  virtual const std::vector<std::string>& classes() const = 0;
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
   // Replaces `bytes` with the encoded picture. Throws std::runtime_error with name() and the
@@ -26,10 +26,10 @@ class Dataset {
 struct OpenOptions {
   std::string cache_dir;  // where listings are kept between runs; empty: nowhere
   int threads = 16;       // that list folders
-  std::function<void(int64_t files)>
-      progress;  // now and then while listing, one call at a time, from any thread
-  std::function<void(const std::string&)>
-      warning;  // a sentence about what did not stop the opening
+  // Called now and then while listing, one call at a time, from any thread.
+  std::function<void(int64_t files)> progress;
+  // Called with a sentence about what did not stop the opening.
+  std::function<void(const std::string&)> warning;
 };
 
 // Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just

@@ -17,8 +17,8 @@ namespace shoal::data {
 namespace {
 
 using Decode = cv::Mat (*)(const cv::_InputArray&, int);
-constexpr int kUnchanged =
-    -1;  // cv::IMREAD_UNCHANGED: no Exif rotation, depth and channels as stored
+// cv::IMREAD_UNCHANGED: no Exif rotation, depth and channels as stored.
+constexpr int kUnchanged = -1;
 
 // Path of the imgcodecs library that belongs to the core library in use.
 std::string imgcodecs_path() {
@@ -32,17 +32,19 @@ std::string imgcodecs_path() {
   return "libopencv_imgcodecs.so";
 }
 
+[[noreturn]] void fail_missing(const std::string& reason) {
+  throw MissingLibrary(
+      "PNG, WebP, BMP and TIFF pictures need OpenCV's imgcodecs library; install it (Debian and "
+      "Ubuntu: package libopencv-imgcodecs-dev): " +
+      reason);
+}
+
 Decode open_decoder() {
   const std::string path = imgcodecs_path();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
-    throw std::runtime_error(
-        "PNG, WebP, BMP and TIFF pictures need OpenCV's imgcodecs library (Debian and Ubuntu: "
-        "package "
-        "libopencv-imgcodecs-dev); opening it failed: " +
-        std::string(dlerror()));
+  if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");
-  if (symbol == nullptr) throw std::runtime_error("no cv::imdecode in " + path);
+  if (symbol == nullptr) fail_missing("there is no cv::imdecode in " + path);
   cv::setNumThreads(1);  // the callers are many threads already
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   return reinterpret_cast<Decode>(symbol);

@@ -22,8 +22,8 @@ Size stated_size(Format format, std::span<const uint8_t> bytes);
 // Decodes the whole picture to RGB (alpha dropped, grey repeated, the high byte of 16 bits),
 // `stride` bytes a row where stride = 3 * width; `pixels` keeps its capacity and gets `padding`
 // bytes behind the last row. The decoders are opened at the first call (libopencv_imgcodecs, beside
-// the OpenCV that is linked); std::runtime_error where that library is missing, DamagedPicture
-// where the bytes are no picture.
+// the OpenCV that is linked). Throws MissingLibrary where that library is not installed,
+// DamagedPicture where the bytes are no picture.
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
                   std::vector<uint8_t>& pixels);
 

@@ -22,8 +22,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int kRowsPerBlock = 16;
-constexpr int kMaxScans =
-    500;  // of a progressive picture; a bomb has thousands over large dimensions
+constexpr int kMaxScans = 500;  // of a progressive picture; a bomb has thousands, of large size
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -40,8 +39,7 @@ struct ErrorManager {
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // traces
   switch (info->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:  // bytes between segments, seen in many web pictures: nothing is
-                                // lost
+    case JWRN_EXTRANEOUS_DATA:  // bytes between segments, common on the web: nothing is lost
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
     case JWRN_NOT_SEQUENTIAL:  // odd parameters of the only scan, which is read as it must be

@@ -17,7 +17,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;              // of folders in a class; deeper is a loop of links
+constexpr int kMaxDepth = 40;            // of folders in a class; deeper is a loop of links
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -104,10 +105,11 @@ struct Loader::Impl {
   ~Impl() { ring.close(); }  // threads, the last member, are joined first of all members
 
   void work() {
-    Worker worker(options, log);
+    std::unique_ptr<Worker> worker;  // made inside the try: its memory may be missing, too
     for (Ring::Job job; ring.take(job);) {
       try {
-        ring.done(job, worker.make(*job.feed, job.position, job.index, *job.row, job.pixels));
+        if (!worker) worker = std::make_unique<Worker>(options, log);
+        ring.done(job, worker->make(*job.feed, job.position, job.index, *job.row, job.pixels));
       } catch (...) {
         ring.failed(job, std::current_exception());
       }

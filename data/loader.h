@@ -3,21 +3,20 @@
 //
 // Contract
 // * One consumer: start_epoch(), next(), stats() are called from one thread. Workers are the
-// loader's business.
+//   loader's business.
 // * Order is a pure function of (seed, epoch, size): batch i of rank r holds the positions
 //   [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, B = batch_size, W = world_size.
 //   Thread count and timing change nothing, and every rank yields the same number of batches:
-//   floor(n / (B*W)) in training; in evaluation ceil(n / (B*W)), the last ones with count < B,
-//   possibly 0.
+//   floor(size / (B*W)) in training; in evaluation ceil(size / (B*W)), the last ones with
+//   count < B, possibly 0.
 // * Pixels are a pure function of (seed, epoch, sample).
 // * A batch is valid until the next call of next() or start_epoch() or the loader's end. Images are
-// uint8
-//   count×H×W×3, RGB, in memory from the allocator that was handed in (pinned where a GPU waits).
+//   uint8 count×H×W×3, RGB, in memory from the allocator that was handed in (pinned where a GPU
+//   waits).
 // * Damaged pictures: in training the row is made from the next good sample of the global order and
-// counted; in
-//   evaluation the row is marked unreadable. With BadImages::error, the first one is re-thrown from
-//   next() with its name. Any other error of a worker (out of memory, a vanished directory) is
-//   re-thrown from next() too.
+//   counted; in evaluation the row is marked unreadable. With BadImages::error, the first one is
+//   re-thrown from next() with its name. Any other error of a worker (out of memory, a vanished
+//   directory) is re-thrown from next() too.
 // * Destruction at any time joins the workers.
 
 #include <cstdint>
@@ -38,11 +37,10 @@ struct BufferAllocator {
 };
 
 struct LoaderStats {
-  int64_t images = 0;       // rows handed out since start_epoch
-  int64_t bad = 0;          // damaged pictures met since start_epoch, by this rank
-  double wait_seconds = 0;  // time next() spent waiting for workers since start_epoch
-  uint64_t hash =
-      0;  // of order, labels, pixels and mixing of the rows handed out; sums (mod 2^64) over ranks
+  int64_t images = 0;  // rows handed out since start_epoch
+  int64_t bad = 0;     // damaged pictures met since start_epoch, by this rank
+  // Of order, labels, pixels and mixing of the rows handed out; sums (mod 2^64) over ranks.
+  uint64_t hash = 0;
 };
 
 class Loader {

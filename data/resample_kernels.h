@@ -27,11 +27,11 @@ struct HorizontalPass {
 
 // Rows to one row.
 struct VerticalPass {
-  const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
-  int64_t stride;          // bytes
-  const int16_t* weights;  // 2 * taps; taps is a multiple of kGroup; rows under zero
-                           // weights must be readable
-  uint8_t* out;            // exactly `bytes` are written
+  const uint8_t* in;  // first source row; readable up to a multiple of 32 bytes
+  int64_t stride;     // bytes
+  // 2 * taps; taps is a multiple of kGroup; rows under zero weights must be readable.
+  const int16_t* weights;
+  uint8_t* out;  // exactly `bytes` are written
   int64_t bytes;
   int32_t taps;
 };

@@ -1,6 +1,5 @@
 #include "data/ring.h"
 
-#include <chrono>
 #include <utility>
 
 namespace shoal::data {
@@ -55,12 +54,7 @@ const Batch* Ring::next() {
   ++held_;
   open_batches();
   Slot& s = slot(held_);
-  if (s.left > 0) {
-    const auto begin = std::chrono::steady_clock::now();
-    ready_.wait(lock, [&s] { return s.left == 0; });
-    stats_.wait_seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
+  ready_.wait(lock, [&s] { return s.left == 0; });
   if (s.error) {
     --held_;  // asked again, it throws again
     std::rethrow_exception(s.error);

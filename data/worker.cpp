@@ -12,8 +12,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kMaxReplacements =
-    1000;  // damaged pictures in a row: the data as a whole is broken
+// Damaged pictures in a row: the data as a whole is broken.
+constexpr int64_t kMaxReplacements = 1000;
 
 }  // namespace
 

@@ -18,8 +18,8 @@ class Worker {
   Worker(const LoaderOptions& options, BadImageLog& log);
 
   struct Result {
-    uint64_t hash =
-        0;            // of position, label, pixels, partner's key and lambda; 0 unless options.hash
+    // Of position, label, pixels, partner's key and lambda; 0 unless options.hash.
+    uint64_t hash = 0;
     int64_t bad = 0;  // 1 when the picture of this position is damaged
   };
 

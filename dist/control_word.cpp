@@ -16,35 +16,22 @@ namespace shoal::dist {
 
 namespace {
 
-enum Slot {
-  kInterrupts,
-  kTerminations,
-  kCheckpoints,
-  kFailures,
-  kBadPictures,
-  kNonFinite,
-  kImages,
-  kSlots
-};
+enum Slot { kInterrupts, kTerminations, kCheckpoints, kBadPictures, kNonFinite, kSlots };
 
 void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
   slots[kTerminations] = word.stop_signal == SIGTERM;
   slots[kCheckpoints] = word.checkpoint_requested;
-  slots[kFailures] = word.failed;
   slots[kBadPictures] = word.bad_pictures;
   slots[kNonFinite] = word.non_finite;
-  slots[kImages] = word.images;
 }
 
 ControlWord read(const int64_t* slots) {
   ControlWord word;
   word.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
   word.checkpoint_requested = slots[kCheckpoints] > 0;
-  word.failed = slots[kFailures] > 0;
   word.bad_pictures = slots[kBadPictures];
   word.non_finite = slots[kNonFinite];
-  word.images = slots[kImages];
   return word;
 }
 

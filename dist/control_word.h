@@ -21,12 +21,9 @@ struct ControlWord {
   int stop_signal = 0;  // posted: 0, SIGINT or SIGTERM. Collected: the highest of all ranks
   // Posted by any rank; for saving by time by rank 0, whose clock counts.
   bool checkpoint_requested = false;
-  // A rank cannot go on (its loader threw, say): everybody stops with an error.
-  bool failed = false;
   // Summed over ranks:
   int64_t bad_pictures = 0;  // damaged pictures since the last word
   int64_t non_finite = 0;    // steps not committed since the last word, 0 or 1 per rank
-  int64_t images = 0;        // pictures trained on since the last word
 
   bool operator==(const ControlWord&) const = default;
 };

@@ -7,7 +7,7 @@
 // variable: distribution that was asked for and cannot be set up is an error, never a silent run on
 // one process. No torch: the launcher links this too.
 //
-// Variables read (nothing else in this program reads them):
+// Variables read (a rank is found from nothing else):
 //
 //   RANK WORLD_SIZE LOCAL_RANK       torchrun's: any of these asks for a distributed run, and then
 //   LOCAL_WORLD_SIZE                 all are needed

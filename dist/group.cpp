@@ -42,17 +42,6 @@ class Contiguous {
   at::Tensor tensor_;
 };
 
-void all_reduce(GroupState& state, at::Tensor& tensor, c10d::ReduceOp operation, const char* name) {
-  guarded(state, name, [&] {
-    Contiguous whole(tensor);
-    auto list = whole.list();
-    c10d::AllreduceOptions options;
-    options.reduceOp = operation;
-    state.backend_for(tensor).allreduce(list, options)->wait();
-    whole.copy_back();
-  });
-}
-
 }  // namespace
 
 GroupState::~GroupState() {
@@ -101,11 +90,13 @@ int Group::size() const {
 }
 
 void Group::all_reduce_sum(at::Tensor& tensor) const {
-  if (state_) all_reduce(*state_, tensor, c10d::ReduceOp::SUM, "all_reduce_sum");
-}
-
-void Group::all_reduce_max(at::Tensor& tensor) const {
-  if (state_) all_reduce(*state_, tensor, c10d::ReduceOp::MAX, "all_reduce_max");
+  if (!state_) return;
+  guarded(*state_, "all_reduce_sum", [&] {
+    Contiguous whole(tensor);
+    auto list = whole.list();
+    state_->backend_for(tensor).allreduce(list)->wait();
+    whole.copy_back();
+  });
 }
 
 void Group::broadcast(at::Tensor& tensor, int root) const {

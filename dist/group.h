@@ -35,7 +35,6 @@ class Group {
   int size() const;
 
   void all_reduce_sum(at::Tensor& tensor) const;       // in place
-  void all_reduce_max(at::Tensor& tensor) const;       // in place; floating point or integers
   void broadcast(at::Tensor& tensor, int root) const;  // in place: everybody gets root's values
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor) const;  // size() tensors, by rank
 

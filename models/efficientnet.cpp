@@ -118,7 +118,8 @@ class EfficientNet : public Network {
     const int64_t out = stages.back().out;
     head_.emplace(b, "features." + std::to_string(stages.size() + 1),
                   ConvOptions{.in = out, .out = 4 * out}, row, ops::Activation::silu);
-    pooled_.emplace(b, options.dropout.value_or(row.dropout));
+    const double dropout = options.dropout.value_or(row.dropout);
+    pooled_.emplace(b, dropout);
     classifier_.emplace(b, "classifier.1", 4 * out, options.classes, LinearInit::by_outputs);
     ModelInfo info;
     info.name = row.name;
@@ -127,6 +128,8 @@ class EfficientNet : public Network {
     info.eval_resize = row.eval_resize;
     info.bicubic = true;
     info.batch_norm_momentum = row.batch_norm_momentum;
+    info.dropout = dropout;
+    info.drop_path = drop_path;
     finish(b, options, info);
   }
 

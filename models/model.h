@@ -47,8 +47,8 @@ class Classifier {
   virtual at::Tensor forward(const at::Tensor& images, const StepContext& context) = 0;
 
   virtual void train(bool on) = 0;
-  virtual std::vector<ParameterSlot>
-  parameters() = 0;  // layer order, the order of torchvision's parameters()
+  // In layer order, which is the order of torchvision's parameters().
+  virtual std::vector<ParameterSlot> parameters() = 0;
   virtual std::vector<BatchNormSlot> batch_norms() = 0;  // layer order
   virtual const ModelInfo& info() const = 0;
 };
@@ -58,8 +58,8 @@ class Classifier {
 std::unique_ptr<Classifier> create(const ModelOptions& options);
 
 const std::vector<std::string>& names();  // sorted as the table has them
-// Size, parameters and multiply-adds of a model at its training size, without building it on a
-// device.
+// What create() would make, without making it. Multiply-adds are those at the model's eval_size.
+// Throws std::invalid_argument like create().
 ModelInfo describe(const ModelOptions& options);
 
 }  // namespace shoal::models

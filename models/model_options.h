@@ -11,11 +11,11 @@ struct ModelOptions {
   // Changes the result.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
-  std::optional<double>
-      dropout;  // before the classifier, 0..1; unset: the model's own (B0 0.2, ResNet 0)
-  std::optional<double> drop_path;  // stochastic depth of the last block, 0..1; unset: the model's
-                                    // own (EfficientNet 0.2)
-  uint64_t seed = 0;                // of the initial weights
+  // Before the classifier, 0..1; unset: the model's own (B0 0.2, ResNet 0).
+  std::optional<double> dropout;
+  // Stochastic depth of the last block, 0..1; unset: the model's own (EfficientNet 0.2).
+  std::optional<double> drop_path;
+  uint64_t seed = 0;  // of the initial weights
 };
 
 // What a model is, for people and for defaults.
@@ -29,6 +29,7 @@ struct ModelInfo {
   int64_t eval_resize = 0;   // pixels, short side before the centre crop
   bool bicubic = false;      // interpolation of the reference recipe
   double batch_norm_momentum = 0.1;
+  double dropout = 0, drop_path = 0;  // as built: the options', else the model's own
 };
 
 }  // namespace shoal::models

@@ -78,6 +78,7 @@ class ResNet : public Network {
     stem_conv_.emplace(b, "conv1", ConvOptions{.in = 3, .out = 64, .kernel = 7, .stride = 2});
     stem_norm_.emplace(b, "bn1", 64, kEps, kMomentum);
     b.side = (b.side - 1) / 2 + 1;
+    const double drop_path = options.drop_path.value_or(0), dropout = options.dropout.value_or(0);
     int64_t total = 0;
     for (int64_t repeats : row.repeats) total += repeats;
     int64_t in = 64;
@@ -86,14 +87,14 @@ class ResNet : public Network {
       for (int64_t repeat = 0; repeat < row.repeats[stage]; ++repeat) {
         const std::string name = "layer" + std::to_string(stage + 1) + "." + std::to_string(repeat);
         const int64_t stride = repeat == 0 && stage > 0 ? 2 : 1;
-        const double drop = options.drop_path.value_or(0) * static_cast<double>(blocks_.size()) /
-                            static_cast<double>(total);
+        const double drop =
+            drop_path * static_cast<double>(blocks_.size()) / static_cast<double>(total);
         blocks_.push_back(
             std::make_unique<ResidualBlock>(b, name, row.bottleneck, in, width, stride, drop));
         in = row.bottleneck ? 4 * width : width;
       }
     }
-    pooled_.emplace(b, options.dropout.value_or(0));
+    pooled_.emplace(b, dropout);
     classifier_.emplace(b, "fc", in, options.classes, LinearInit::by_inputs);
     ModelInfo info;
     info.name = row.name;
@@ -101,6 +102,8 @@ class ResNet : public Network {
     info.eval_size = kResNetSize;
     info.eval_resize = kEvalResize;
     info.batch_norm_momentum = kMomentum;
+    info.dropout = dropout;
+    info.drop_path = drop_path;
     finish(b, options, info);
   }
 

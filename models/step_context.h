@@ -15,8 +15,8 @@ class Tensor;
 namespace shoal::models {
 
 struct StepContext {
-  const uint64_t* keys =
-      nullptr;  // one per row of the batch, host memory, valid during forward; unused in evaluation
+  // One per row of the batch, host memory, valid during forward; unused in evaluation.
+  const uint64_t* keys = nullptr;
   uint64_t seed = 0;  // of the run
   int64_t step = 0;   // optimizer updates so far
   // Adds a double tensor over all ranks, in place, and returns when the values may be read on the

@@ -34,10 +34,10 @@ struct Segment {
 struct MixRow {
   int32_t partner = 0;  // row index; itself when not mixed
   float lambda = 1;     // weight of the row's own picture, outside the box 1 for cutmix
-  int32_t box[4] = {0, 0, 0,
-                    0};  // x0, y0, x1, y1: inside, the partner's pixels replace the row's (cutmix)
-  int32_t erase[4] = {0, 0, 0,
-                      0};  // x0, y0, x1, y1: inside, the normalised value is 0 (random erasing)
+  // x0, y0, x1, y1: inside, the partner's pixels replace the row's (cutmix).
+  int32_t box[4] = {0, 0, 0, 0};
+  // x0, y0, x1, y1: inside, the normalised value is 0 (random erasing).
+  int32_t erase[4] = {0, 0, 0, 0};
 };
 
 struct PrepareBatch {
@@ -103,9 +103,9 @@ struct CrossEntropy {
   double gradient_scale;  // gradient = scale * (softmax - target)
   void* gradient;         // rows×classes, or nullptr
   double* loss_sum;       // += sum over rows
-  int64_t*
-      top1;  // += rows whose label_a scores highest (ties: rank counts strictly greater scores)
-  int64_t* top5;  // += rows whose label_a is among the five highest
+  // += rows whose label_a scores highest, or is among the five highest. Ties: rank counts strictly
+  // greater scores.
+  int64_t *top1, *top5;
 };
 
 // State shared by the optimizers' flat passes. All buffers have `total` elements (padding
@@ -118,10 +118,10 @@ struct OptimizerStep {
   const void* gradients;
   void* copy;  // bf16/f16 copy of the parameters to refresh, or nullptr
   Type copy_type;
-  void* state1;                 // SGD: momentum; RMSprop: mean square; AdamW: first moment
-  void* state2;                 // RMSprop: momentum; AdamW: second moment
-  const double* gradient_norm;  // one value: gradients are scaled by min(1, clip / (norm + 1e-6));
-                                // nullptr: no clipping
+  void* state1;  // SGD: momentum; RMSprop: mean square; AdamW: first moment
+  void* state2;  // RMSprop: momentum; AdamW: second moment
+  // One value: gradients are scaled by min(1, clip / (norm + 1e-6)); nullptr: no clipping.
+  const double* gradient_norm;
   double clip;
   const int32_t* non_finite;  // one value: when not 0 nothing is written; nullptr: always write
   double lr;

@@ -167,6 +167,25 @@ void CheckpointStore::open_for_writing() {
   }
 }
 
+void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
+                                      const std::function<void(const std::string&)>& warn) {
+  std::string names;
+  for (const auto& entry : entries()) {
+    if (std::tie(entry.step, entry.epoch) <= std::tie(step, epoch)) break;
+    for (const char* extension : {".json", ".pt"}) {  // the marker first
+      const std::string name = entry.name + extension;
+      std::error_code error;
+      fs::rename(directory_ / name, directory_ / ("superseded-" + name), error);
+      if (error && extension == std::string(".json")) fail("rename", directory_ / name);
+    }
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  if (names.empty()) return;
+  write_manifest();
+  warn("this run goes on from before " + names + "; they are kept as superseded-… in " +
+       directory_.string() + ", delete them when you need them no more");
+}
+
 void CheckpointStore::write_file(const std::string& name,
                                  const std::function<void(const Sink&)>& produce) {
   const fs::path part = temporary_ / name, final = directory_ / name;
@@ -183,7 +202,15 @@ void CheckpointStore::write_file(const std::string& name,
 CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional<double> top1,
                                       const std::function<void(const Sink&)>& produce) {
   CheckpointEntry entry{entry_name(epoch, step), epoch, step, top1, 0, ""};
-  if (const auto existing = read_marker(directory_ / (entry.name + ".json"))) return *existing;
+  const fs::path marker_path = directory_ / (entry.name + ".json");
+  if (const auto existing = read_marker(marker_path)) {
+    try {
+      read(*existing);
+      return *existing;
+    } catch (const std::runtime_error&) {  // damaged since: written anew
+      fs::remove(marker_path);
+    }
+  }
   Checksum sum;
   write_file(entry.name + ".pt", [&](const Sink& sink) {
     produce([&](const void* bytes, size_t size) {

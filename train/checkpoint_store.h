@@ -2,11 +2,13 @@
 // A directory of checkpoints in which each one either exists whole or does not exist. Torch-free:
 // it moves bytes.
 //
-//   DIR/epoch-0003-step-00001234.pt      never rewritten
-//   DIR/epoch-0003-step-00001234.json    its marker: size, checksum, epoch, step, accuracy; written
-//   last, deleted first DIR/manifest.json                    {"last": …, "best": …}: names for
-//   people and tools; rewritten by rename DIR/../.DIR-tmp/                     files being written:
-//   beside the directory, so that a mirror never sees them
+//   DIR/epoch-0003-step-00001234.pt     never rewritten
+//   DIR/epoch-0003-step-00001234.json   its marker: size, checksum, epoch, step, accuracy;
+//                                       written last, deleted first
+//   DIR/manifest.json                   {"last": …, "best": …}: names for people and tools;
+//                                       rewritten by rename
+//   DIR/../.DIR-tmp/                    files being written: beside the directory, so that a
+//                                       mirror never sees them
 //
 // A file is written under its temporary name, flushed to disk, renamed, and then its marker is
 // written the same way, so SIGKILL at any moment leaves the previous checkpoints intact. Epoch is
@@ -54,7 +56,12 @@ class CheckpointStore {
   void open_for_writing();
 
   using Sink = std::function<void(const void* bytes, size_t size)>;
-  // Writes one checkpoint: `produce` hands its bytes to the sink in order. An entry of the same
+  // Takes the entries later than this position, which a run that goes on from it would contradict,
+  // out of the list: their files get "superseded-" in front; `warn` is told where they are.
+  void set_aside_after(int64_t epoch, int64_t step,
+                       const std::function<void(const std::string&)>& warn);
+
+  // Writes one checkpoint: `produce` hands its bytes to the sink in order. A good entry of the same
   // epoch and step that exists already is left as it is. Then updates the manifest and prunes.
   // Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,

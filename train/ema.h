@@ -32,18 +32,8 @@ class Ema {
   const at::Tensor& running() const { return running_average_; }
 
   // Exchanges the averages with the model's values (copies included): evaluate between two calls.
-  // Training or checkpointing between them would see the wrong weights; prefer Swapped.
+  // Training or checkpointing between them would see the wrong weights.
   void swap();
-  class Swapped {
-   public:
-    explicit Swapped(Ema& ema) : ema_(ema) { ema_.swap(); }
-    ~Swapped() { ema_.swap(); }
-    Swapped(const Swapped&) = delete;
-    Swapped& operator=(const Swapped&) = delete;
-
-   private:
-    Ema& ema_;
-  };
 
  private:
   EmaOptions options_;

@@ -22,7 +22,6 @@ double now() {
 }  // namespace
 
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
-  if (group.size() == 1) return;
   at::Tensor sums = at::empty({static_cast<int64_t>(meters.size()) * Meter::kValues}, at::kDouble);
   auto* values = sums.mutable_data_ptr<double>();
   for (const Meter* meter : meters) {
@@ -49,7 +48,7 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
     input.labels.a = input.labels.a.index_select(0, rows);
   }
   const auto result = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
-  meter.loss = result.loss_sum.item<double>();
+  meter.loss = Meter::exact(result.loss_sum.item<double>());
   meter.top1 = static_cast<double>(result.top1.item<int64_t>());
   meter.top5 = static_cast<double>(result.top5.item<int64_t>());
   meter.images = static_cast<double>(batch.count - input.unreadable);
@@ -57,13 +56,18 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
 }
 
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
-                          dist::Group& group, int64_t print_freq, Reporter* reporter) {
+                          dist::Group& group, int64_t print_freq, Reporter* reporter,
+                          const std::function<bool()>& go_on) {
   EvaluationReport report;
   const int64_t batches = loader.batches_per_epoch();
   const double start = now();
   loader.start_epoch(0);
   double before = start;
   for (int64_t i = 1; const data::Batch* batch = loader.next(); ++i) {
+    if (go_on && !go_on()) {
+      report.stopped = true;
+      return report;
+    }
     Meter last = evaluate_batch(model, type, *batch);
     report.sum.add(last);
     const double after = now();

@@ -1,6 +1,7 @@
 #pragma once
 // Exact evaluation: every picture of the set counts once, at any world size.
 
+#include <functional>
 #include <initializer_list>
 
 #include "data/loader.h"
@@ -17,9 +18,12 @@ namespace shoal::train {
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 
 // Sums over the whole set and all ranks, the same on each. Prints progress lines when `reporter` is
-// given. Collective. Throws std::runtime_error when more than 1 % of the pictures cannot be read.
+// given. `go_on`, when given, is called before each batch and must answer alike on every rank;
+// false ends the evaluation (`stopped`). Collective. Throws std::runtime_error when more than 1 %
+// of the pictures cannot be read.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
-                          dist::Group& group, int64_t print_freq, Reporter* reporter);
+                          dist::Group& group, int64_t print_freq, Reporter* reporter,
+                          const std::function<bool()>& go_on = {});
 
 // Adds the meters of all ranks, in place. Collective.
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters);

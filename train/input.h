@@ -17,8 +17,8 @@ struct Input {
   at::Tensor images;  // N×3×H×W channels-last, normalised with ImageNet's mean and deviation, mixed
   models::Labels labels;       // unreadable rows keep label 0; `valid` tells
   std::vector<uint64_t> keys;  // N, for models::StepContext
-  std::vector<int64_t>
-      readable;  // evaluation: rows whose picture could be read, when that is not all of them
+  // Evaluation: rows whose picture could be read, when that is not all of them.
+  std::vector<int64_t> readable;
   int64_t unreadable = 0;
 };
 

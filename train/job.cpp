@@ -23,19 +23,30 @@ void check_range(const char* option, double value, double low, double high) {
                                              number(high));
 }
 
+void check_count(const char* option, std::optional<int64_t> value, int64_t most) {
+  require(!value || (*value >= 1 && *value <= most),
+          std::string(option) + " is " + std::to_string(value.value_or(0)) +
+              "; it must be a number from 1 to " + std::to_string(most));
+}
+
+}  // namespace
+
 void check_values(const Job& job) {
-  require(job.epochs > 0, "--epochs is " + number(job.epochs) + "; it must be greater than 0");
-  require(!job.max_steps || *job.max_steps > 0, "--max-steps must be at least 1");
-  require(!job.batch_size || *job.batch_size > 0, "--batch-size must be at least 1");
-  require(!job.global_batch_size || *job.global_batch_size > 0,
-          "--global-batch-size must be at least 1");
-  require(job.accumulate > 0, "--accumulate must be at least 1");
-  require(job.print_freq > 0, "--print-freq must be at least 1");
-  require(job.keep > 0, "--keep must be at least 1");
+  require(job.epochs > 0 && job.epochs <= 1e6,
+          "--epochs is " + number(job.epochs) + "; it must be above 0 and at most 1000000");
+  check_count("--max-steps", job.max_steps, int64_t{1} << 40);
+  check_count("--batch-size", job.batch_size, 1 << 20);
+  check_count("--global-batch-size", job.global_batch_size, 1 << 24);
+  check_count("--accumulate", job.accumulate, 1 << 16);
+  check_count("--scale-lr", job.scale_lr, 1 << 24);
+  check_count("--classes", job.classes, 1 << 24);
+  check_count("--workers", job.workers, 1024);
+  check_count("--threads", job.threads, 1024);
+  check_count("--print-freq", job.print_freq, int64_t{1} << 40);
+  check_count("--keep", job.keep, int64_t{1} << 40);
   require(job.checkpoint_minutes >= 0, "--checkpoint-minutes must not be negative; 0 turns it off");
-  require(!job.checkpoint_steps || *job.checkpoint_steps > 0,
-          "--checkpoint-steps must be at least 1");
-  require(job.non_finite_limit > 0, "--non-finite-limit must be at least 1");
+  check_count("--checkpoint-steps", job.checkpoint_steps, int64_t{1} << 40);
+  check_count("--non-finite-limit", job.non_finite_limit, int64_t{1} << 40);
   require(!job.size || (*job.size >= 32 && *job.size <= 4096),
           "--size must lie between 32 and 4096 pixels");
   require(!job.val_size || (*job.val_size >= 32 && *job.val_size <= 4096),
@@ -47,8 +58,6 @@ void check_values(const Job& job) {
   if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
   if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
   check_range("--crop-scale-min", job.crop_scale_min, 1e-4, 1);
-  require(std::isfinite(job.schedule.lr) && job.schedule.lr >= 0,
-          "--lr must be a finite number, not negative");
   try {
     validate(job.optimizer);
     validate(job.schedule);
@@ -57,6 +66,8 @@ void check_values(const Job& job) {
     throw UserError(error.what());
   }
 }
+
+namespace {
 
 // One rank's share of an update. G must divide evenly: every rank does the same work in every
 // micro-batch.
@@ -101,13 +112,7 @@ void resolve_length(const Job& job, ResolvedJob& out) {
 void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
   const int64_t size = job.size.value_or(model.train_size);
   out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
-  // Keep the model's own ratio of resize to crop: 256 to 224 for ResNet, 1 for the larger
-  // EfficientNets.
-  const double ratio =
-      static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
-  out.eval_resize =
-      std::max(out.eval_size,
-               static_cast<int64_t>(std::llround(static_cast<double>(out.eval_size) * ratio)));
+  out.eval_resize = evaluation_resize(out.eval_size, model);
   const std::string filter = job.interpolation.value_or(model.bicubic ? "bicubic" : "bilinear");
   require(filter == "bilinear" || filter == "bicubic",
           "--interpolation is '" + filter + "'; it must be bilinear or bicubic");
@@ -134,7 +139,6 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
   out.threads = job.threads.value_or(share);
   out.workers = job.workers.value_or(share);
-  require(out.threads > 0 && out.workers > 0, "--threads and --workers must be at least 1");
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -160,7 +164,9 @@ Pairs describe(const ScheduleOptions& s) {
   Pairs list = {{"schedule", to_string(s.kind)}};
   if (s.kind == Kind::one_cycle) return list;
   list.insert(list.end(),
-              {{"warmup_epochs", number(s.warmup_epochs)}, {"min_lr", number(s.min_lr)}});
+              {{"warmup_epochs", number(s.warmup_epochs)},
+               {"warmup_start", number(s.warmup_start)},
+               {"min_lr", number(s.min_lr)}});
   if (s.kind == Kind::step) {
     list.insert(list.end(),
                 {{"decay_epochs", number(s.decay_epochs)}, {"decay_rate", number(s.decay_rate)}});
@@ -173,6 +179,14 @@ const char* name(Precision precision) {
 }
 
 }  // namespace
+
+int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model) {
+  const double ratio =
+      static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
+  const auto resize =
+      static_cast<int64_t>(std::llround(static_cast<double>(eval_size) * ratio));
+  return std::max(eval_size, resize);
+}
 
 ResolvedJob resolve(const Job& job, const Surroundings& here) {
   check_values(job);
@@ -187,22 +201,24 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
               std::to_string(here.classes) + "; leave it out or give at least that many");
   out.job.classes = job.classes.value_or(here.classes);
   out.job.model.classes = *out.job.classes;
+  out.job.model.dropout = here.model.dropout;
+  out.job.model.drop_path = here.model.drop_path;
   resolve_batches(job, here.world_size, out);
   resolve_length(job, out);
   resolve_pictures(job, here.model, out);
   resolve_machine(job, here, out);
   out.lr = job.schedule.lr;
   if (job.scale_lr) {
-    require(*job.scale_lr > 0,
-            "--scale-lr must be at least 1: the global batch size the learning rate is meant for");
     out.lr *= static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
   }
   out.job.schedule.lr = out.lr;
   out.job.batch_size = out.batch_size;
   out.job.global_batch_size = out.global_batch_size;
-  out.job.max_steps = job.max_steps;
   out.job.size = out.transform.size;
   out.job.val_size = out.eval_size;
+  out.job.interpolation =
+      out.transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+  out.job.optimizer.eps = resolved_eps(job.optimizer);
   out.job.workers = out.workers;
   out.job.threads = out.threads;
   out.job.checkpoint_dir = job.checkpoint_dir.value_or(job.output + "/checkpoints");
@@ -216,8 +232,8 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
   std::vector<std::pair<std::string, std::string>> list = {
       {"model", job.model.name},
       {"classes", std::to_string(job.model.classes)},
-      {"dropout", job.model.dropout ? number(*job.model.dropout) : "model's own"},
-      {"drop_path", job.model.drop_path ? number(*job.model.drop_path) : "model's own"},
+      {"dropout", number(job.model.dropout.value_or(0))},
+      {"drop_path", number(job.model.drop_path.value_or(0))},
       {"train_images", std::to_string(train_images)},
       {"size", std::to_string(transform.size)},
       {"val_size", std::to_string(eval_size)},

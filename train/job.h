@@ -35,8 +35,8 @@ struct Job {
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
-  std::optional<int64_t>
-      val_size;  // pixels, evaluation crop; default: the model's own, or `size` when that is given
+  // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
+  std::optional<int64_t> val_size;
   std::optional<std::string> interpolation;  // bilinear | bicubic; default: the model's own
   double crop_scale_min = 0.08;              // smallest share of the area a random crop covers
 
@@ -46,37 +46,38 @@ struct Job {
 
   // Length and batch.
   double epochs = 90;
-  std::optional<int64_t>
-      max_steps;  // stop after so many updates; the schedule still spans `epochs`
+  // Stop after so many updates; the schedule still spans `epochs`.
+  std::optional<int64_t> max_steps;
   std::optional<int64_t> batch_size;  // pictures per process and micro-batch; default 32
-  std::optional<int64_t>
-      global_batch_size;   // pictures per update; = batch_size × world × accumulate
+  // Pictures per update: batch_size × world × accumulate.
+  std::optional<int64_t> global_batch_size;
   int64_t accumulate = 1;  // micro-batches per update
 
   // Optimisation.
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
-  std::optional<int64_t>
-      scale_lr;  // lr is meant for this global batch size and scaled linearly from it
+  // The global batch size that lr is meant for; lr is scaled linearly from it.
+  std::optional<int64_t> scale_lr;
   double label_smoothing = 0;
   std::optional<double> ema;  // decay of the averaged weights per update; unset: no average
   Precision amp = Precision::off;
   uint64_t seed = 0;
-  int64_t non_finite_limit =
-      10;  // updates in a row with a non-finite loss or gradient before the run stops
+  // Updates in a row with a non-finite loss or gradient before the run stops.
+  int64_t non_finite_limit = 10;
 
   // Where and how; changes only the speed.
   std::string device = "auto";   // auto | cpu | cuda
   std::string backend = "auto";  // auto | nccl | gloo
-  std::optional<int>
-      workers;  // loader threads per process; default: the processors of this process's share
+  // Loader threads per process; default: the processors of this process's share.
+  std::optional<int> workers;
   std::optional<int> threads;  // compute threads per process; default likewise
 
   // Output.
   std::string output = "runs/shoal";
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  std::optional<int64_t>
-      checkpoint_steps;  // updates between checkpoints; default: by time and at epoch ends only
+  std::optional<std::string> cache_dir;       // listings of data folders; unset: none are kept
+  // Updates between checkpoints; default: by time and at epoch ends only.
+  std::optional<int64_t> checkpoint_steps;
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
   int64_t keep = 3;                // newest checkpoints kept besides the best
   bool resume = false;             // continue from the newest good checkpoint
@@ -97,11 +98,12 @@ struct Surroundings {
   int64_t classes = 0;      // of the data
   int processors = 1;       // usable by this host's processes
   models::ModelInfo model;  // describe(job.model) with the resolved number of classes
-  bool cuda = false;        // devices are there and asked for
 };
 
 struct ResolvedJob {
-  Job job;  // with every optional set
+  // With every optional set that has a default; unset are then max_steps, checkpoint_steps, ema and
+  // scale_lr (each "none").
+  Job job;
   int64_t world_size = 1;
   int64_t batch_size = 0, global_batch_size = 0, accumulate = 1;
   int64_t train_images = 0, val_images = 0;
@@ -120,6 +122,14 @@ struct ResolvedJob {
   // checkpoints.
   std::vector<std::pair<std::string, std::string>> settings() const;
 };
+
+// Checks every value that can be checked without knowing data and machine. Throws UserError naming
+// the option. resolve() calls it.
+void check_values(const Job& job);
+
+// Pixels of the short side before a centre crop of `eval_size`: the model's own ratio of resize to
+// crop is kept (256 to 224 for ResNet, 1 for the larger EfficientNets).
+int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model);
 
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);
 

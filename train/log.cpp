@@ -146,9 +146,6 @@ namespace log {
 void set_level(const std::string& level, int rank) {
   logger().configure(level, rank);
 }
-bool debugging() {
-  return logger().spd.should_log(spdlog::level::debug);
-}
 void debug(const std::string& text) {
   logger().print(spdlog::level::debug, text);
 }

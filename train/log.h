@@ -21,9 +21,6 @@ namespace log {
 // 0.
 void set_level(const std::string& level, int rank);
 
-// True when debug() prints: ask before computing something costly for it.
-bool debugging();
-
 // One time-stamped line on stderr. A line break inside the text starts another line with the same
 // stamp.
 void debug(const std::string& text);

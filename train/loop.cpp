@@ -60,7 +60,9 @@ class Run {
         val_loader_(val, loader_options(job, communicator.rank(), false), log::warning) {
     if (train)
       train_loader_.emplace(train, loader_options(job, communicator.rank(), true), log::warning);
-    if (leader()) store_.open_for_writing();
+    if (!leader() || job.job.eval_only) return;
+    store_.open_for_writing();
+    store_.set_aside_after(position_.epoch, position_.step, log::warning);
   }
 
   RunResult all();
@@ -71,10 +73,17 @@ class Run {
   bool train_epoch();  // false: stopped
   bool act(const dist::ControlWord& word);
   dist::ControlWord word_of(const StepResult& step);
-  void report(const StepResult& step, const Meter& global, double lr, double step_seconds);
+  void report(const StepResult& step, double lr, double step_seconds);
+  bool epoch_ends() const {
+    return position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
+  }
   void check_finite(const StepResult& step, double lr);
   void check_pictures(const dist::ControlWord& word);
-  void evaluate_all();
+  bool evaluate_all();  // false: stopped
+  bool evaluate_once(bool ema);
+  bool go_on();
+  void stop(int signal);
+  void gather(Meter* last);
   void save(std::optional<double> top1);
   void log_hash(int64_t first_step);
 
@@ -87,13 +96,16 @@ class Run {
   Position position_;
   Reporter reporter_;
   dist::ControlChannel control_;
+  Meter unreduced_;  // of this rank, since position_.epoch_sum was last brought up to date
+  int stop_in_evaluation_ = 0;
+  std::optional<int64_t> history_before_evaluation_;  // set when it is broken off
   data::Loader val_loader_;
   std::optional<data::Loader> train_loader_;
 
   RunResult result_;
   double run_start_ = now(), saved_at_ = now();
-  int64_t bad_reported_ = 0,
-          bad_in_epoch_ = 0;  // damaged pictures: told to the others; of all ranks
+  // Damaged pictures: told to the others; of all ranks.
+  int64_t bad_reported_ = 0, bad_in_epoch_ = 0;
   // Of the stretch since the last report, or since the epoch began in this process.
   double report_start_ = 0, epoch_seconds_ = 0, epoch_data_seconds_ = 0;
   int64_t steps_since_report_ = 0, non_finite_since_report_ = 0, steps_in_process_ = 0;
@@ -112,19 +124,19 @@ RunResult Run::all() {
   reporter_.write_classes(classes_);
   reporter_.start(start_.origin);
   if (job_.job.eval_only) {
-    evaluate_all();
+    if (!evaluate_all()) result_.stop_signal = stop_in_evaluation_;
     reporter_.finish(now() - run_start_, "evaluated");
     return result_;
   }
   if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
   // A run stopped between an epoch's last update and its evaluation continues with the evaluation.
-  while (position_.step < job_.last_step || position_.step_in_epoch == job_.steps_per_epoch) {
-    if (!train_epoch()) break;
-    evaluate_all();
+  while (position_.step < job_.last_step || position_.evaluation_pending) {
+    if (!train_epoch() || !evaluate_all()) break;
     const double top1 = result_.last_evaluation.top1_percent();
     position_.best_top1 = std::max(position_.best_top1.value_or(top1), top1);
-    if (position_.step_in_epoch ==
-        job_.steps_per_epoch) {  // else --max-steps ended the run inside an epoch
+    position_.evaluation_pending = false;
+    gather(nullptr);
+    if (position_.step_in_epoch == job_.steps_per_epoch) {  // else --max-steps ended the run in it
       ++position_.epoch;
       position_.step_in_epoch = 0;
       position_.epoch_sum = {};
@@ -151,10 +163,9 @@ bool Run::train_epoch() {
     const StepResult step = trainer_.update(*train_loader_, position_.step, lr);
     ++position_.step;
     ++position_.step_in_epoch;
-    Meter global = step.meter;
-    reduce(communicator_.main, {&global});
-    position_.epoch_sum.add(global);
-    report(step, global, lr, now() - start);
+    position_.evaluation_pending = epoch_ends();
+    unreduced_.add(step.meter);
+    report(step, lr, now() - start);
     check_finite(step, lr);
     const dist::ControlWord word = control_.collect();  // of the update before: it has long arrived
     control_.post(word_of(step));
@@ -183,21 +194,32 @@ dist::ControlWord Run::word_of(const StepResult& step) {
 // Does what all ranks have agreed on at the end of an update. False: stop.
 bool Run::act(const dist::ControlWord& word) {
   check_pictures(word);
-  const bool epoch_ends =
-      position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
   if (word.stop_signal != 0) {
     control_.collect();  // what was posted since: nobody waits for it later
-    save(std::nullopt);
-    log::info(strf("stopped by %s after update %lld; continue with --resume",
-                   word.stop_signal == SIGTERM ? "SIGTERM" : "SIGINT",
-                   static_cast<long long>(position_.step)));
-    result_.stop_signal = word.stop_signal;
+    stop(word.stop_signal);
     return false;
   }
   const bool due = job_.job.checkpoint_steps && position_.step % *job_.job.checkpoint_steps == 0;
-  if ((due || word.checkpoint_requested) && !epoch_ends)
+  if ((due || word.checkpoint_requested) && !epoch_ends())
     save(std::nullopt);  // the epoch's end saves anyway
   return true;
+}
+
+// Saves and notes the signal; the caller leaves its loop.
+void Run::stop(int signal) {
+  save(std::nullopt);
+  log::info(strf("stopped by %s after update %lld; continue with --resume",
+                 signal == SIGTERM ? "SIGTERM" : "SIGINT",
+                 static_cast<long long>(position_.step)));
+  result_.stop_signal = signal;
+}
+
+// Brings position_.epoch_sum up to date over all ranks; and `last`, one update's, with it.
+void Run::gather(Meter* last) {
+  Meter none;
+  reduce(communicator_.main, {last ? last : &none, &unreduced_});
+  position_.epoch_sum.add(unreduced_);
+  unreduced_ = {};
 }
 
 void Run::check_finite(const StepResult& step, double lr) {
@@ -211,9 +233,8 @@ void Run::check_finite(const StepResult& step, double lr) {
   save(std::nullopt);
   throw std::runtime_error(strf(
       "loss or gradient was not finite in %lld updates in a row, up to update %lld (learning rate "
-      "%g, "
-      "gradient norm %g); the last good state is saved in %s. Lower --lr, set --clip, or look at "
-      "the data",
+      "%g, gradient norm %g); the last good state is saved in %s. Lower --lr, set --clip, or look "
+      "at the data",
       static_cast<long long>(position_.non_finite_in_a_row), static_cast<long long>(position_.step),
       lr, step.gradient_norm, store_.directory().c_str()));
 }
@@ -223,12 +244,11 @@ void Run::check_pictures(const dist::ControlWord& word) {
   if (static_cast<double>(bad_in_epoch_) <= 0.01 * static_cast<double>(job_.train_images)) return;
   throw std::runtime_error(
       strf("%lld of %lld training pictures could not be read, more than 1 %%; the log names them. "
-           "Repair or "
-           "remove them and continue with --resume",
+           "Repair or remove them and continue with --resume",
            static_cast<long long>(bad_in_epoch_), static_cast<long long>(job_.train_images)));
 }
 
-void Run::report(const StepResult& step, const Meter& global, double lr, double step_seconds) {
+void Run::report(const StepResult& step, double lr, double step_seconds) {
   epoch_seconds_ += step_seconds;
   epoch_data_seconds_ += step.data_seconds;
   ++steps_in_process_;
@@ -236,11 +256,14 @@ void Run::report(const StepResult& step, const Meter& global, double lr, double 
   const double elapsed = now() - report_start_;
   const double speed =
       static_cast<double>(steps_since_report_ * job_.global_batch_size) / std::max(elapsed, 1e-9);
-  reporter_.progress(position_.epoch, position_.step_in_epoch, speed, position_.epoch_sum);
-  const bool last =
-      position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
-  if (position_.step_in_epoch % job_.job.print_freq != 0 && position_.step_in_epoch != 1 && !last)
+  Meter shown = position_.epoch_sum;
+  shown.add(unreduced_);
+  reporter_.progress(position_.epoch, position_.step_in_epoch, speed, shown);
+  if (position_.step_in_epoch % job_.job.print_freq != 0 && position_.step_in_epoch != 1 &&
+      !epoch_ends())
     return;
+  Meter last = step.meter;
+  gather(&last);
   StepReport r;
   r.epoch = position_.epoch;
   r.step_in_epoch = position_.step_in_epoch;
@@ -250,7 +273,7 @@ void Run::report(const StepResult& step, const Meter& global, double lr, double 
   r.step_seconds_average = epoch_seconds_ / static_cast<double>(steps_in_process_);
   r.data_seconds = step.data_seconds;
   r.data_seconds_average = epoch_data_seconds_ / static_cast<double>(steps_in_process_);
-  r.last = global;
+  r.last = last;
   r.epoch_sum = position_.epoch_sum;
   r.lr = lr;
   r.images_per_second = speed;
@@ -259,31 +282,53 @@ void Run::report(const StepResult& step, const Meter& global, double lr, double 
   reporter_.step(r);
   report_start_ = now();
   steps_since_report_ = 0;
-  non_finite_since_report_ =
-      step.finite ? 0 : -1;  // check_finite counts this one next; it has been told
+  // check_finite counts this one next, and it has been told.
+  non_finite_since_report_ = step.finite ? 0 : -1;
 }
 
-void Run::evaluate_all() {
+// Before each batch of an evaluation: whether any rank has been told to stop by the batch before.
+bool Run::go_on() {
+  stop_in_evaluation_ = control_.collect().stop_signal;
+  if (stop_in_evaluation_ != 0) return false;
+  dist::ControlWord word;
+  word.stop_signal = stop_signal();
+  control_.post(word);
+  return true;
+}
+
+bool Run::evaluate_once(bool ema) {
   auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
-                         job_.job.print_freq, &reporter_);
+                         job_.job.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
+  if (report.stopped) return false;
+  control_.collect();  // the last batch's; the next update asks again
   report.epoch = position_.epoch;
   report.step = position_.step;
+  report.ema = ema;
   reporter_.evaluation(report);
-  result_.last_evaluation = report.sum;
-  if (!trainer_.ema()) return;
-  const Ema::Swapped averaged(*trainer_.ema());
-  report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
-                    job_.job.print_freq, nullptr);
-  report.epoch = position_.epoch;
-  report.step = position_.step;
-  report.ema = true;
-  reporter_.evaluation(report);
+  if (!ema) result_.last_evaluation = report.sum;
+  return true;
+}
+
+// A stop breaks it off: the state is saved as it was before, and resuming evaluates again.
+bool Run::evaluate_all() {
+  const int64_t lines = reporter_.history_lines();
+  bool done = evaluate_once(false);
+  if (done && trainer_.ema()) {
+    trainer_.ema()->swap();
+    done = evaluate_once(true);
+    trainer_.ema()->swap();
+  }
+  if (done || job_.job.eval_only) return done;
+  history_before_evaluation_ = lines;
+  stop(stop_in_evaluation_);
+  return false;
 }
 
 void Run::save(std::optional<double> top1) {
   saved_at_ = now();
+  gather(nullptr);
   if (!leader()) return;
-  position_.history_lines = reporter_.history_lines();
+  position_.history_lines = history_before_evaluation_.value_or(reporter_.history_lines());
   const auto data = snapshot(trainer_, position_, job_, classes_);
   const auto entry =
       store_.save(position_.epoch, position_.step, top1,

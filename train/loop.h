@@ -13,8 +13,8 @@
 namespace shoal::train {
 
 struct RunResult {
-  int stop_signal =
-      0;  // SIGINT or SIGTERM when the run was stopped (saved, resumable), 0 when it is complete
+  // SIGINT or SIGTERM when the run was stopped (saved, resumable), 0 when it is complete.
+  int stop_signal = 0;
   Meter last_evaluation;  // over all ranks; empty when there was none
 };
 

@@ -2,6 +2,7 @@
 // Sums of a stretch of training or evaluation. Division happens when something is printed.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 namespace shoal::train {
@@ -17,6 +18,10 @@ struct Meter {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
         skipped += other.skipped;
   }
+  // `sum` on a grid of 2^-24: such numbers add up without rounding (to 2^29), so a total is the
+  // same however the pictures were cut into batches, ranks and reports.
+  static double exact(double sum) { return std::ldexp(std::nearbyint(std::ldexp(sum, 24)), -24); }
+
   bool empty() const { return images <= 0; }
   double mean_loss() const { return images > 0 ? loss / images : 0; }
   double top1_percent() const { return images > 0 ? 100 * top1 / images : 0; }

@@ -21,20 +21,20 @@ double resolved_eps(const OptimizerOptions& options) {
 }
 
 void validate(const OptimizerOptions& options) {
-  require(is_share(options.momentum), "momentum must be 0 or more and below 1");
+  require(is_share(options.momentum), "--momentum must be 0 or more and below 1");
   require(!options.nesterov || options.kind != OptimizerOptions::Kind::sgd || options.momentum > 0,
-          "nesterov needs a momentum above 0");
+          "--nesterov needs a --momentum above 0");
   require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
-          "weight_decay must be 0 or more");
-  require(is_share(options.alpha), "alpha must be 0 or more and below 1");
-  require(is_share(options.beta1), "beta1 must be 0 or more and below 1");
-  require(is_share(options.beta2), "beta2 must be 0 or more and below 1");
-  require(resolved_eps(options) > 0, "eps must be above 0");
-  require(options.clip >= 0 && std::isfinite(options.clip), "clip must be 0 (off) or more");
+          "--weight-decay must be 0 or more");
+  require(is_share(options.alpha), "--alpha must be 0 or more and below 1");
+  require(is_share(options.beta1), "--beta1 must be 0 or more and below 1");
+  require(is_share(options.beta2), "--beta2 must be 0 or more and below 1");
+  require(resolved_eps(options) > 0, "--eps must be above 0");
+  require(options.clip >= 0 && std::isfinite(options.clip), "--clip must be 0 (off) or more");
 }
 
 void validate(const EmaOptions& options) {
-  require(is_share(options.decay), "ema decay must be 0 (off) or more and below 1");
+  require(is_share(options.decay), "--ema must be 0 (off) or more and below 1");
 }
 
 std::string to_string(OptimizerOptions::Kind kind) {
@@ -47,15 +47,6 @@ std::string to_string(OptimizerOptions::Kind kind) {
       return "adamw";
   }
   throw std::invalid_argument("unknown kind of optimizer");
-}
-
-OptimizerOptions::Kind parse_optimizer(std::string_view name) {
-  using Kind = OptimizerOptions::Kind;
-  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
-    if (name == to_string(kind)) return kind;
-  }
-  throw std::invalid_argument("optimizer '" + std::string(name) +
-                              "' is not known; use sgd, rmsprop or adamw");
 }
 
 }  // namespace shoal::train

@@ -49,8 +49,7 @@ double resolved_eps(const OptimizerOptions& options);
 void validate(const OptimizerOptions& options);
 void validate(const EmaOptions& options);
 
-// "sgd", "rmsprop", "adamw"; parse throws std::invalid_argument listing them.
+// "sgd", "rmsprop", "adamw".
 std::string to_string(OptimizerOptions::Kind kind);
-OptimizerOptions::Kind parse_optimizer(std::string_view name);
 
 }  // namespace shoal::train

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -64,12 +65,13 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
   std::error_code error;
   std::filesystem::create_directories(output_, error);
   std::string kept;
+  if (job.job.eval_only) keep_lines = std::numeric_limits<int64_t>::max();
   if (keep_lines > 0) {
     std::ifstream in(path);
     std::string line;
     while (history_lines_ < keep_lines && std::getline(in, line))
       kept += line + "\n", ++history_lines_;
-    if (history_lines_ < keep_lines) {
+    if (history_lines_ < keep_lines && !job.job.eval_only) {
       log::warning(strf("%s has %lld of the %lld lines the checkpoint knows; it goes on from there",
                         path.c_str(), static_cast<long long>(history_lines_),
                         static_cast<long long>(keep_lines)));
@@ -237,6 +239,7 @@ void Reporter::finish(double seconds, const std::string& outcome) {
   if (!on_) return;
   log::status("");
   log::line(strf("Total time: %.0f seconds", seconds));
+  if (job_.job.eval_only) return;  // the training run's summary stays
   Json summary = {{"outcome", outcome}, {"seconds", seconds}};
   if (!last_step_.empty()) summary["train"] = Json::parse(last_step_);
   if (!last_evaluation_.empty()) summary["valid"] = Json::parse(last_evaluation_);
@@ -245,6 +248,9 @@ void Reporter::finish(double seconds, const std::string& outcome) {
   for (const auto& [key, value] : job_.settings()) summary["settings"][key] = value;
   std::ofstream out(output_ / "summary.json");
   out << summary.dump(2) << "\n";
+  if (!out.flush())
+    throw std::runtime_error("cannot write " + (output_ / "summary.json").string() +
+                             "; is the disk full?");
 }
 
 }  // namespace shoal::train

@@ -21,9 +21,10 @@ namespace shoal::train {
 struct StepReport {
   int64_t epoch = 0, step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: updates done, from 1
   int64_t step = 0;                                           // updates since the start of training
-  double step_seconds = 0,
-         step_seconds_average = 0;  // of the last update and over this process's epoch
-  double data_seconds = 0, data_seconds_average = 0;  // thereof waiting for pictures
+  // Of the last update, and averaged over this process's part of the epoch; then how much of each
+  // was waiting for pictures.
+  double step_seconds = 0, step_seconds_average = 0;
+  double data_seconds = 0, data_seconds_average = 0;
   Meter last, epoch_sum;  // over all ranks: the last update, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;
@@ -34,18 +35,20 @@ struct EvaluationReport {
   int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
   Meter sum;                    // over all ranks; skipped = unreadable pictures
   double seconds = 0;
-  bool ema = false;  // of the averaged weights
+  bool ema = false;      // of the averaged weights
+  bool stopped = false;  // broken off: the sum is of no use
 };
 
 class Reporter {
  public:
   // Opens OUTPUT/history.jsonl, keeping its first `keep_lines` lines (the rest was written after
-  // the checkpoint a run is resumed from). Throws std::runtime_error with path and reason.
+  // the checkpoint a run is resumed from; --eval-only keeps all). Throws std::runtime_error with
+  // path and reason.
   Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines);
 
   void write_classes(const std::vector<std::string>& classes);  // OUTPUT/classes.json: name → label
-  void start(const std::string&
-                 origin);  // the block with everything resolved; `origin`: fresh, or from where
+  // The block with everything resolved; `origin`: fresh, or from where.
+  void start(const std::string& origin);
   void step(const StepReport& report);  // the metric lines; non-finite numbers are left out
   void progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
                 const Meter& epoch_sum);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "train/log.h"
 
@@ -23,6 +24,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["non_finite"] = position.non_finite;
   data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
   data.integers["history_lines"] = position.history_lines;
+  data.integers["evaluation_pending"] = position.evaluation_pending;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
   data.integers["val_size"] = job.eval_size;
@@ -61,6 +63,7 @@ Found look(const Job& job, const CheckpointStore& store) {
     return true;
   };
   if (!job.resume && job.resume_path.empty()) {
+    if (job.eval_only) return found;
     const auto existing = store.entries();
     if (!existing.empty()) {
       found.user_error =
@@ -118,16 +121,16 @@ Start find_start(const Job& job, const CheckpointStore& store, dist::Group& grou
       found.failure = error.what();
     }
   }
-  if (group.size() > 1) {
-    broadcast_text(group, found.user_error);
-    broadcast_text(group, found.failure);
-    broadcast_text(group, found.origin);
-    broadcast_text(group, found.bytes);
-  }
+  broadcast_text(group, found.user_error);
+  broadcast_text(group, found.failure);
+  broadcast_text(group, found.origin);
+  broadcast_text(group, found.bytes);
   if (!found.user_error.empty()) throw UserError(found.user_error);
   if (!found.failure.empty()) throw std::runtime_error(found.failure);
   Start start;
   start.origin = found.origin;
+  if (found.bytes.empty() && job.eval_only)
+    throw UserError("--eval-only needs weights: add --resume, or --resume PATH");
   if (found.bytes.empty()) return start;
   start.data = read_checkpoint(found.bytes, found.origin);
   start.origin +=
@@ -155,6 +158,12 @@ namespace {
 // Settings without which "the same run, continued" has no meaning.
 const char* const kFixed[] = {"model",      "classes", "train_images", "global_batch_size",
                               "accumulate", "seed",    "optimizer"};
+// Of these, the ones that evaluation needs too.
+const char* const kFixedForEvaluation[] = {"model", "classes"};
+
+bool holds(std::span<const char* const> names, const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+}
 
 void compare_settings(const CheckpointData& data, const ResolvedJob& job,
                       const std::function<void(const std::string&)>& warn) {
@@ -164,9 +173,8 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
     const auto it = std::find_if(now.begin(), now.end(),
                                  [&](const auto& entry) { return entry.first == name; });
     if (it == now.end() || it->second == was) continue;
-    const bool fixed =
-        std::any_of(std::begin(kFixed), std::end(kFixed), [&](const char* f) { return name == f; });
-    if (fixed) {
+    if (job.job.eval_only && !holds(kFixedForEvaluation, name)) continue;
+    if (holds(kFixed, name)) {
       std::string advice = "give the setting it was made with, or start anew in another --output";
       if (name == "global_batch_size") {
         advice = "add --global-batch-size " + was +
@@ -197,7 +205,7 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
                  const std::function<void(const std::string&)>& warn) {
   compare_settings(data, job, warn);
-  trainer.load(data);
+  trainer.load(data, job.job.eval_only);
   Position position;
   position.epoch = data.integer("epoch");
   position.step_in_epoch = data.integer("step_in_epoch");
@@ -205,6 +213,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.non_finite = data.integer("non_finite");
   position.non_finite_in_a_row = data.integer("non_finite_in_a_row");
   position.history_lines = data.integer("history_lines");
+  position.evaluation_pending = data.integer("evaluation_pending") != 0;
   double sum[Meter::kValues];
   for (int i = 0; i < Meter::kValues; ++i) sum[i] = data.number("epoch_sum_" + std::to_string(i));
   position.epoch_sum = Meter::from(sum);

@@ -22,18 +22,18 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 // What a run starts from.
 struct Start {
   std::optional<CheckpointData> data;  // nothing: a fresh start
-  std::string origin;  // for the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch
-                       // 3, update 1234"
+  // For the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, update 1234".
+  std::string origin;
 };
 
 // Rank 0 looks, reads and hands the bytes to every rank; other hosts need no file. Collective.
+//
 //   --resume        the newest good checkpoint of `store`, else a notice and a fresh start
-//   --resume PATH   that file, or the newest good one of that directory; a missing file is an
-//   error, except under the
-//                   names that scripts of the imagenet example pass on their first run
-//                   (checkpoint.pth.tar): a notice
+//   --resume PATH   that file, or the newest good one of that directory. UserError when there is
+//                   none; only a missing checkpoint.pth.tar, which scripts of the imagenet
+//                   example name on their first run, means the same as --resume alone
 //   neither         a fresh start; UserError when `store` already holds checkpoints, so that
-//   nothing is lost
+//                   nothing is lost
 Start find_start(const Job& job, const CheckpointStore& store, dist::Group& group);
 
 // The checkpoint at `path`: a file, or a directory's newest good one. Throws UserError when there

@@ -59,14 +59,15 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
 }
 
 void validate(const ScheduleOptions& options) {
-  require(options.lr > 0 && std::isfinite(options.lr), "lr must be a number above 0");
-  require(options.warmup_epochs >= 0, "warmup_epochs must be 0 or more");
+  require(options.lr > 0 && std::isfinite(options.lr), "--lr must be a number above 0");
+  require(options.warmup_epochs >= 0, "--warmup-epochs must be 0 or more");
   require(options.warmup_start >= 0 && options.warmup_start <= 1,
-          "warmup_start must lie between 0 and 1");
-  require(options.min_lr >= 0 && options.min_lr <= options.lr, "min_lr must lie between 0 and lr");
-  require(options.decay_epochs > 0, "decay_epochs must be above 0");
+          "--warmup-start must lie between 0 and 1");
+  require(options.min_lr >= 0 && options.min_lr <= options.lr,
+          "--min-lr must lie between 0 and --lr");
+  require(options.decay_epochs > 0, "--decay-epochs must be above 0");
   require(options.decay_rate > 0 && options.decay_rate <= 1,
-          "decay_rate must be above 0 and at most 1");
+          "--decay-rate must be above 0 and at most 1");
   require(options.rise_fraction >= 0 && options.rise_fraction < 1,
           "rise_fraction must be 0 or more and below 1");
   require(options.initial_divisor >= 1, "initial_divisor must be 1 or more");
@@ -85,15 +86,6 @@ std::string to_string(ScheduleOptions::Kind kind) {
       return "onecycle";
   }
   throw std::invalid_argument("unknown kind of schedule");
-}
-
-ScheduleOptions::Kind parse_schedule(std::string_view name) {
-  using Kind = ScheduleOptions::Kind;
-  for (Kind kind : {Kind::constant, Kind::cosine, Kind::step, Kind::one_cycle}) {
-    if (name == to_string(kind)) return kind;
-  }
-  throw std::invalid_argument("schedule '" + std::string(name) +
-                              "' is not known; use constant, cosine, step or onecycle");
 }
 
 }  // namespace shoal::train

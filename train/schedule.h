@@ -46,8 +46,7 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
 // Throws std::invalid_argument with one sentence that names the field and its allowed values.
 void validate(const ScheduleOptions& options);
 
-// "constant", "cosine", "step", "onecycle"; parse throws std::invalid_argument listing them.
+// "constant", "cosine", "step", "onecycle".
 std::string to_string(ScheduleOptions::Kind kind);
-ScheduleOptions::Kind parse_schedule(std::string_view name);
 
 }  // namespace shoal::train

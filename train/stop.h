@@ -1,14 +1,15 @@
 #pragma once
-// Signals become flags that the loop polls between steps.
-//
-// SIGTERM and SIGINT ask for a stop: finish the step, save, leave. A second one leaves at once.
-// SIGUSR1 asks for a checkpoint. Handlers only store; everything else happens at the next step
-// boundary, on every rank together.
+// Two flags that signal handlers raise and the loop polls between steps, so that everything they
+// ask for happens at a step boundary, on every rank together. The functions may be called from a
+// signal handler.
 
 namespace shoal::train {
 
-void install_stop_handlers();
-int stop_signal();               // 0, SIGINT or SIGTERM: the first that came
-bool take_checkpoint_request();  // true once after each SIGUSR1
+// Asks for: finish the step, save, leave. False when that was asked for before.
+bool request_stop(int signal);  // SIGINT or SIGTERM
+void request_checkpoint();
+
+int stop_signal();               // 0, or the first signal that came
+bool take_checkpoint_request();  // true once after each request
 
 }  // namespace shoal::train

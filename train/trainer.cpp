@@ -72,12 +72,13 @@ Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, bool las
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
   const auto result = models::cross_entropy(logits, input.labels, job_.job.label_smoothing, scale);
   result.loss.backward();
-  return {result.loss_sum.item<double>(), static_cast<double>(result.top1.item<int64_t>()),
+  return {Meter::exact(result.loss_sum.item<double>()),
+          static_cast<double>(result.top1.item<int64_t>()),
           static_cast<double>(result.top5.item<int64_t>()), static_cast<double>(batch.count), 0};
 }
 
 void Trainer::average_statistics() {
-  if (communicator_.size() == 1) return;
+  if (sum_across_ranks_) return;  // synchronised: equal on every rank already
   at::Tensor pending = statistics_->pending();
   communicator_.main.all_reduce_sum(pending);
   pending.div_(communicator_.size());
@@ -158,7 +159,7 @@ std::unordered_map<std::string, at::Tensor> by_name(const NamedTensors& tensors)
 
 }  // namespace
 
-void Trainer::load(const CheckpointData& data) {
+void Trainer::load(const CheckpointData& data, bool weights_only) {
   at::NoGradGuard no_grad;
   const auto model = by_name(data.model);
   load_each(parameters_->names(), model, "model",
@@ -174,6 +175,8 @@ void Trainer::load(const CheckpointData& data) {
     load_each(statistics_->names(), ema, "ema",
               [&](auto& name, auto& t) { statistics_->load(name, t, ema_->running()); });
   }
+  parameters_->refresh_copies();
+  if (weights_only) return;
   for (const auto& state : optimizer_->state()) {
     const auto it = std::find_if(data.optimizer.begin(), data.optimizer.end(),
                                  [&](const auto& entry) { return entry.first == state.name; });
@@ -185,7 +188,6 @@ void Trainer::load(const CheckpointData& data) {
               [&](auto& name, auto& t) { parameters_->load(name, t, state.flat); });
   }
   optimizer_->set_steps(data.integer("optimizer_steps"));
-  parameters_->refresh_copies();
 }
 
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {

@@ -43,8 +43,8 @@ class Trainer {
   // Contiguous copies of everything that training changes.
   void save(CheckpointData& data) const;
   // The same back, on every rank. Throws std::runtime_error naming what is missing or has another
-  // shape.
-  void load(const CheckpointData& data);
+  // shape. weights_only: without the optimizer's state, for evaluation.
+  void load(const CheckpointData& data, bool weights_only = false);
 
   Ema* ema() { return ema_.get(); }
   FlatParameters& parameters() { return *parameters_; }

@@ -1,6 +1,5 @@
-// The loops over activations in GCC's vector types: 8 lanes, which the compiler splits where
-// registers are shorter. Included by one file per instruction set, each in a namespace of its own
-// (SHOAL_LOOPS), so everything here has internal linkage.
+// The loops over activations in GCC's vector types. Included by one file per instruction set, each
+// in a namespace of its own (SHOAL_LOOPS), so everything here has internal linkage.
 //
 // All loops are bound by memory once the exponential is cheap: each reads its rows once, in order.
 // Column sums gather 64 rows in float and then go to double, so that half a million rows lose no
@@ -14,27 +13,16 @@
 #include <cstring>
 
 #include "ops/cpu/activations.h"
+#include "ops/cpu/vectors.h"
 
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-constexpr int64_t kLanes = 8;
 constexpr int64_t kBlock = 64;  // rows summed in float
 
-typedef float Vec __attribute__((vector_size(32)));
 typedef int32_t IntVec __attribute__((vector_size(32)));
 typedef uint32_t BitVec __attribute__((vector_size(32)));
 typedef uint16_t HalfVec __attribute__((vector_size(16)));
-
-inline Vec load(const float* p) {
-  Vec v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
-inline void store(float* p, Vec v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 
 inline Vec load(const uint16_t* p) {  // bf16
   HalfVec h;
@@ -95,12 +83,9 @@ inline Vec fill(float x) {
   return Vec{x, x, x, x, x, x, x, x};
 }
 
-// What instruction sets differ in: multiply-add with one rounding or two, the limits of a value
-// that may be not a number (then it stays), and 1 / x.
+// What else instruction sets differ in: the limits of a value that may be not a number (then it
+// stays), and 1 / x.
 #if defined(__AVX2__) && defined(__FMA__)
-inline Vec multiply_add(Vec a, Vec b, Vec c) {
-  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
 inline Vec at_most(Vec v, float limit) {
   return (Vec)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)v);
 }
@@ -112,9 +97,6 @@ inline Vec reciprocal(Vec v) {  // 12 bits, then one step of Newton's
   return multiply_add(guess, multiply_add(-v, guess, fill(1)), guess);
 }
 #else
-inline Vec multiply_add(Vec a, Vec b, Vec c) {
-  return a * b + c;
-}
 inline Vec at_most(Vec v, float limit) {
   return v > limit ? fill(limit) : v;
 }

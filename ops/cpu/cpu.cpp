@@ -1,3 +1,4 @@
+#include "ops/cpu/isa.h"
 #include "ops/cpu/kernels.h"
 #include "ops/reference/kernels.h"
 
@@ -7,7 +8,7 @@ const Table& cpu() {
   namespace k = cpu_kernels;
   static const Table table = [] {
     Table t = reference();
-    t.name = k::activation_instruction_set();
+    t.name = k::best_isa().name;
     t.prepare_batch = k::prepare_batch;
     t.batch_norm_sums = k::batch_norm_sums;
     t.batch_norm_apply = k::batch_norm_apply;

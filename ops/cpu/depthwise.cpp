@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "ops/cpu/activations.h"
+#include "ops/cpu/isa.h"
 #include "ops/cpu/kernels.h"
 #include "ops/reference/kernels.h"
 
@@ -16,19 +17,8 @@ namespace shoal::ops::cpu_kernels {
 namespace {
 
 constexpr int kMaxThreads = 256;
-constexpr int64_t kMaxWeights =
-    1 << 16;  // channels * kernel²; the sums of a thread lie on its stack
-
-const DepthwiseLoops& loops() {
-#ifdef SHOAL_X86
-  static const bool fast = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  }();
-  if (fast) return avx2::kDepthwiseLoops;
-#endif
-  return portable::kDepthwiseLoops;
-}
+// channels * kernel²: the sums of a thread lie on its stack.
+constexpr int64_t kMaxWeights = 1 << 16;
 
 }  // namespace
 
@@ -39,7 +29,8 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
       (op.kernel != 3 && op.kernel != 5)) {
     return reference_kernels::depthwise_backward_weights(op, x, dy, d_weight, stream);
   }
-  const auto sum_picture = op.kernel == 3 ? loops().kernel3 : loops().kernel5;
+  const DepthwiseLoops& loops = *best_isa().depthwise;
+  const auto sum_picture = op.kernel == 3 ? loops.kernel3 : loops.kernel5;
   const int64_t x_size = op.height * op.width * op.channels;
   const int64_t dy_size = out_size(op.height, op) * out_size(op.width, op) * op.channels;
   const double* partial[kMaxThreads];

@@ -5,22 +5,10 @@
 #include <cstdint>
 
 #include "ops/cpu/depthwise.h"
+#include "ops/cpu/vectors.h"
 
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
-
-typedef float Vec __attribute__((vector_size(32)));
-constexpr int64_t kLanes = 8;
-
-inline Vec load(const float* p) {
-  Vec v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
-inline void store(float* p, Vec v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 
 // One row of the output against one row of the input: sums[t * channels + …] += Σ over w of dy[w] *
 // x[w * stride + t - padding], for `vectors` times 8 channels. The sums of all kernel columns stay
@@ -42,8 +30,8 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
       const int64_t from = w * op.stride + t - op.padding;
       if (from < 0 || from >= width) continue;
       for (int v = 0; v < vectors; ++v) {
-        total[t][v] +=
-            load(dy + w * channels + v * kLanes) * load(x + from * channels + v * kLanes);
+        total[t][v] = multiply_add(load(dy + w * channels + v * kLanes),
+                                   load(x + from * channels + v * kLanes), total[t][v]);
       }
     }
   };
@@ -54,7 +42,7 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
     for (int v = 0; v < vectors; ++v) d[v] = load(dy + w * channels + v * kLanes);
     for (int t = 0; t < kernel; ++t) {
       for (int v = 0; v < vectors; ++v)
-        total[t][v] += d[v] * load(from + t * channels + v * kLanes);
+        total[t][v] = multiply_add(d[v], load(from + t * channels + v * kLanes), total[t][v]);
     }
   }
   for (int64_t w = first > last ? first : last; w < out; ++w) edge(w);

@@ -7,9 +7,6 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// "avx2" or "portable": what the loops over activations were compiled for.
-const char* activation_instruction_set();
-
 void prepare_batch(const PrepareBatch&, void* stream);  // prepare_batch.cpp
 void batch_norm_sums(Type, const void* x, int64_t rows, int64_t channels, double* sums,
                      void* stream);  // batch_norm.cpp

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cpu/isa.h"
 #include "ops/cpu/kernels.h"
 #include "ops/cpu/optimizer_range.h"
 
@@ -21,14 +22,7 @@ constexpr int kPartialSums = 256;    // of the norm, whatever the thread count
 constexpr int64_t kSmall = 1 << 15;  // elements; below, starting threads costs more than it saves
 
 const OptimizerLoops& loops_of(Type type) {
-  static const OptimizerLoops* const best = [] {
-#ifdef SHOAL_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2::kLoops;
-#endif
-    return portable::kLoops;
-  }();
-  return best[type == Type::f64 ? 1 : 0];
+  return best_isa().optimizer[type == Type::f64 ? 1 : 0];
 }
 
 int64_t round_up(int64_t n, int64_t multiple) {

@@ -13,7 +13,7 @@ V activate(Activation activation, V z) {
     case Activation::none:
       return z;
     case Activation::relu:
-      return z > 0 ? z : V(0);
+      return z <= 0 ? V(0) : z;  // not a number stays what it is
     case Activation::silu:
       return z / (1 + std::exp(-z));
   }
@@ -27,7 +27,7 @@ V slope(Activation activation, V z) {
     case Activation::none:
       return 1;
     case Activation::relu:
-      return z > 0 ? V(1) : V(0);
+      return z <= 0 ? V(0) : V(1);
     case Activation::silu: {
       const V sigmoid = 1 / (1 + std::exp(-z));
       return sigmoid * (1 + z * (1 - sigmoid));
@@ -84,7 +84,8 @@ void batch_norm_finish(const BatchNormFinish& op, void*) {
     const double count = op.sums[2 * op.channels];
     for (int64_t c = 0; c < op.channels; ++c) {
       const double mean = op.sums[c] / count;
-      const double variance = std::max(0.0, op.sums[op.channels + c] / count - mean * mean);
+      const double difference = op.sums[op.channels + c] / count - mean * mean;
+      const double variance = difference < 0 ? 0 : difference;  // not a number stays what it is
       const double unbiased = variance * count / std::max(count - 1, 1.0);
       static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
       static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));

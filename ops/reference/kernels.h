@@ -20,7 +20,7 @@ void gate_apply(const Gate&, void* y, void* stream);
 void gate_backward_sums(const Gate&, const void* dy, void* d_gate, void* stream);
 void gate_backward_apply(const Gate&, const void* dy, const void* d_pooled, void* dx, void* stream);
 void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy, void* d_weight,
-                                void* stream);  // depthwise.cpp
+                                void* stream);          // depthwise.cpp
 void cross_entropy(const CrossEntropy&, void* stream);  // cross_entropy.cpp
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
                    void* stream);

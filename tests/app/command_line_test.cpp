@@ -21,8 +21,8 @@ TEST_CASE("values may follow as a word or after an equals sign and the last one 
   CHECK(parsed({"--lr=0.5"}).job.schedule.lr == 0.5);
   CHECK(parsed({"--lr=0.5", "--lr", "0.25"}).job.schedule.lr == 0.25);
   CHECK(parsed({"--batch_size", "8"}).job.batch_size == 8);
-  CHECK(parsed({"--lr", "-1"}).job.schedule.lr ==
-        -1);  // resolve() says that it must not be negative
+  // It is resolve() that says it must not be negative.
+  CHECK(parsed({"--lr", "-1"}).job.schedule.lr == -1);
   CHECK(parsed({"--output", "a=b"}).job.output == "a=b");
 }
 

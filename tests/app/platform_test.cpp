@@ -15,6 +15,29 @@ TEST_CASE("outside a training container nothing changes") {
   CHECK_FALSE(job.checkpoint_dir.has_value());
 }
 
+TEST_CASE("the hosts of a training job are known without a toolkit's variables") {
+  Folder folder;
+  dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};
+  CHECK(app::with_platform_hosts(environment, 4) == environment);
+  const auto config = folder / "input/config/resourceconfig.json";
+  test::write_text(config, R"({"current_host": "algo-2", "hosts": ["algo-1", "algo-2"],
+                               "network_interface_name": "eth0"})");
+  auto variables = app::with_platform_hosts(environment, 4);
+  CHECK(variables["SM_HOSTS"] == R"(["algo-1","algo-2"])");
+  CHECK(variables["SM_CURRENT_HOST"] == "algo-2");
+  CHECK(variables["SM_NETWORK_INTERFACE_NAME"] == "eth0");
+  CHECK(variables["SM_NUM_GPUS"] == "4");
+  const auto env = dist::from_sagemaker(variables);
+  REQUIRE(env.has_value());
+  CHECK(env->hosts.size() == 2);
+
+  environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's word wins
+  CHECK(app::with_platform_hosts(environment, 4)["SM_CURRENT_HOST"] == "algo-1");
+  test::write_text(config, "{\"hosts\": 3}");
+  CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
+                    Catch::Contains("resourceconfig.json"));
+}
+
 TEST_CASE("in a training container checkpoints go where the platform syncs them") {
   Folder folder;
   const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};

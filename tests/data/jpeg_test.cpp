@@ -77,11 +77,12 @@ TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm") 
   CHECK(read_box(decoder, file, {0, 0, 67, 45}) == clean);
 }
 
-TEST_CASE("flipped bytes never crash the decoder and mostly count as damage") {
+TEST_CASE("changed bytes never crash the decoder and often count as damage") {
   KeyedRandom random(4);
   JpegDecoder decoder;
   for (const char* name : kFiles) {
     const Bytes file = read_golden(std::string("pictures/") + name);
+    int damaged = 0;
     for (int i = 0; i < 300; ++i) {
       Bytes broken = file;
       for (int k = 0; k < 4; ++k)
@@ -91,8 +92,11 @@ TEST_CASE("flipped bytes never crash the decoder and mostly count as damage") {
         if (size.width * size.height > 1'000'000) continue;
         read_box(decoder, broken, {0, 0, size.width, size.height});
       } catch (const DamagedPicture&) {
+        ++damaged;
       }
     }
+    INFO(name << ": " << damaged << " of 300");
+    CHECK(damaged > 60);  // other values of pixels or of a table are no damage that can be seen
   }
 }
 

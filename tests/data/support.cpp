@@ -1,7 +1,5 @@
 #include "support.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -88,17 +86,6 @@ std::shared_ptr<MemoryDataset> made_dataset(int64_t n) {
   std::vector<Bytes> pictures;
   for (int64_t i = 0; i < n; ++i) pictures.push_back(made_jpeg(i));
   return std::make_shared<MemoryDataset>(std::move(pictures));
-}
-
-TempFolder::TempFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "shoal-data-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  path_ = name;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 void TempFolder::write(const std::string& name, const Bytes& bytes) const {

@@ -11,6 +11,7 @@
 #include "data/geometry.h"
 #include "data/jpeg.h"
 #include "data/picture.h"
+#include "tests/support/temporary_directory.h"
 
 namespace shoal::data {
 
@@ -64,20 +65,17 @@ class MemoryDataset : public Dataset {
 // n JPEGs in memory.
 std::shared_ptr<MemoryDataset> made_dataset(int64_t n);
 
+// A temporary directory to put files into; its paths are strings, as data/ takes them.
 class TempFolder {
  public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path() + "/" + name; }
+  std::string path() const { return directory_.path().string(); }
   // Creates the file and the folders above it.
   void write(const std::string& name, const Bytes& bytes) const;
   void write(const std::string& name, const std::string& text) const;
 
  private:
-  std::string path_;
+  test::TemporaryDirectory directory_;
 };
 
 }  // namespace shoal::data

@@ -82,8 +82,8 @@ void check_against_full_batch(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   Network network(at::kDouble), whole(at::kDouble);
   dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
-  REQUIRE(network.flat.abs().sum().item<double>() ==
-          0);  // nothing is left of the throw-away reduction
+  // Nothing is left of the throw-away reduction.
+  REQUIRE(network.flat.abs().sum().item<double>() == 0);
   for (int s = 0; s < 4; ++s) {
     const at::Tensor batch = wave(kBatch, kFeatures, s, at::kDouble);
     step(network, reducer, batch, world.rank(), world.size());

@@ -34,9 +34,6 @@ void check_collectives(const dist::Env& env) {
     world.main.all_reduce_sum(tensor);
     REQUIRE(at::equal(tensor, at::full({5, 3}, sum_of_ranks, type)));
   }
-  at::Tensor highest = at::full({2}, r, at::kInt);
-  world.control.all_reduce_max(highest);
-  REQUIRE(at::equal(highest, at::full({2}, n - 1, at::kInt)));
 
   for (int root = 0; root < n; ++root) {
     at::Tensor tensor = at::full({7}, r * 10, at::kDouble);

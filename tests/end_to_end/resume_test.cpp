@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -16,13 +17,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kLastStep = 24;   // 3 epochs of 8 updates
+constexpr int kLastStep = 24;  // 3 epochs of 8 updates
 
-std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc, bool resume) {
-  std::vector<std::string> words = {"train", "--data", (root / "data").string(), "--model", "resnet18", "--size", "32",
-                                    "--global-batch-size", "12", "--nproc", std::to_string(nproc), "--epochs", "3", "--lr", "0.02",
-                                    "--mixup", "0.2", "--ema", "0.9", "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3",
-                                    "--threads", "1", "--workers", "2", "--output", (root / name).string()};
+std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc,
+                                 bool resume) {
+  // clang-format off
+  std::vector<std::string> words = {
+      "train", "--data", (root / "data").string(), "--output", (root / name).string(),
+      "--nproc", std::to_string(nproc), "--threads", "1", "--workers", "2",
+      "--model", "resnet18", "--size", "32", "--global-batch-size", "12", "--epochs", "3",
+      "--lr", "0.02", "--mixup", "0.2", "--ema", "0.9",
+      "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3"};
+  // clang-format on
   if (resume) words.push_back("--resume");
   return words;
 }
@@ -51,8 +57,10 @@ bool being_written(const fs::path& run) {
   return false;
 }
 
-// Kills a run again and again and continues it, until it is through. Returns how many kills hit a checkpoint's write.
-int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write, std::mt19937& random) {
+// Kills a run again and again and continues it, until it is through. Returns how many kills hit a
+// checkpoint's write.
+int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
+                    std::mt19937& random) {
   const fs::path run = root / ("killed-" + std::to_string(nproc));
   int done = 0, hits = 0;
   for (int attempt = 0; attempt < 200; ++attempt) {
@@ -60,19 +68,22 @@ int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write, st
     std::optional<Clock::time_point> first_sign;
     const bool aim_at_write = hits < in_write;
     const auto delay = std::chrono::milliseconds(random() % 700);
-    const auto outcome = test::run_shoal(command(root, run.filename(), nproc, attempt > 0), {}, [&](pid_t) {
+    const auto now_is_the_time = [&](pid_t) {
       if (done >= kills && hits >= in_write) return false;
       if (aim_at_write) return being_written(run);
-      // Random moments count from the first checkpoint in sight, so that kills fall into training, not only start-up.
+      // Random moments count from the first checkpoint in sight, so that kills fall into training,
+      // not only start-up.
       std::error_code error;
       if (!first_sign && fs::exists(run / ".checkpoints-tmp", error)) first_sign = Clock::now();
       return first_sign && Clock::now() - *first_sign > delay;
-    });
+    };
+    const auto outcome =
+        test::run_shoal(command(root, run.filename(), nproc, attempt > 0), {}, now_is_the_time);
     if (outcome.exit_code == 0) break;
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 128 + SIGKILL);
     ++done;
-    hits += being_written(run);   // a file left half-way is the proof
+    hits += being_written(run);  // a file left half-way is the proof
   }
   REQUIRE(done >= kills);
   REQUIRE(hits >= in_write);
@@ -90,19 +101,27 @@ void compare(int nproc, int kills, int in_write) {
   kill_and_resume(root, nproc, kills, in_write, random);
 
   const auto expected = last_checkpoint(root / "whole");
-  const auto got = last_checkpoint(root / ("killed-" + std::to_string(nproc)));
+  const fs::path killed = root / ("killed-" + std::to_string(nproc));
+  const auto got = last_checkpoint(killed);
   REQUIRE(expected.step == kLastStep);
   REQUIRE(got.step == kLastStep);
-  // The file holds every tensor, the position and the settings: equal checksums mean that all of them are equal.
+  // The file holds every tensor, the position and the settings: equal checksums mean that all of
+  // them are equal.
   REQUIRE(got.checksum == expected.checksum);
-  REQUIRE(history_without_times(root / ("killed-" + std::to_string(nproc))) == history_without_times(root / "whole"));
+  REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
 }
 
 }  // namespace
 
-TEST_CASE("one process killed at random moments and resumed ends bit-equal") { compare(1, 7, 2); }
-TEST_CASE("two processes killed at random moments and resumed end bit-equal") { compare(2, 7, 2); }
-TEST_CASE("three processes killed at random moments and resumed end bit-equal") { compare(3, 6, 1); }
+TEST_CASE("one process killed at random moments and resumed ends bit-equal") {
+  compare(1, 7, 2);
+}
+TEST_CASE("two processes killed at random moments and resumed end bit-equal") {
+  compare(2, 7, 2);
+}
+TEST_CASE("three processes killed at random moments and resumed end bit-equal") {
+  compare(3, 6, 1);
+}
 
 TEST_CASE("another world size continues the same run over the same pictures") {
   const test::TemporaryDirectory directory;
@@ -129,11 +148,12 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
   const fs::path& root = directory.path();
   test::make_pictures(root / "data", 100, 10, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
+  const fs::path marker = root / "run" / "checkpoints" / "epoch-0000-step-00000004.json";
   bool sent = false;
   const auto stopped = test::run_shoal(command(root, "run", 2, false), {}, [&](pid_t pid) {
     std::error_code error;
-    if (!sent && fs::exists(root / "run" / "checkpoints" / "epoch-0000-step-00000004.json", error)) {
-      ::kill(pid, SIGTERM);   // the launcher passes it on
+    if (!sent && fs::exists(marker, error)) {
+      ::kill(pid, SIGTERM);  // the launcher passes it on
       sent = true;
     }
     return false;
@@ -147,4 +167,93 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
   REQUIRE(resumed.exit_code == 0);
   REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
   REQUIRE(history_without_times(root / "run") == history_without_times(root / "whole"));
+}
+
+TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run evaluates again") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 500, 4, 40);
+  REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
+  const fs::path history = root / "run" / "history.jsonl";
+  bool sent = false;
+  const auto stopped = test::run_shoal(command(root, "run", 2, false), {}, [&](pid_t pid) {
+    std::error_code error;
+    if (!sent && fs::exists(history, error) &&
+        test::read_text(history).find("\"test\"") != std::string::npos) {
+      ::kill(pid, SIGTERM);
+      sent = true;
+    }
+    return false;
+  });
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  const auto saved = last_checkpoint(root / "run");
+  REQUIRE(saved.epoch == 0);  // its evaluation is still to come
+  REQUIRE(saved.step == 8);
+  REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
+  const auto resumed = test::run_shoal(command(root, "run", 2, true));
+  REQUIRE(resumed.exit_code == 0);
+  REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
+  REQUIRE(history_without_times(root / "run") == history_without_times(root / "whole"));
+}
+
+TEST_CASE(
+    "a run that --max-steps ends inside an epoch is evaluated, also when it is stopped there") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 500, 4, 40);
+  auto words = command(root, "run", 1, false);
+  words.insert(words.end(), {"--max-steps", "5"});
+  const fs::path history = root / "run" / "history.jsonl";
+  bool sent = false;
+  const auto stopped = test::run_shoal(words, {}, [&](pid_t pid) {
+    std::error_code error;
+    if (!sent && fs::exists(history, error) &&
+        test::read_text(history).find("\"test\"") != std::string::npos) {
+      ::kill(pid, SIGTERM);
+      sent = true;
+    }
+    return false;
+  });
+  REQUIRE(stopped.exit_code == 143);
+  REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
+  words.push_back("--resume");
+  const auto resumed = test::run_shoal(words);
+  REQUIRE(resumed.exit_code == 0);
+  REQUIRE(resumed.out.find(" * Acc@1") != std::string::npos);
+}
+
+TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 30, 4, 40);
+  const auto whole = test::run_shoal(command(root, "run", 2, false));
+  REQUIRE(whole.exit_code == 0);
+  const auto summary = test::read_text(root / "run" / "summary.json");
+  const auto checkpoint = last_checkpoint(root / "run").checksum;
+  auto words = command(root, "run", 1, true);
+  words.push_back("--eval-only");
+  const auto evaluated = test::run_shoal(words);
+  INFO(evaluated.err);
+  REQUIRE(evaluated.exit_code == 0);
+  const auto last_line = [](const std::string& out) {
+    const auto at = out.rfind(" * Acc@1");
+    return out.substr(at, out.find('\n', at) - at);
+  };
+  REQUIRE(last_line(evaluated.out) == last_line(whole.out));
+  REQUIRE(test::read_text(root / "run" / "summary.json") == summary);
+  REQUIRE(last_checkpoint(root / "run").checksum == checkpoint);
+  const auto history = test::read_text(root / "run" / "history.jsonl");
+  REQUIRE(test::lines_of(history).size() > 6);
+}
+
+TEST_CASE("a reader that goes away does not end a run") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 40, 8, 2, 40);
+  std::string line = "set -o pipefail; " SHOAL_BINARY_DIR "/shoal";
+  for (const auto& word : command(root, "run", 1, false)) line += " '" + word + "'";
+  line = "bash -c \"" + line + " 2>/dev/null | head -n 1 >/dev/null\"";
+  REQUIRE(std::system(line.c_str()) == 0);
+  REQUIRE(last_checkpoint(root / "run").epoch == 3);
 }

@@ -17,12 +17,17 @@ namespace {
 
 // The metric definitions of the imagenet example under simple-sagemaker.
 const std::map<std::string, std::string> kImagenetExample = {
-    {"loss", R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()"},      {"acc1", R"(Epoch:.*Acc@1\s+([e\-+0-9\\.]*) \()"},
-    {"acc5", R"(Epoch:.*Acc@5\s+([e\-+0-9\\.]*) \()"},     {"time", R"(Epoch:.*Time\s+([e\-+0-9\\.]*) \()"},
-    {"data_time", R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()"}, {"test_loss", R"(Test:.*Loss\s+([e\-+0-9\\.]*) \()"},
-    {"test_acc1", R"(Test:.*Acc@1\s+([e\-+0-9\\.]*) \()"}, {"test_acc5", R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()"}};
+    {"loss", R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()"},
+    {"acc1", R"(Epoch:.*Acc@1\s+([e\-+0-9\\.]*) \()"},
+    {"acc5", R"(Epoch:.*Acc@5\s+([e\-+0-9\\.]*) \()"},
+    {"time", R"(Epoch:.*Time\s+([e\-+0-9\\.]*) \()"},
+    {"data_time", R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()"},
+    {"test_loss", R"(Test:.*Loss\s+([e\-+0-9\\.]*) \()"},
+    {"test_acc1", R"(Test:.*Acc@1\s+([e\-+0-9\\.]*) \()"},
+    {"test_acc5", R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()"}};
 
-std::vector<std::string> captures(const std::vector<std::string>& lines, const std::string& pattern) {
+std::vector<std::string> captures(const std::vector<std::string>& lines,
+                                  const std::string& pattern) {
   const std::regex regex(pattern);
   std::vector<std::string> found;
   for (const auto& line : lines) {
@@ -33,7 +38,8 @@ std::vector<std::string> captures(const std::vector<std::string>& lines, const s
 }
 
 // What stands in a metric line equals the history to the printed digits.
-void require_same(const std::vector<std::string>& printed, const std::vector<double>& exact, const std::string& name) {
+void require_same(const std::vector<std::string>& printed, const std::vector<double>& exact,
+                  const std::string& name) {
   INFO(name);
   REQUIRE(printed.size() == exact.size());
   for (size_t i = 0; i < printed.size(); ++i) {
@@ -41,16 +47,20 @@ void require_same(const std::vector<std::string>& printed, const std::vector<dou
     const auto exponent = printed[i].find('e');
     const auto digits = (exponent == std::string::npos ? printed[i].size() : exponent) - point - 1;
     double unit = std::pow(10.0, -static_cast<double>(digits));
-    if (exponent != std::string::npos) unit *= std::pow(10.0, std::atof(printed[i].c_str() + exponent + 1));
+    if (exponent != std::string::npos) {
+      unit *= std::pow(10.0, std::atof(printed[i].c_str() + exponent + 1));
+    }
     INFO(printed[i] << " against " << exact[i]);
     REQUIRE(std::abs(std::atof(printed[i].c_str()) - exact[i]) <= 0.5000001 * unit);
   }
 }
 
-std::vector<double> values(const std::vector<nlohmann::json>& history, const std::string& event, const std::string& pointer) {
+std::vector<double> values(const std::vector<nlohmann::json>& history, const std::string& event,
+                           const std::string& pointer) {
+  const nlohmann::json::json_pointer place(pointer);
   std::vector<double> list;
   for (const auto& line : history) {
-    if (line.at("event") == event) list.push_back(line.at(nlohmann::json::json_pointer(pointer)).get<double>());
+    if (line.at("event") == event) list.push_back(line.at(place).get<double>());
   }
   return list;
 }
@@ -61,14 +71,19 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   const test::TemporaryDirectory directory;
   test::make_pictures(directory.path() / "data", 96, 22, 3, 48);
   const std::string output = (directory.path() / "run").string();
-  const auto run = test::run_shoal({"train", "--data", (directory.path() / "data").string(), "--model", "resnet18", "--size", "32",
-                                    "--batch-size", "8", "--nproc", "2", "--epochs", "2", "--lr", "0.01", "--print-freq", "2",
-                                    "--output", output});
+  // clang-format off
+  const auto run = test::run_shoal({
+      "train", "--data", (directory.path() / "data").string(), "--output", output, "--nproc", "2",
+      "--model", "resnet18", "--size", "32", "--batch-size", "8", "--epochs", "2", "--lr", "0.01",
+      "--print-freq", "2"});
+  // clang-format on
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   const auto lines = lines_of(run.out);
   std::vector<nlohmann::json> history;
-  for (const auto& line : lines_of(test::read_text(output + "/history.jsonl"))) history.push_back(nlohmann::json::parse(line));
+  for (const auto& line : lines_of(test::read_text(output + "/history.jsonl"))) {
+    history.push_back(nlohmann::json::parse(line));
+  }
 
   for (const auto& line : lines) {
     INFO(line);
@@ -78,21 +93,29 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   }
   // 6 updates an epoch, printed at 1, 2, 4, 6.
   REQUIRE(values(history, "train", "/loss").size() == 8);
-  require_same(captures(lines, kImagenetExample.at("loss")), values(history, "train", "/loss"), "loss");
-  require_same(captures(lines, kImagenetExample.at("acc1")), values(history, "train", "/acc1"), "acc1");
-  require_same(captures(lines, kImagenetExample.at("acc5")), values(history, "train", "/acc5"), "acc5");
-  require_same(captures(lines, kImagenetExample.at("time")), values(history, "train", "/timing/step"), "time");
-  require_same(captures(lines, kImagenetExample.at("data_time")), values(history, "train", "/timing/data"), "data_time");
-  require_same(captures(lines, kImagenetExample.at("test_loss")), values(history, "test", "/loss"), "test_loss");
-  require_same(captures(lines, kImagenetExample.at("test_acc1")), values(history, "test", "/acc1"), "test_acc1");
-  require_same(captures(lines, kImagenetExample.at("test_acc5")), values(history, "test", "/acc5"), "test_acc5");
-  require_same(captures(lines, R"(train:loss=([-+0-9.eE]+);)"), values(history, "train", "/loss"), "train:loss");
-  require_same(captures(lines, R"(train:lr=([-+0-9.eE]+);)"), values(history, "train", "/lr"), "train:lr");
-  require_same(captures(lines, R"(train:grad_norm=([-+0-9.eE]+);)"), values(history, "train", "/grad_norm"), "train:grad_norm");
-  require_same(captures(lines, R"(train:images_per_sec=([-+0-9.eE]+);)"), values(history, "train", "/timing/images_per_sec"), "speed");
-  require_same(captures(lines, R"(valid:loss=([-+0-9.eE]+);)"), values(history, "valid", "/loss"), "valid:loss");
-  require_same(captures(lines, R"(valid:acc1=([-+0-9.eE]+);)"), values(history, "valid", "/acc1"), "valid:acc1");
-  require_same(captures(lines, R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)"), values(history, "valid", "/acc1"), "star");
+  struct Metric {
+    std::string pattern, event, pointer;
+  };
+  const std::vector<Metric> metrics = {
+      {kImagenetExample.at("loss"), "train", "/loss"},
+      {kImagenetExample.at("acc1"), "train", "/acc1"},
+      {kImagenetExample.at("acc5"), "train", "/acc5"},
+      {kImagenetExample.at("time"), "train", "/timing/step"},
+      {kImagenetExample.at("data_time"), "train", "/timing/data"},
+      {kImagenetExample.at("test_loss"), "test", "/loss"},
+      {kImagenetExample.at("test_acc1"), "test", "/acc1"},
+      {kImagenetExample.at("test_acc5"), "test", "/acc5"},
+      {R"(train:loss=([-+0-9.eE]+);)", "train", "/loss"},
+      {R"(train:lr=([-+0-9.eE]+);)", "train", "/lr"},
+      {R"(train:grad_norm=([-+0-9.eE]+);)", "train", "/grad_norm"},
+      {R"(train:images_per_sec=([-+0-9.eE]+);)", "train", "/timing/images_per_sec"},
+      {R"(valid:loss=([-+0-9.eE]+);)", "valid", "/loss"},
+      {R"(valid:acc1=([-+0-9.eE]+);)", "valid", "/acc1"},
+      {R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)", "valid", "/acc1"}};
+  for (const auto& metric : metrics) {
+    require_same(captures(lines, metric.pattern), values(history, metric.event, metric.pointer),
+                 metric.pattern);
+  }
   REQUIRE(captures(lines, R"(Total time: ([0-9]+) seconds)").size() == 1);
 
   // Every definition that we publish finds something here, and always the same number of times.
@@ -116,12 +139,17 @@ TEST_CASE("the data hash is the same at any world size and thread count") {
   const test::TemporaryDirectory directory;
   test::make_pictures(directory.path() / "data", 60, 6, 3, 48);
   std::vector<std::string> hashes;
-  const std::vector<std::pair<std::string, std::string>> shapes = {{"1", "1"}, {"1", "4"}, {"2", "1"}, {"3", "2"}};
+  const std::string data = (directory.path() / "data").string();
+  const std::vector<std::pair<std::string, std::string>> shapes = {
+      {"1", "1"}, {"1", "4"}, {"2", "1"}, {"3", "2"}};
   for (const auto& [nproc, workers] : shapes) {
     const std::string output = (directory.path() / (nproc + "-" + workers)).string();
-    const auto run = test::run_shoal({"train", "--data", (directory.path() / "data").string(), "--model", "resnet18", "--size", "32",
-                                      "--global-batch-size", "12", "--mixup", "0.2", "--nproc", nproc, "--workers", workers, "--epochs",
-                                      "1", "--lr", "0.01", "--log-level", "debug", "--output", output});
+    // clang-format off
+    const auto run = test::run_shoal({
+        "train", "--data", data, "--output", output, "--nproc", nproc, "--workers", workers,
+        "--model", "resnet18", "--size", "32", "--global-batch-size", "12", "--mixup", "0.2",
+        "--epochs", "1", "--lr", "0.01", "--log-level", "debug"});
+    // clang-format on
     INFO(run.err);
     REQUIRE(run.exit_code == 0);
     const auto found = captures(lines_of(run.err), "data hash ([0-9a-f]{16})");
@@ -133,23 +161,30 @@ TEST_CASE("the data hash is the same at any world size and thread count") {
 
 TEST_CASE("eval and predict read what training wrote") {
   const test::TemporaryDirectory directory;
-  const std::string data = (directory.path() / "data").string(), output = (directory.path() / "run").string();
+  const std::string data = (directory.path() / "data").string();
+  const std::string output = (directory.path() / "run").string();
   test::make_pictures(data, 60, 11, 3, 48);
-  const auto run = test::run_shoal({"train", "--data", data, "--model", "resnet18", "--size", "32", "--batch-size", "10", "--epochs", "2",
-                                    "--lr", "0.02", "--ema", "0.9", "--output", output});
+  // clang-format off
+  const auto run = test::run_shoal({
+      "train", "--data", data, "--output", output, "--model", "resnet18", "--size", "32",
+      "--batch-size", "10", "--epochs", "2", "--lr", "0.02", "--ema", "0.9"});
+  // clang-format on
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   const auto trained = captures(lines_of(run.out), R"(valid:ema_acc1=([0-9.]+);)");
   REQUIRE(trained.size() == 2);
   for (const std::string nproc : {"1", "2"}) {
-    const auto eval = test::run_shoal({"eval", "--checkpoint", output + "/checkpoints", "--data", data, "--nproc", nproc, "--json"});
+    const auto eval = test::run_shoal({"eval", "--checkpoint", output + "/checkpoints", "--data",
+                                       data, "--nproc", nproc, "--json"});
     INFO(eval.err);
     REQUIRE(eval.exit_code == 0);
     const auto json = nlohmann::json::parse(eval.out);
     REQUIRE(json.at("images") == 11);
-    REQUIRE(json.at("acc1").get<double>() == Approx(std::atof(trained.back().c_str())).margin(1e-5));
+    REQUIRE(json.at("acc1").get<double>() ==
+            Approx(std::atof(trained.back().c_str())).margin(1e-5));
   }
-  const auto predict = test::run_shoal({"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});
+  const auto predict = test::run_shoal(
+      {"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});
   INFO(predict.err);
   REQUIRE(predict.exit_code == 0);
   const auto lines = lines_of(predict.out);

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes models.txt: what torchvision's networks compute, in double, for tests/models/model_golden_test.cpp.
+"""Writes models.txt: what torchvision's networks compute, in double.
 
-Run with torch 2.11 and torchvision 0.26:  python3 tests/golden/make_models.py
+For tests/models/model_golden_test.cpp. Run with torch 2.11 and torchvision 0.26:
+python3 tests/golden/make_models.py
 
-Both sides fill parameters, buffers and pictures by one formula. For a tensor called `name`, element i in row-major order:
+Both sides fill parameters, buffers and pictures by one formula. For a tensor called `name`, element
+i in row-major order:
     state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
     u     = splitmix64_finaliser(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
-    batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch; bias and running mean 0.1 u;
-                running variance 1 + 0.2 u
+    batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch;
+                bias and running mean 0.1 u; running variance 1 + 0.2 u
     other biases: 0.1 u;  pictures ("images"): sqrt(3) u
-The classifier has 10 classes, pictures are 2x3x64x64, labels 3 and 7, the loss is the mean cross-entropy with label
-smoothing 0.1, without dropout and stochastic depth.
+The classifier has 10 classes, pictures are 2x3x64x64, labels 3 and 7, the loss is the mean
+cross-entropy with label smoothing 0.1, without dropout and stochastic depth.
 
 Lines:
     model NAME PARAMETERS(1000 classes) GMAC HASH(of the sorted state dict, "name[d0,d1,...]\\n")
@@ -28,7 +30,8 @@ import torch
 import torchvision
 from torchvision.ops import StochasticDepth
 
-NAMES = [f"efficientnet_b{i}" for i in range(8)] + ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
+NAMES = [f"efficientnet_b{i}" for i in range(8)]
+NAMES += ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 FULL_STATE = ["efficientnet_b0", "resnet18", "resnet50"]
 GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "resnet50"]
 
@@ -102,7 +105,8 @@ def build(name):
 
 def write(out, name):
     weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1.meta
-    full = {n: list(t.shape) for n, t in torchvision.models.get_model(name, weights=None).state_dict().items()}
+    state = torchvision.models.get_model(name, weights=None).state_dict()
+    full = {n: list(t.shape) for n, t in state.items()}
     lines = [f"{n}[{','.join(map(str, s))}]" for n, s in full.items()]
     digest = fnv("".join(line + "\n" for line in sorted(lines)))
     out.append(f"model {name} {weights['num_params']} {weights['_ops']} {digest:016x}")
@@ -116,12 +120,14 @@ def write(out, name):
         with torch.set_grad_enabled(mode == "train" and name in GRADIENTS):
             logits = model(images)
         print(name, mode, "logits std", float(logits.detach().std()))
-        out.append(f"logits {name} {mode} " + " ".join(f"{v:.17g}" for v in logits.detach().reshape(-1).tolist()))
+        values = " ".join(f"{v:.17g}" for v in logits.detach().reshape(-1).tolist())
+        out.append(f"logits {name} {mode} {values}")
     if name in GRADIENTS:
         loss = torch.nn.functional.cross_entropy(logits, torch.tensor([3, 7]), label_smoothing=0.1)
         loss.backward()
         out += [f"gradient {name} {n} {summary(n, p.grad)}" for n, p in model.named_parameters()]
-        out += [f"buffer {name} {n} {summary(n, b)}" for n, b in model.named_buffers() if b.dim() == 1]
+        buffers = [(n, b) for n, b in model.named_buffers() if b.dim() == 1]
+        out += [f"buffer {name} {n} {summary(n, b)}" for n, b in buffers]
 
 
 if __name__ == "__main__":
@@ -131,4 +137,5 @@ if __name__ == "__main__":
         write(rows, model_name)
     target = pathlib.Path(__file__).with_name("models.txt")
     target.write_text("\n".join(rows) + "\n")
-    print(target, target.stat().st_size, "bytes, torch", torch.__version__, "torchvision", torchvision.__version__)
+    versions = f"torch {torch.__version__} torchvision {torchvision.__version__}"
+    print(target, target.stat().st_size, "bytes,", versions)

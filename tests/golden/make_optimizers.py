@@ -7,8 +7,8 @@ optimizers.txt, one line per record:  CASE TYPE STEP WHAT VALUE...
     CASE  name of the settings, see CASES here and in tests/ops/optimizer_test.cpp
     TYPE  f32 or f64: type of parameters, gradients and state
     STEP  number of updates made (1, 5, 20)
-    WHAT  weight (20 values, weight decay), bias (5 values, no decay), norm (of the last gradients, before clipping),
-          ema_weight
+    WHAT  weight (20 values, weight decay), bias (5 values, no decay), norm (of the last gradients,
+          before clipping), ema_weight
 Values start from and are driven by formulas (start, gradient, rate) that the test repeats.
 schedules.txt:  CASE VALUE...   the learning rate of step 0, 1, 2, ...
 """
@@ -66,7 +66,8 @@ CASES = {
     "adamw": (lambda g: torch.optim.AdamW(g, lr=1, betas=(0.9, 0.999), eps=1e-8, foreach=False),
               DECAY, 0),
     "adamw_clip": (
-        lambda g: torch.optim.AdamW(g, lr=1, betas=(0.8, 0.99), eps=1e-8, foreach=False), DECAY, 2.5),
+        lambda g: torch.optim.AdamW(g, lr=1, betas=(0.8, 0.99), eps=1e-8, foreach=False),
+        DECAY, 2.5),
 }
 
 

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Writes pictures/*: one tiny file of every format that is read, pictures.txt (name, width, height of each) and
-pictures.rgb: their pixels as Pillow's convert("RGB") gives them. Needs pillow, numpy. Usage: python make_pictures.py"""
+"""Writes pictures/*: one tiny file of every format that is read.
+
+Beside them pictures.txt (name, width, height of each) and pictures.rgb (their pixels as Pillow's
+convert("RGB") gives them). Needs pillow, numpy. Usage: python make_pictures.py
+"""
+
 import os
 import struct
 import zlib
@@ -15,7 +19,10 @@ rng = np.random.default_rng(1)
 def smooth(width, height, channels):
     """Waves and an edge: JPEG keeps it well, and chroma changes everywhere."""
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
-    planes = [127 + 90 * np.sin(x / (5 + c) + c) * np.cos(y / (7 - c)) + 30 * (x > y) for c in range(channels)]
+    planes = [
+        127 + 90 * np.sin(x / (5 + c) + c) * np.cos(y / (7 - c)) + 30 * (x > y)
+        for c in range(channels)
+    ]
     return np.clip(np.stack(planes, -1), 0, 255).astype(np.uint8)
 
 
@@ -29,10 +36,12 @@ def save(name, array, mode=None, **options):
 def png(name, width, height, depth, color, samples):
     """A PNG of `depth` bits, which Pillow cannot write for RGB at 16."""
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in samples)
-    chunk = lambda tag, data: struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
     with open(os.path.join(HERE, name), "wb") as f:
-        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+        f.write(b"\x89PNG\r\n\x1a\n")
+        for tag, data in ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")):
+            f.write(struct.pack(">I", len(data)) + tag + data)
+            f.write(struct.pack(">I", zlib.crc32(tag + data)))
 
 
 def main():

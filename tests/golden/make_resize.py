@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Writes resize.txt (one case a line) and resize.bin (their pixels): what Pillow and torchvision make of a picture
-that tests/data computes by the same formula. Needs pillow, numpy, torchvision. Usage: python make_resize.py
+"""Writes resize.txt (one case a line) and resize.bin (their pixels).
 
-The two passes are asked for one by one, horizontal first: what every Pillow before 13 does in one call. Pillow 13 goes
-vertical first for some shapes, which changes a few pixels by one level."""
+They hold what Pillow and torchvision make of a picture that tests/data computes by the same
+formula. Needs pillow, numpy, torchvision. Usage: python make_resize.py
+
+The two passes are asked for one by one, horizontal first: what every Pillow before 13 does in one
+call. Pillow 13 goes vertical first for some shapes, which changes a few pixels by one level.
+"""
+
 import os
 
 import numpy as np
@@ -12,11 +16,13 @@ from torchvision.transforms import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = [  # width, height -> width, height
-    (37, 23, 16, 16), (16, 16, 37, 41), (100, 75, 32, 32), (1, 1, 8, 8), (1, 50, 7, 7), (50, 1, 9, 9), (300, 200, 31, 17),
-    (24, 24, 24, 24), (5, 3, 33, 21), (641, 3, 20, 20), (61, 60, 60, 61), (2, 2, 1, 1), (97, 5, 1, 11), (120, 90, 53, 90),
+    (37, 23, 16, 16), (16, 16, 37, 41), (100, 75, 32, 32), (1, 1, 8, 8), (1, 50, 7, 7),
+    (50, 1, 9, 9), (300, 200, 31, 17), (24, 24, 24, 24), (5, 3, 33, 21), (641, 3, 20, 20),
+    (61, 60, 60, 61), (2, 2, 1, 1), (97, 5, 1, 11), (120, 90, 53, 90),
 ]
 EVAL = [  # width, height, resize, crop
-    (61, 43, 36, 32), (43, 61, 36, 32), (50, 50, 33, 24), (20, 31, 41, 35), (90, 30, 16, 21), (30, 90, 17, 20), (7, 7, 7, 7),
+    (61, 43, 36, 32), (43, 61, 36, 32), (50, 50, 33, 24), (20, 31, 41, 35), (90, 30, 16, 21),
+    (30, 90, 17, 20), (7, 7, 7, 7),
 ]
 
 
@@ -40,7 +46,8 @@ def main():
         for w, h, side, crop in EVAL:
             lines.append(f"eval {name} {w} {h} {side} {crop}")
             oh, ow = F._compute_resized_output_size((h, w), [side])
-            pixels += np.asarray(F.center_crop(resize(picture(w, h), (ow, oh), how), crop)).tobytes()
+            image = resize(picture(w, h), (ow, oh), how)
+            pixels += np.asarray(F.center_crop(image, crop)).tobytes()
     open(os.path.join(HERE, "resize.txt"), "w").write("\n".join(lines) + "\n")
     open(os.path.join(HERE, "resize.bin"), "wb").write(pixels)
 

@@ -58,8 +58,8 @@ TEST_CASE("the vector loops of the gate equal the plain ones for every type and 
       const Results want = run(reference(), type, 4, pixels, channels),
                     got = run(cpu(), type, 4, pixels, channels);
       const double sums = type == Type::f64 ? 1e-12 : 2e-5;
-      CHECK(difference(got.pooled, want.pooled) <
-            100 * sums);  // the plain loops add 20000 values in float
+      // The plain loops add 20000 values in float.
+      CHECK(difference(got.pooled, want.pooled) < 100 * sums);
       CHECK(difference(got.d_gate, want.d_gate) < 100 * sums);
       CHECK(difference(got.y, want.y) < rounding(type));
       CHECK(difference(got.dx, want.dx) < rounding(type));

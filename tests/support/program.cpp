@@ -19,17 +19,6 @@ extern char** environ;
 namespace shoal::test {
 namespace fs = std::filesystem;
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "shoal-test-XXXXXX").string();
-  REQUIRE(::mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
 std::string read_text(const fs::path& path) {
   std::ifstream in(path);
   std::stringstream text;
@@ -44,11 +33,13 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Outcome run_shoal(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+Outcome run_shoal(const std::vector<std::string>& words,
+                  const std::vector<std::string>& environment,
                   const std::function<bool(pid_t)>& watch, double limit_seconds) {
   const TemporaryDirectory scratch;
   const std::string program = std::string(SHOAL_BINARY_DIR) + "/shoal";
-  const std::string out = (scratch.path() / "out").string(), err = (scratch.path() / "err").string();
+  const std::string out = (scratch.path() / "out").string();
+  const std::string err = (scratch.path() / "err").string();
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -66,16 +57,18 @@ Outcome run_shoal(const std::vector<std::string>& words, const std::vector<std::
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, program.c_str(), &files, &attributes, argv.data(), variables.data());
+  const int failed =
+      posix_spawn(&pid, program.c_str(), &files, &attributes, argv.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   REQUIRE(failed == 0);
 
-  const auto start = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
   int status = 0;
   bool late = false;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    late = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > limit_seconds;
+    late = std::chrono::duration<double>(Clock::now() - start).count() > limit_seconds;
     if (late || (watch && watch(pid))) ::kill(-pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
@@ -96,11 +89,13 @@ void make_pictures(const fs::path& root, int train, int val, int classes, int si
   const auto pictures = data::make_synthetic(options);
   std::vector<uint8_t> bytes;
   for (int i = 0; i < train + val; ++i) {
-    const fs::path folder = root / (i < train ? "train" : "val") / pictures->classes()[static_cast<size_t>(pictures->label(i))];
+    const auto label = static_cast<size_t>(pictures->label(i));
+    const fs::path folder = root / (i < train ? "train" : "val") / pictures->classes()[label];
     fs::create_directories(folder);
     pictures->read(i, bytes);
     std::ofstream(folder / (std::to_string(i) + ".jpg"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
   }
 }
 

@@ -8,30 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
+
 namespace shoal::test {
 
 struct Outcome {
-  int exit_code = -1;   // 128 + N when signal N ended it
+  int exit_code = -1;  // 128 + N when signal N ended it
   std::string out, err;
 };
 
-// A directory that is removed at the end of the scope.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment`: "NAME=value", added.
-// `watch` is called again and again while it runs, about every half millisecond; true kills its whole process group
-// with SIGKILL. Fails the test when it takes longer than `limit_seconds`.
-Outcome run_shoal(const std::vector<std::string>& words, const std::vector<std::string>& environment = {},
+// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment`:
+// "NAME=value", added. `watch` is called again and again while it runs, about every half
+// millisecond; true kills its whole process group with SIGKILL. Fails the test when it takes longer
+// than `limit_seconds`.
+Outcome run_shoal(const std::vector<std::string>& words,
+                  const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
 std::string read_text(const std::filesystem::path& path);

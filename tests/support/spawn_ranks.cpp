@@ -22,6 +22,10 @@ namespace {
 
 constexpr const char* kTagVariable = "SHOAL_TEST_RANK_TAG";
 
+// How a rank's process ends when all went well: not with 0, as a test program does that found no
+// test case of the name or never came to the function.
+constexpr int kEndedWell = 86;
+
 struct Process {
   pid_t pid = -1;
   int output = -1;  // read end of the pipe behind its stdout and stderr
@@ -107,7 +111,7 @@ void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& f
   try {
     const dist::Variables variables = dist::environment();
     function(dist::this_worker(variables));
-    code = 0;
+    code = kEndedWell;
   } catch (const std::exception& error) {
     std::cerr << "rank " << std::getenv("SHOAL_TEST_RANK") << ": " << error.what() << std::endl;
   } catch (...) {
@@ -116,6 +120,12 @@ void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& f
   std::cout.flush();
   fflush(nullptr);
   _exit(code);
+}
+
+// What RankResult::exit_code says about the exit code of a rank's process.
+int reported(int code) {
+  if (code == kEndedWell) return 0;
+  return code == 0 ? kNeverRan : code;
 }
 
 }  // namespace
@@ -139,7 +149,7 @@ std::vector<RankResult> run_ranks_and_report(int ranks, const std::string& tag,
     if (!in_time) results[i].timed_out = kill(processes[i].pid, SIGKILL) == 0;
     int status = 0;
     waitpid(processes[i].pid, &status, 0);
-    if (WIFEXITED(status)) results[i].exit_code = WEXITSTATUS(status);
+    if (WIFEXITED(status)) results[i].exit_code = reported(WEXITSTATUS(status));
     if (WIFSIGNALED(status)) results[i].signal = WTERMSIG(status);
     close(processes[i].output);
   }
@@ -156,9 +166,10 @@ void run_ranks(int ranks, const std::string& tag, const RankFunction& function,
     if (result.exit_code == 0) continue;
     all_well = false;
     report += "rank " + std::to_string(rank) +
-              (result.timed_out ? " ran past the time limit" : "") + ", exit code " +
-              std::to_string(result.exit_code) + ", signal " + std::to_string(result.signal) +
-              ":\n" + result.output + "\n";
+              (result.timed_out ? " ran past the time limit" : "") +
+              (result.exit_code == kNeverRan ? " never came to its function" : "") +
+              ", exit code " + std::to_string(result.exit_code) + ", signal " +
+              std::to_string(result.signal) + ":\n" + result.output + "\n";
   }
   INFO(report);
   REQUIRE(all_well);

@@ -22,8 +22,11 @@
 
 namespace shoal::test {
 
+// The exit code of a process that ended without having run its function.
+inline constexpr int kNeverRan = 99;
+
 struct RankResult {
-  int exit_code = -1;  // -1 when ended by a signal
+  int exit_code = -1;  // 0: the function returned; -1 when ended by a signal
   int signal = 0;      // that ended it; SIGKILL also past the time limit
   bool timed_out = false;
   std::string output;  // stdout and stderr

@@ -20,7 +20,9 @@ auto bytes_of(const std::string& text) {
   };
 }
 
-std::string text_of(const std::vector<char>& bytes) { return {bytes.begin(), bytes.end()}; }
+std::string text_of(const std::vector<char>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 }  // namespace
 
@@ -53,7 +55,7 @@ TEST_CASE("what is saved is found, newest first, and nothing else is in the dire
   REQUIRE(text_of(store.read(entries[1])) == "ten");
   size_t files = 0;
   for ([[maybe_unused]] const auto& file : fs::directory_iterator(store.directory())) ++files;
-  REQUIRE(files == 5);   // two checkpoints, two markers, the manifest
+  REQUIRE(files == 5);  // two checkpoints, two markers, the manifest
   REQUIRE(fs::is_empty(directory.path() / ".checkpoints-tmp"));
 }
 
@@ -62,12 +64,15 @@ TEST_CASE("the newest and the best stay when older ones are pruned") {
   CheckpointStore store(directory.path() / "c", 2);
   store.open_for_writing();
   const double accuracy[] = {30, 60, 40, 60, 50};
-  for (int i = 0; i < 5; ++i) store.save(i + 1, 10 * (i + 1), accuracy[i], bytes_of(std::to_string(i)));
+  for (int i = 0; i < 5; ++i) {
+    store.save(i + 1, 10 * (i + 1), accuracy[i], bytes_of(std::to_string(i)));
+  }
   std::vector<int64_t> steps;
   for (const auto& entry : store.entries()) steps.push_back(entry.step);
   REQUIRE(steps == std::vector<int64_t>{50, 40, 20});
-  REQUIRE(store.best()->step == 20);   // the earlier of equals
-  REQUIRE(test::read_text(directory.path() / "c" / "manifest.json").find("epoch-0002-step-00000020.pt") != std::string::npos);
+  REQUIRE(store.best()->step == 20);  // the earlier of equals
+  const std::string manifest = test::read_text(directory.path() / "c" / "manifest.json");
+  REQUIRE(manifest.find("epoch-0002-step-00000020.pt") != std::string::npos);
 }
 
 TEST_CASE("a file without its marker does not exist, and the next writer removes it") {
@@ -99,7 +104,8 @@ TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") 
   REQUIRE(warnings.size() == 1);
   REQUIRE(warnings[0].find("epoch-0000-step-00000002.pt") != std::string::npos);
   std::ofstream(store.path(store.entries()[1]), std::ios::trunc) << "";
-  REQUIRE_THROWS_WITH(store.newest_good([](const std::string&) {}), Catch::Contains("none of the 2 checkpoints"));
+  REQUIRE_THROWS_WITH(store.newest_good([](const std::string&) {}),
+                      Catch::Contains("none of the 2 checkpoints"));
 }
 
 TEST_CASE("an existing checkpoint of the same position is left as it is") {
@@ -107,7 +113,8 @@ TEST_CASE("an existing checkpoint of the same position is left as it is") {
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
   store.save(0, 1, std::nullopt, bytes_of("first"));
-  const auto again = store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) { FAIL("written again"); });
+  const auto again =
+      store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) { FAIL("written again"); });
   REQUIRE(text_of(store.read(again)) == "first");
 }
 
@@ -121,4 +128,39 @@ TEST_CASE("a writer that fails leaves nothing that could be taken for a checkpoi
   }));
   REQUIRE(store.entries().empty());
   REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
+}
+
+TEST_CASE("an existing checkpoint whose bytes are damaged is written anew") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  const auto first = store.save(0, 1, std::nullopt, bytes_of("first"));
+  std::ofstream(store.path(first), std::ios::trunc) << "fir";
+  const auto again = store.save(0, 1, std::nullopt, bytes_of("second"));
+  REQUIRE(text_of(store.read(again)) == "second");
+  REQUIRE(store.entries().size() == 1);
+}
+
+TEST_CASE("what is later than the position a run goes on from is set aside and not pruned") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 1);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  CheckpointStore(store.directory(), 9).save(0, 2, std::nullopt, bytes_of("two"));
+  CheckpointStore(store.directory(), 9).save(1, 2, 90.0, bytes_of("two, evaluated"));
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& text) { warnings.push_back(text); };
+  store.set_aside_after(0, 1, warn);
+  REQUIRE(store.entries().size() == 1);
+  REQUIRE(store.entries()[0].step == 1);
+  REQUIRE_FALSE(store.best().has_value());
+  REQUIRE(warnings.size() == 1);
+  REQUIRE(warnings[0].find("epoch-0001-step-00000002") != std::string::npos);
+  REQUIRE(fs::exists(store.directory() / "superseded-epoch-0001-step-00000002.pt"));
+  store.save(0, 2, std::nullopt, bytes_of("another two"));
+  REQUIRE(text_of(store.read(store.entries()[0])) == "another two");
+  store.open_for_writing();
+  REQUIRE(fs::exists(store.directory() / "superseded-epoch-0001-step-00000002.pt"));
+  store.set_aside_after(0, 2, warn);
+  REQUIRE(warnings.size() == 1);
 }

@@ -116,6 +116,6 @@ TEST_CASE("the settings that are saved name everything that changes the result")
   job.crop_scale_min = 0.5;
   REQUIRE(differs(job));
   job = {};
-  job.workers = 9;   // changes only the speed
+  job.workers = 9;  // changes only the speed
   REQUIRE_FALSE(differs(job));
 }

@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "data/synthetic.h"
 #include "dist/connect.h"
 #include "spawn_ranks.h"
+#include "tests/support/temporary_directory.h"
 #include "train/checkpoint_store.h"
 #include "train/trainer.h"
 
@@ -21,15 +23,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A directory that the rank processes of this test program share with it.
-fs::path shared_directory() {
-  const char* name = "SHOAL_WORLD_TEST_DIRECTORY";
-  if (const char* path = ::getenv(name)) return path;
-  std::string path = (fs::temp_directory_path() / "shoal-world-XXXXXX").string();
-  REQUIRE(::mkdtemp(path.data()));
-  ::setenv(name, path.c_str(), 1);
-  return path;
-}
+// A directory that this test program makes, shares with its rank processes, and removes.
+class SharedDirectory {
+ public:
+  SharedDirectory() {
+    if (const char* path = ::getenv(kVariable)) {
+      path_ = path;
+      return;
+    }
+    path_ = own_.emplace().path();
+    ::setenv(kVariable, path_.c_str(), 1);
+  }
+  ~SharedDirectory() {
+    if (own_) ::unsetenv(kVariable);
+  }
+  SharedDirectory(const SharedDirectory&) = delete;
+  SharedDirectory& operator=(const SharedDirectory&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  static constexpr const char* kVariable = "SHOAL_WORLD_TEST_DIRECTORY";
+  std::optional<test::TemporaryDirectory> own_;  // empty in a rank process
+  fs::path path_;
+};
 
 train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world) {
   train::Job job;
@@ -59,9 +76,10 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   return train::resolve(job, here);
 }
 
-
-// Trains `updates` updates and leaves rank 0's parameters, buffers, average and last gradient in a file.
-void train_ranks(const std::string& model, bool float64, int world, int updates, const fs::path& file) {
+// Trains `updates` updates and leaves rank 0's parameters, buffers, average and last gradient in
+// files whose names begin with `file`.
+void train_ranks(const std::string& model, bool float64, int world, int updates,
+                 const fs::path& file) {
   test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {
     dist::Communicator communicator = dist::connect(env);
     const train::ResolvedJob job = job_of(model, float64, world);
@@ -83,12 +101,14 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
       const at::NoGradGuard no_grad;
       const auto write = [&](const at::Tensor& t, std::ofstream& out) {
         const at::Tensor values = t.to(at::kDouble).contiguous();
-        out.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.nbytes()));
+        out.write(static_cast<const char*>(values.const_data_ptr()),
+                  static_cast<std::streamsize>(values.nbytes()));
       };
-      const std::map<std::string, at::Tensor> parts = {{"parameters", trainer.parameters().flat()},
-                                                       {"statistics", trainer.statistics().running()},
-                                                       {"average", trainer.ema()->parameters()},
-                                                       {"averaged statistics", trainer.ema()->running()}};
+      const std::map<std::string, at::Tensor> parts = {
+          {"parameters", trainer.parameters().flat()},
+          {"statistics", trainer.statistics().running()},
+          {"average", trainer.ema()->parameters()},
+          {"averaged statistics", trainer.ema()->running()}};
       for (const auto& [name, tensor] : parts) {
         std::ofstream out(file.string() + "." + name, std::ios::binary);
         write(tensor, out);
@@ -102,18 +122,24 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
 
 at::Tensor read(const fs::path& file) {
   const auto bytes = train::read_whole_file(file);
-  return at::from_blob(const_cast<char*>(bytes.data()), {static_cast<int64_t>(bytes.size() / 8)}, at::kDouble).clone();
+  const auto count = static_cast<int64_t>(bytes.size() / 8);
+  return at::from_blob(const_cast<char*>(bytes.data()), {count}, at::kDouble).clone();
 }
 
-double largest(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+double largest(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
 
 double norm_relative(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).norm().item<double>() / a.norm().item<double>();
 }
 
 void compare_worlds(const std::string& model) {
-  const fs::path directory = shared_directory();
-  for (int world : {1, 2, 3}) train_ranks(model, true, world, 10, directory / (model + "-64-" + std::to_string(world)));
+  const SharedDirectory shared;
+  const fs::path& directory = shared.path();
+  for (int world : {1, 2, 3}) {
+    train_ranks(model, true, world, 10, directory / (model + "-64-" + std::to_string(world)));
+  }
   for (const std::string part : {"parameters", "statistics", "average", "averaged statistics"}) {
     const auto at_world = [&](int world) {
       return read(directory / (model + "-64-" + std::to_string(world) + "." + part));
@@ -121,12 +147,15 @@ void compare_worlds(const std::string& model) {
     const auto one = at_world(1);
     for (int world : {2, 3}) {
       INFO(model << ": " << part << " on " << world << " ranks");
-      // Weights by their largest element; statistics by norm, since running variances reach hundreds.
+      // Weights by their largest element; statistics by norm, since running variances reach
+      // hundreds.
       const bool weights = part == "parameters" || part == "average";
       CHECK((weights ? largest : norm_relative)(one, at_world(world)) < 1e-7);
     }
   }
-  for (int world : {1, 2, 3}) train_ranks(model, false, world, 1, directory / (model + "-32-" + std::to_string(world)));
+  for (int world : {1, 2, 3}) {
+    train_ranks(model, false, world, 1, directory / (model + "-32-" + std::to_string(world)));
+  }
   const auto gradient = read(directory / (model + "-32-1.gradients"));
   for (int world : {2, 3}) {
     const auto other = read(directory / (model + "-32-" + std::to_string(world) + ".gradients"));
@@ -137,5 +166,9 @@ void compare_worlds(const std::string& model) {
 
 }  // namespace
 
-TEST_CASE("ResNet-18 learns the same on one, two and three ranks") { compare_worlds("resnet18"); }
-TEST_CASE("EfficientNet-B0 learns the same on one, two and three ranks") { compare_worlds("efficientnet_b0"); }
+TEST_CASE("ResNet-18 learns the same on one, two and three ranks") {
+  compare_worlds("resnet18");
+}
+TEST_CASE("EfficientNet-B0 learns the same on one, two and three ranks") {
+  compare_worlds("efficientnet_b0");
+}

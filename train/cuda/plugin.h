@@ -23,8 +23,8 @@ struct DeviceInfo {
   uint64_t free_bytes;   // now, all processes counted
 };
 
-struct MemoryStatistics {  // of this process's caching allocator, since the last reset for the
-                           // peaks
+// Of this process's caching allocator; peaks since the last reset.
+struct MemoryStatistics {
   uint64_t allocated_bytes, reserved_bytes;
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
 };
@@ -37,8 +37,8 @@ struct Plugin {
   // one sentence why.
   int (*device_count)(char* reason, size_t size);
   DeviceInfo (*device_info)(int device);
-  void (*set_device)(
-      int device);        // of the calling thread; the first call on a device creates its context
+  // Of the calling thread; the first call on a device creates its context.
+  void (*set_device)(int device);
   void (*synchronize)();  // waits for all work of the current device
   // Runs a small kernel of ours on the device and checks its result: false when the result is
   // wrong.

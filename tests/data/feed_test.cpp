@@ -1,0 +1,77 @@
+#include "data/feed.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "data/random.h"
+#include "support.h"
+
+using namespace shoal::data;
+
+TEST_CASE("a training feed follows the epoch's order and keys each sample by seed and epoch") {
+  const auto data = made_dataset(17);
+  const Feed feed(data, 5, 3, true);
+  const EpochOrder order(17, 5, 3);
+  CHECK(feed.size() == 17);
+  CHECK(&feed.dataset() == data.get());
+  for (int64_t position = 0; position < 17; ++position) {
+    const Ticket ticket = feed.ticket(position);
+    CHECK(ticket.position == position);
+    CHECK(ticket.sample == order(position));
+    CHECK(feed.sample(position) == order(position));
+    CHECK(ticket.key == sample_key(5, 3, order(position)));
+    CHECK(feed.key(position) == ticket.key);
+    CHECK(ticket.label == data->label(order(position)));
+  }
+}
+
+TEST_CASE("an evaluation feed follows the listing") {
+  const auto data = made_dataset(6);
+  const Feed feed(data, 5, 3, false);
+  for (int64_t position = 0; position < 6; ++position) {
+    CHECK(feed.ticket(position).sample == position);
+    CHECK(feed.ticket(position).key == sample_key(5, 3, position));
+    CHECK(feed.ticket(position).label == data->label(position));
+  }
+}
+
+TEST_CASE("no two samples, epochs or seeds share a key") {
+  const auto data = made_dataset(10);
+  std::set<uint64_t> keys;
+  for (const uint64_t seed : {0, 1}) {
+    for (const int64_t epoch : {0, 1, 2}) {
+      const Feed feed(data, seed, epoch, true);
+      for (int64_t position = 0; position < 10; ++position) keys.insert(feed.key(position));
+    }
+  }
+  CHECK(keys.size() == 60);
+}
+
+TEST_CASE("the plans of all ranks have equally many batches and cover every position once") {
+  constexpr int64_t kBatch = 4;
+  for (const int64_t samples : {1, 23, 24, 25, 100}) {
+    for (const int64_t world : {1, 2, 3, 5}) {
+      for (const bool drop_last : {false, true}) {
+        INFO(samples << " samples, " << world << " ranks" << (drop_last ? ", drop last" : ""));
+        const int64_t global = kBatch * world;
+        const int64_t batches = drop_last ? samples / global : (samples + global - 1) / global;
+        std::vector<int> seen(static_cast<size_t>(samples), 0);
+        for (int64_t rank = 0; rank < world; ++rank) {
+          const BatchPlan plan{samples, kBatch, rank, world, drop_last};
+          REQUIRE(plan.batches() == batches);
+          for (int64_t batch = 0; batch < batches; ++batch) {
+            REQUIRE(plan.first_position(batch) == batch * global + rank * kBatch);
+            if (drop_last) REQUIRE(plan.count(batch) == kBatch);
+            for (int64_t i = 0; i < plan.count(batch); ++i) {
+              ++seen.at(static_cast<size_t>(plan.first_position(batch) + i));
+            }
+          }
+        }
+        const int64_t covered = drop_last ? batches * global : samples;
+        for (int64_t i = 0; i < samples; ++i) {
+          REQUIRE(seen[static_cast<size_t>(i)] == (i < covered ? 1 : 0));
+        }
+      }
+    }
+  }
+}

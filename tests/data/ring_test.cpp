@@ -1,0 +1,176 @@
+#include "data/ring.h"
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <new>
+#include <set>
+#include <stdexcept>
+
+#include "support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+constexpr int64_t kSide = 2, kBatch = 4;
+const BatchPlan kPlan{20, kBatch, 0, 1, true};  // five batches
+
+BufferAllocator heap() {
+  return {[](size_t bytes) { return ::operator new(bytes); },
+          [](void* memory) { ::operator delete(memory); }};
+}
+
+std::shared_ptr<const Feed> feed(int64_t epoch = 0) {
+  static const auto data = made_dataset(20);
+  return std::make_shared<const Feed>(data, 1, epoch, true);
+}
+
+std::vector<Ring::Job> take(Ring& ring, int64_t rows) {
+  std::vector<Ring::Job> jobs;
+  for (int64_t i = 0; i < rows; ++i) REQUIRE(ring.take(jobs.emplace_back()));
+  return jobs;
+}
+
+void finish(Ring& ring, const std::vector<Ring::Job>& jobs) {
+  for (const Ring::Job& job : jobs) ring.done(job, {});
+}
+
+std::exception_ptr error(const char* text) {
+  return std::make_exception_ptr(std::runtime_error(text));
+}
+
+}  // namespace
+
+TEST_CASE("rows are given out in order, each with memory of its own") {
+  Ring ring(kPlan, kSide, 2, heap());
+  const auto epoch = feed();
+  ring.restart(epoch, 0);
+  const auto jobs = take(ring, 2 * kBatch);
+  std::set<const void*> rows, pixels;
+  for (int64_t i = 0; i < 2 * kBatch; ++i) {
+    const Ring::Job& job = jobs[static_cast<size_t>(i)];
+    CHECK(job.feed == epoch);
+    CHECK(job.batch == i / kBatch);
+    CHECK(job.index == i % kBatch);
+    CHECK(job.position == i);
+    rows.insert(job.row);
+    pixels.insert(job.pixels);
+  }
+  CHECK(rows.size() == 2 * kBatch);
+  CHECK(pixels.size() == 2 * kBatch);
+  CHECK(jobs[1].pixels - jobs[0].pixels == kSide * kSide * 3);
+  finish(ring, jobs);
+}
+
+TEST_CASE("a batch is whole when its last row is done, in whatever order they are done") {
+  Ring ring(kPlan, kSide, 2, heap());
+  ring.restart(feed(), 0);
+  const auto jobs = take(ring, 2 * kBatch);
+  auto first = std::async(std::launch::async, [&ring] { return ring.next(); });
+  for (size_t i = jobs.size(); i-- > 0;) {
+    jobs[i].row->label = static_cast<int32_t>(i);
+    ring.done(jobs[i], {100 + i, i == 2 ? 1 : 0});
+  }
+  const Batch* batch = first.get();
+  REQUIRE(batch != nullptr);
+  CHECK(batch->images == jobs[0].pixels);
+  CHECK(batch->count == kBatch);
+  CHECK(batch->first_position == 0);
+  CHECK(batch->rows[3].label == 3);
+  CHECK(ring.stats().images == kBatch);
+  CHECK(ring.stats().bad == 1);
+  CHECK(ring.stats().hash == 100 + 101 + 102 + 103);
+  batch = ring.next();
+  CHECK(batch->first_position == kBatch);
+  CHECK(batch->rows[0].label == 4);
+  CHECK(ring.stats().images == 2 * kBatch);
+}
+
+TEST_CASE("memory is used again only when the consumer has let go of it") {
+  Ring ring(kPlan, kSide, 2, heap());
+  ring.restart(feed(), 0);
+  std::vector<const uint8_t*> images;  // of batch 0, 1, …
+  auto jobs = take(ring, 2 * kBatch);  // of five batches, two have a place before the first next()
+  images = {jobs[0].pixels, jobs[kBatch].pixels};
+  finish(ring, jobs);
+  for (int64_t held = 0; held < 3; ++held) {
+    const Batch* batch = ring.next();
+    REQUIRE(batch->images == images[static_cast<size_t>(held)]);
+    jobs = take(ring, kBatch);  // the one batch that next() made room for
+    CHECK(jobs[0].batch == held + 2);
+    CHECK(jobs[0].pixels != batch->images);
+    images.push_back(jobs[0].pixels);
+    finish(ring, jobs);
+  }
+  CHECK(images[3] == images[0]);
+  CHECK(images[4] == images[1]);
+  CHECK(ring.next() != nullptr);
+  CHECK(ring.next() != nullptr);
+  CHECK(ring.next() == nullptr);
+  CHECK(ring.next() == nullptr);
+}
+
+TEST_CASE("the error of the lowest row comes out of next, as often as it is asked") {
+  Ring ring(kPlan, kSide, 1, heap());
+  ring.restart(feed(), 0);
+  auto jobs = take(ring, kBatch);
+  ring.failed(jobs[3], error("row three"));
+  ring.failed(jobs[1], error("row one"));
+  ring.failed(jobs[2], error("row two"));
+  ring.done(jobs[0], {});
+  CHECK_THROWS_WITH(ring.next(), "row one");
+  CHECK_THROWS_WITH(ring.next(), "row one");
+  CHECK(ring.stats().images == 0);
+  jobs = take(ring, kBatch);  // the workers went on with the next batch
+  finish(ring, jobs);
+
+  ring.restart(feed(), 0);
+  finish(ring, take(ring, kBatch));
+  CHECK(ring.next() != nullptr);
+}
+
+TEST_CASE("beginning again waits for the rows under way and forgets them") {
+  Ring ring(kPlan, kSide, 2, heap());
+  ring.restart(feed(), 0);
+  auto jobs = take(ring, 3);
+  ring.done(jobs[0], {5, 1});
+  auto restarted = std::async(std::launch::async, [&ring] { ring.restart(feed(1), 3); });
+  ring.failed(jobs[1], error("too late"));
+  ring.done(jobs[2], {});
+  restarted.get();
+  jobs = take(ring, kBatch);
+  CHECK(jobs[0].feed->epoch() == 1);
+  CHECK(jobs[0].position == 3 * kBatch);
+  finish(ring, jobs);
+  const Batch* batch = ring.next();
+  REQUIRE(batch != nullptr);
+  CHECK(batch->first_position == 3 * kBatch);
+  CHECK(ring.stats().images == kBatch);
+  CHECK(ring.stats().bad == 0);
+  CHECK(ring.stats().hash == 0);
+}
+
+TEST_CASE("closing ends workers that wait for a row") {
+  Ring ring(kPlan, kSide, 1, heap());
+  auto worker = std::async(std::launch::async, [&ring] {
+    Ring::Job job;
+    return ring.take(job);
+  });
+  ring.close();
+  CHECK_FALSE(worker.get());
+}
+
+TEST_CASE("a rank without a picture in the last batch gets an empty one") {
+  Ring ring({3, kBatch, 1, 2, false}, kSide, 1, heap());
+  ring.restart(feed(), 0);
+  const Batch* batch = ring.next();
+  REQUIRE(batch != nullptr);
+  CHECK(batch->count == 0);
+  CHECK(batch->rows.empty());
+  CHECK(ring.next() == nullptr);
+}
+
+TEST_CASE("an allocator without memory is out of memory") {
+  const BufferAllocator none{[](size_t) -> void* { return nullptr; }, [](void*) {}};
+  CHECK_THROWS_AS(Ring(kPlan, kSide, 1, none), std::bad_alloc);
+}

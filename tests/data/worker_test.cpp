@@ -1,0 +1,102 @@
+#include "data/worker.h"
+
+#include <catch2/catch.hpp>
+
+#include "data/errors.h"
+#include "data/random.h"
+#include "support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+constexpr int64_t kSide = 16;
+
+LoaderOptions options_of(bool train) {
+  LoaderOptions options;
+  options.train = train;
+  options.transform.size = kSide;
+  options.transform.eval_resize = 20;
+  options.transform.eval_size = kSide;
+  return options;
+}
+
+// A worker with all that it needs.
+struct Desk {
+  std::shared_ptr<MemoryDataset> data = made_dataset(12);
+  LoaderOptions options;
+  std::vector<std::string> named;
+  BadImageLog log{[this](const std::string& sentence) { named.push_back(sentence); }};
+  Worker worker{options, log};
+  Row row;
+  Bytes pixels = Bytes(kSide * kSide * 3, 77);
+
+  explicit Desk(const LoaderOptions& o) : options(o) {}
+  Worker::Result make(int64_t position, int32_t index) {
+    const Feed feed(data, 5, 2, options.train);
+    return worker.make(feed, position, index, row, pixels.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a row is its ticket's picture, cropped under the ticket's key") {
+  Desk desk(options_of(true));
+  Transform transform(desk.options.transform);
+  const EpochOrder order(12, 5, 2);
+  for (int64_t position = 0; position < 12; ++position) {
+    const Worker::Result result = desk.make(position, 3);
+    const int64_t sample = order(position);
+    Bytes expected(desk.pixels.size());
+    transform.training_row(desk.data->pictures[static_cast<size_t>(sample)],
+                           sample_key(5, 2, sample), expected.data());
+    CHECK(desk.pixels == expected);
+    CHECK(desk.row.key == sample_key(5, 2, sample));
+    CHECK(desk.row.label == desk.data->label(sample));
+    CHECK(desk.row.partner == 3);
+    CHECK(result.bad == 0);
+    CHECK(result.hash == 0);  // not asked for
+  }
+}
+
+TEST_CASE("the hash repeats and sees position, label and pixels") {
+  LoaderOptions options = options_of(true);
+  options.hash = true;
+  Desk desk(options);
+  const uint64_t hash = desk.make(4, 0).hash;
+  CHECK(desk.make(4, 1).hash == hash);  // the place in a batch is no part of it
+  CHECK(desk.make(5, 0).hash != hash);
+  const auto sample = static_cast<size_t>(EpochOrder(12, 5, 2)(4));
+  const Bytes picture = desk.data->pictures[sample];
+  desk.data->pictures[sample] = made_jpeg(99);
+  CHECK(desk.make(4, 0).hash != hash);
+  desk.data->pictures[sample] = picture;
+  CHECK(desk.make(4, 0).hash == hash);
+}
+
+TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with its name") {
+  Desk train(options_of(true));
+  const EpochOrder order(12, 5, 2);
+  train.data->pictures[static_cast<size_t>(order(0))].resize(60);
+  CHECK(train.make(0, 0).bad == 1);
+  CHECK(train.row.label == train.data->label(order(1)));
+  CHECK_FALSE(train.row.unreadable);
+  CHECK(train.make(0, 0).bad == 1);
+  CHECK(train.named.size() == 1);  // counted again, named once
+
+  Desk eval(options_of(false));
+  eval.data->pictures[6].clear();
+  CHECK(eval.make(6, 0).bad == 1);
+  CHECK(eval.row.unreadable);
+  CHECK(eval.row.label == eval.data->label(6));
+  CHECK(eval.pixels == Bytes(kSide * kSide * 3, 0));
+  CHECK(eval.make(7, 0).bad == 0);
+  CHECK_FALSE(eval.row.unreadable);
+
+  LoaderOptions strict = options_of(true);
+  strict.bad_images = BadImages::error;
+  Desk desk(strict);
+  desk.data->pictures[static_cast<size_t>(order(0))].resize(60);
+  CHECK_THROWS_AS(desk.make(0, 0), DamagedPicture);
+  CHECK_THROWS_WITH(desk.make(0, 0), Catch::StartsWith(desk.data->name(order(0)) + ": "));
+}
