@@ -11,6 +11,7 @@
 #include <new>
 #include <system_error>
 
+#include "app/platform.h"
 #include "data/errors.h"
 #include "train/job.h"
 
@@ -18,11 +19,6 @@ namespace shoal::app {
 namespace {
 
 constexpr size_t kFailureFileBytes = 1024;  // what SageMaker shows of it
-
-std::string failure_path() {
-  const char* base = std::getenv("SAGEMAKER_BASE_DIR");
-  return std::string(base && *base ? base : "/opt/ml") + "/output/failure";
-}
 
 void write_all(int file, const std::string& text) noexcept {
   size_t done = 0;
@@ -47,36 +43,29 @@ std::string first_sentence(std::string text) {
   return text.empty() ? "it failed without a message" : text;
 }
 
-// "rank 3: " in a worker of several, so that the reader of a joint log knows where to look.
-std::string rank_prefix() {
-  const char* rank = std::getenv("RANK");
-  const char* world = std::getenv("WORLD_SIZE");
-  return rank && world && std::atoi(world) > 1 ? std::string("rank ") + rank + ": " : "";
-}
-
 // Of the workers that a launcher of ours started, true for the first that asks; true for everybody
 // else.
-bool first_to_report() {
-  const char* file = std::getenv(kReportVariable);
-  if (!file) return true;
+bool first_to_report(const Reporting& reporting) {
+  if (reporting.token_file < 0) return true;
   char token;
-  return ::read(std::atoi(file), &token, 1) != -1 || errno != EAGAIN;
+  return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
 // The user's mistake: every rank finds the same one, so one of them says it, and without its rank.
-int fail_usage(const std::string& text) {
-  if (first_to_report()) {
+int fail_usage(const Reporting& reporting, const std::string& text) {
+  if (first_to_report(reporting)) {
     print_error(text);
-    write_failure_file(text);
+    write_failure_file(reporting.failure_file, text);
   }
   return kUsage;
 }
 
-int fail(int code, const std::string& text) {
-  const std::string line = (text.starts_with("rank ") ? "" : rank_prefix()) + text;
+int fail(const Reporting& reporting, int code, const std::string& text) {
+  const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
   // A worker that only lost a peer is no cause; the launcher writes the file if nobody else does.
-  if (code != kPeerLost || !std::getenv(kReportVariable)) write_failure_file(line);
+  if (code != kPeerLost || reporting.token_file < 0)
+    write_failure_file(reporting.failure_file, line);
   return code;
 }
 
@@ -103,23 +92,37 @@ bool is_lost_peer(const std::string& text) {
   return false;
 }
 
-int guarded_main(const std::function<int()>& body) noexcept {
+Reporting reporting(const dist::Variables& environment) {
+  const auto value = [&](const char* name) {
+    const auto entry = environment.find(name);
+    return entry == environment.end() ? std::string() : entry->second;
+  };
+  Reporting result;
+  result.failure_file = (platform_base(environment) / "output/failure").string();
+  if (!value("RANK").empty() && std::atoi(value("WORLD_SIZE").c_str()) > 1)
+    result.who = "rank " + value("RANK") + ": ";
+  if (!value(kReportVariable).empty())
+    result.token_file = std::atoi(value(kReportVariable).c_str());
+  return result;
+}
+
+int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept {
   try {
     try {
       return body();
     } catch (const train::UserError& error) {
-      return fail_usage(describe(error));
+      return fail_usage(reporting, describe(error));
     } catch (const std::invalid_argument& error) {
-      return fail_usage(describe(error));
+      return fail_usage(reporting, describe(error));
     } catch (const SetupMissing& error) {
-      return fail(kSetupMissing, describe(error));
+      return fail(reporting, kSetupMissing, describe(error));
     } catch (const data::MissingLibrary& error) {
-      return fail(kSetupMissing, describe(error));
+      return fail(reporting, kSetupMissing, describe(error));
     } catch (const std::exception& error) {
       const std::string text = describe(error);
-      return fail(is_lost_peer(text) ? kPeerLost : kFailure, text);
+      return fail(reporting, is_lost_peer(text) ? kPeerLost : kFailure, text);
     } catch (...) {
-      return fail(kFailure, "an exception of an unknown type ended the program; please report it");
+      return fail(reporting, kFailure, "an exception of an unknown type ended the program; please report it");
     }
   } catch (...) {  // not even memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
@@ -133,8 +136,7 @@ void print_error(const std::string& text) noexcept try {
   write_all(STDERR_FILENO, text);  // no memory for the prefix
 }
 
-void write_failure_file(const std::string& text, bool replace) noexcept try {
-  const std::string path = failure_path();
+void write_failure_file(const std::string& path, const std::string& text, bool replace) noexcept try {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
   if (file < 0) return;  // no platform, or an earlier process said why
@@ -150,8 +152,8 @@ void write_failure_file(const std::string& text, bool replace) noexcept try {
   return;  // the message is on stderr already
 }
 
-void clear_failure_file() noexcept try {
-  ::unlink(failure_path().c_str());
+void clear_failure_file(const std::string& path) noexcept try {
+  ::unlink(path.c_str());
 } catch (const std::exception&) {
   return;
 }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "dist/env.h"
+
 namespace shoal::app {
 
 // Exit codes, the same in both executables; `shoal help` prints them.
@@ -26,9 +28,18 @@ struct SetupMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error: …"
-// ("shoal: error: rank N: …" where RANK is set and WORLD_SIZE is above 1), the failure file, and an
-// exit code:
+// How this process reports its end; from its environment, read once.
+struct Reporting {
+  // BASE/output/failure, where BASE is SAGEMAKER_BASE_DIR or /opt/ml: what tells SageMaker why a
+  // job failed.
+  std::string failure_file = "/opt/ml/output/failure";
+  std::string who;      // "rank 3: " in one of several workers, else empty
+  int token_file = -1;  // the launcher's pipe (kReportVariable); -1: no launcher of ours
+};
+Reporting reporting(const dist::Variables& environment);
+
+// Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error: …",
+// the failure file (not for kPeerLost under our launcher, which knows the cause), and an exit code:
 //
 //   kUsage          train::UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
@@ -36,7 +47,7 @@ struct SetupMissing : std::runtime_error {
 //   kFailure        anything else
 //
 // Never throws; the caller returns the code from main.
-int guarded_main(const std::function<int()>& body) noexcept;
+int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
 // The one line for people that stands for `error`: LibTorch's back-trace and line breaks are gone,
 // out of memory and a full disk say what to do.
@@ -49,14 +60,14 @@ bool is_lost_peer(const std::string& text);
 // Prints "shoal: error: TEXT" as one line on stderr, in one write.
 void print_error(const std::string& text) noexcept;
 
-// The file that tells SageMaker why a job failed: BASE/output/failure, where BASE is
-// SAGEMAKER_BASE_DIR or /opt/ml. It is written only where BASE/output exists, holds at most 1024
-// characters, and keeps the first text of several processes: `replace` is for the launcher, which
-// knows that a worker died without a word. Never throws.
-void write_failure_file(const std::string& text, bool replace = false) noexcept;
+// Writes the failure file, where its folder exists: at most 1024 characters, and the first text of
+// several processes is kept. `replace` is for the launcher, which knows that a worker died without
+// a word. Never throws.
+void write_failure_file(const std::string& path, const std::string& text,
+                        bool replace = false) noexcept;
 
 // Takes away a failure file left by an earlier run. Only the first process of a host does it,
 // before it starts others.
-void clear_failure_file() noexcept;
+void clear_failure_file(const std::string& path) noexcept;
 
 }  // namespace shoal::app

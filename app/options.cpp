@@ -100,11 +100,16 @@ const Option* find_option(Command command, std::string_view name) {
 
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {
   if (const Option* option = find_option(command, name)) return *option;
-  std::string near;
+  std::string wanted(name);
+  std::replace(wanted.begin(), wanted.end(), '_', '-');
+  std::vector<std::string> names = names_of(command);
   for (const auto& [other, ours] : kSynonyms) {
-    if (name == other && find_option(command, ours)) near = ours;
+    if (find_option(command, ours)) names.push_back(other);
   }
-  if (near.empty()) near = nearest(name, names_of(command));
+  std::string near = nearest(wanted, names);
+  for (const auto& [other, ours] : kSynonyms) {
+    if (near == other) near = ours;
+  }
   const std::string shoal_command = "`shoal " + command_name(command);
   throw UserError("unknown option --" + std::string(name) + " of " + shoal_command + "` (" +
                   origin + ")" + (near.empty() ? "; see " : "; did you mean --" + near + "? See ") +

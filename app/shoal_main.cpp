@@ -42,7 +42,7 @@ std::string overview() {
          exit_code_help();
 }
 
-int run(const std::vector<std::string>& words) {
+int run(const std::vector<std::string>& words, shoal::dist::Variables environment) {
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
     const auto command = words.size() > 1 ? command_named(words[1]) : std::nullopt;
     return print(command ? command_help(*command) : overview());
@@ -54,7 +54,6 @@ int run(const std::vector<std::string>& words) {
   const Arguments arguments = parse(static_cast<int>(argv.size()), argv.data());
   if (arguments.help) return print(command_help(arguments.command));
   if (arguments.recipe == "list") return print(recipe_list());
-  auto environment = shoal::dist::environment();
   environment = with_platform_hosts(environment, gpu_count(environment));
   for (const Row& row : kRun) {
     if (row.command == arguments.command) return row.run({arguments, words, environment});
@@ -66,5 +65,8 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
-  return guarded_main([&] { return run(std::vector<std::string>(argv + 1, argv + argc)); });
+  const auto environment = shoal::dist::environment();
+  return guarded_main(reporting(environment), [&] {
+    return run(std::vector<std::string>(argv + 1, argv + argc), environment);
+  });
 }

@@ -13,7 +13,8 @@ namespace {
 
 int start(const Plan& plan, const Call& call) {
   Launch start_of{worker_program(), call.words, plan.workers,
-                  plan.host.empty() ? host_name() : plan.host};
+                  plan.host.empty() ? host_name() : plan.host,
+                  reporting(call.environment).failure_file};
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
   // The first process of a container has duties (signals without default actions, orphans) that a
@@ -31,8 +32,9 @@ HostFacts host_facts(const dist::Variables& environment) {
 
 int run_distributed(const Call& call) {
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
+  // Under torchrun another rank may have written it already.
   if (!dist::from_torchrun(call.environment))
-    clear_failure_file();  // there, another rank may have written it already
+    clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);
 }
 

@@ -25,9 +25,10 @@ constexpr Row kCommands[] = {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
-  return shoal::app::guarded_main([&] {
+  const auto environment = shoal::dist::environment();
+  return shoal::app::guarded_main(shoal::app::reporting(environment), [&] {
     auto arguments = shoal::app::parse(argc, argv);
-    shoal::app::adapt_to_platform(arguments.job, shoal::dist::environment());
+    shoal::app::adapt_to_platform(arguments.job, environment);
     for (const Row& row : kCommands) {
       if (row.command == arguments.command) return row.run(arguments);
     }

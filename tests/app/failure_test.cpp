@@ -19,14 +19,16 @@ using test::Folder;
 namespace {
 
 template <class Error>
-Captured thrown(const Error& error) {
-  return capture([&] { return app::guarded_main([&]() -> int { throw error; }); });
+Captured thrown(const Error& error, const dist::Variables& environment = {}) {
+  return capture([&] {
+    return app::guarded_main(app::reporting(environment), [&]() -> int { throw error; });
+  });
 }
 
 }  // namespace
 
 TEST_CASE("a result passes through and prints nothing") {
-  const Captured run = capture([] { return app::guarded_main([] { return 143; }); });
+  const Captured run = capture([] { return app::guarded_main({}, [] { return 143; }); });
   CHECK(run.code == 143);
   CHECK(run.out + run.err == "");
 }
@@ -40,7 +42,7 @@ TEST_CASE("each kind of failure has its exit code and one line on stderr") {
   CHECK(
       thrown(std::runtime_error("all_reduce failed: Connection closed by peer [127.0.0.1]")).code ==
       app::kPeerLost);
-  const Captured unknown = capture([] { return app::guarded_main([]() -> int { throw 5; }); });
+  const Captured unknown = capture([] { return app::guarded_main({}, []() -> int { throw 5; }); });
   CHECK(unknown.code == app::kFailure);
   CHECK_THAT(unknown.err, Contains("shoal: error: "));
 }
@@ -61,11 +63,7 @@ TEST_CASE("out of memory and a full disk say what to do") {
 }
 
 TEST_CASE("a worker of several names its rank") {
-  const Captured run = capture([] {
-    ::setenv("RANK", "3", 1);
-    ::setenv("WORLD_SIZE", "4", 1);
-    return app::guarded_main([]() -> int { throw std::runtime_error("bad"); });
-  });
+  const Captured run = thrown(std::runtime_error("bad"), {{"RANK", "3"}, {"WORLD_SIZE", "4"}});
   CHECK(run.err == "shoal: error: rank 3: bad\n");
 }
 
@@ -73,13 +71,12 @@ TEST_CASE("of several workers one names the user's mistake, without its rank") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
   REQUIRE(::write(ends[1], "1", 1) == 1);
-  ::setenv(app::kReportVariable, std::to_string(ends[0]).c_str(), 1);
-  ::setenv("RANK", "1", 1);
-  ::setenv("WORLD_SIZE", "2", 1);
-  const Captured first = thrown(train::UserError("--lr is bad"));
-  const Captured second = thrown(train::UserError("--lr is bad"));
-  const Captured other = thrown(std::runtime_error("disk is gone"));
-  for (const char* name : {app::kReportVariable, "RANK", "WORLD_SIZE"}) ::unsetenv(name);
+  const dist::Variables worker = {{app::kReportVariable, std::to_string(ends[0])},
+                                  {"RANK", "1"},
+                                  {"WORLD_SIZE", "2"}};
+  const Captured first = thrown(train::UserError("--lr is bad"), worker);
+  const Captured second = thrown(train::UserError("--lr is bad"), worker);
+  const Captured other = thrown(std::runtime_error("disk is gone"), worker);
   ::close(ends[0]);
   ::close(ends[1]);
   CHECK(first.err == "shoal: error: --lr is bad\n");
@@ -89,12 +86,8 @@ TEST_CASE("of several workers one names the user's mistake, without its rank") {
 }
 
 TEST_CASE("a message that begins with its rank does not say it twice") {
-  const Captured run = capture([] {
-    ::setenv("RANK", "3", 1);
-    ::setenv("WORLD_SIZE", "4", 1);
-    return app::guarded_main(
-        []() -> int { throw std::runtime_error("rank 3 of 4: all_reduce failed"); });
-  });
+  const Captured run = thrown(std::runtime_error("rank 3 of 4: all_reduce failed"),
+                              {{"RANK", "3"}, {"WORLD_SIZE", "4"}});
   CHECK(run.err == "shoal: error: rank 3 of 4: all_reduce failed\n");
 }
 
@@ -102,31 +95,43 @@ TEST_CASE(
     "the failure file holds the first failure, at most 1024 bytes, and only where the platform "
     "is") {
   Folder folder;
-  ::setenv("SAGEMAKER_BASE_DIR", folder.text().c_str(), 1);
-  app::write_failure_file("nobody is there");
+  const dist::Variables platform = {{"SAGEMAKER_BASE_DIR", folder.text()}};
+  const std::string file = app::reporting(platform).failure_file;
+  CHECK(file == folder.text() + "/output/failure");
+  app::write_failure_file(file, "nobody is there");
   CHECK_FALSE(std::filesystem::exists(folder / "output"));
 
   std::filesystem::create_directories(folder / "output");
-  CHECK(thrown(std::runtime_error("first")).code == app::kFailure);
-  CHECK(thrown(std::runtime_error("second")).code == app::kFailure);
-  CHECK(test::read_text(folder / "output/failure") == "first");
-  app::write_failure_file("third", /*replace=*/true);
-  CHECK(test::read_text(folder / "output/failure") == "third");
-  app::clear_failure_file();
-  CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
+  CHECK(thrown(std::runtime_error("first"), platform).code == app::kFailure);
+  CHECK(thrown(std::runtime_error("second"), platform).code == app::kFailure);
+  CHECK(test::read_text(file) == "first");
+  app::write_failure_file(file, "third", /*replace=*/true);
+  CHECK(test::read_text(file) == "third");
+  app::clear_failure_file(file);
+  CHECK_FALSE(std::filesystem::exists(file));
 
   std::string text(1023, 'x');
   text += "é and more";  // the limit falls into a character of two bytes
-  app::write_failure_file(text);
-  CHECK(test::read_text(folder / "output/failure") == std::string(1023, 'x'));
-  ::unsetenv("SAGEMAKER_BASE_DIR");
+  app::write_failure_file(file, text);
+  CHECK(test::read_text(file) == std::string(1023, 'x'));
+}
+
+TEST_CASE("a worker that only lost a peer leaves the failure file to the launcher") {
+  Folder folder;
+  std::filesystem::create_directories(folder / "output");
+  const std::runtime_error lost("all_reduce failed: Connection closed by peer");
+  dist::Variables worker = {{"SAGEMAKER_BASE_DIR", folder.text()}, {app::kReportVariable, "0"}};
+  CHECK(thrown(lost, worker).code == app::kPeerLost);
+  CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
+  worker.erase(app::kReportVariable);  // torchrun's worker: nobody else would write it
+  CHECK(thrown(lost, worker).code == app::kPeerLost);
+  CHECK(std::filesystem::exists(folder / "output/failure"));
 }
 
 TEST_CASE("success leaves no failure file") {
   Folder folder;
   std::filesystem::create_directories(folder / "output");
-  ::setenv("SAGEMAKER_BASE_DIR", folder.text().c_str(), 1);
-  CHECK(app::guarded_main([] { return 0; }) == 0);
+  const dist::Variables platform = {{"SAGEMAKER_BASE_DIR", folder.text()}};
+  CHECK(app::guarded_main(app::reporting(platform), [] { return 0; }) == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
-  ::unsetenv("SAGEMAKER_BASE_DIR");
 }

@@ -204,13 +204,16 @@ TEST_CASE("a program that cannot be started is an error that names it") {
 TEST_CASE("the failure file keeps a worker's own words and replaces a victim's after a kill") {
   Folder folder;
   std::filesystem::create_directories(folder / "output");
-  ::setenv("SAGEMAKER_BASE_DIR", folder.text().c_str(), 1);
   const std::string file = (folder / "output/failure").string();
-  capture([&] { return launch(shell("echo 'the data is bad' > " + file + "; exit 1", 1)); });
+  const auto run = [&](const std::string& script) {
+    Launch plan = shell(script, 1);
+    plan.failure_file = file;
+    capture([&] { return launch(plan); });
+  };
+  run("echo 'the data is bad' > " + file + "; exit 1");
   CHECK(test::read_text(file) == "the data is bad\n");
-  capture([&] { return launch(shell("echo 'lost a peer' > " + file + "; kill -SEGV $$", 1)); });
+  run("echo 'lost a peer' > " + file + "; kill -SEGV $$");
   CHECK_THAT(test::read_text(file), Contains("rank 0 on algo-1") && Contains("SIGSEGV"));
-  ::unsetenv("SAGEMAKER_BASE_DIR");
 }
 
 TEST_CASE("become replaces the process and hands arguments and environment over") {

@@ -185,6 +185,7 @@ TEST_CASE("an unknown option names the nearest one") {
   CHECK_THAT(message("epoch"), Contains("--epochs?"));
   CHECK_THAT(message("bach-size"), Contains("--batch-size?"));
   CHECK_THAT(message("learning-rate"), Contains("--lr?"));
+  CHECK_THAT(message("learning_rat"), Contains("--lr?"));
   CHECK_THAT(message("warmup"), Contains("--warmup-"));
   CHECK_THAT(message("zzzzzzzzzz"), !Contains("did you mean") && Contains("--help"));
 }
