@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <exception>
 #include <stdexcept>
 
 namespace shoal::train {
@@ -108,13 +109,21 @@ void write_checkpoint(const CheckpointData& data,
   pickler.protocol();
   pickler.pushIValue(to_dict(data));
   pickler.stop();
+  // The writer's destructor throws when a write has failed, which would end the program: so a full
+  // disk is kept until the writer is done.
+  std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t size) {
-    sink(bytes, size);
+    try {
+      if (!failure) sink(bytes, size);
+    } catch (...) {
+      failure = std::current_exception();
+    }
     return size;
   });
   torch::jit::writeArchiveAndTensors("data", pickle.data(), pickle.size(), pickler.tensorData(),
                                      writer);
   writer.writeEndOfFile();
+  if (failure) std::rethrow_exception(failure);
 }
 
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where) {

@@ -192,8 +192,14 @@ void CheckpointStore::write_file(const std::string& name,
   {
     File file{::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
     if (file.descriptor < 0) fail("create", part);
-    produce([&](const void* bytes, size_t size) { write_all(file.descriptor, bytes, size, part); });
-    if (::fsync(file.descriptor) != 0) fail("flush", part);
+    try {
+      produce(
+          [&](const void* bytes, size_t size) { write_all(file.descriptor, bytes, size, part); });
+      if (::fsync(file.descriptor) != 0) fail("flush", part);
+    } catch (...) {
+      ::unlink(part.c_str());  // on a full disk it would be in the way
+      throw;
+    }
   }
   if (::rename(part.c_str(), final.c_str()) != 0) fail("move into place", final);
   sync_directory(directory_);
@@ -307,6 +313,15 @@ void CheckpointStore::prune() {
     fs::remove(directory_ / (list[i].name + ".json"), error);
     fs::remove(path(list[i]), error);
   }
+}
+
+std::vector<char> read_checked(const fs::path& file) {
+  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const CheckpointStore store(directory, 1);
+  for (const auto& entry : store.entries()) {
+    if (entry.name + ".pt" == file.filename().string()) return store.read(entry);
+  }
+  return read_whole_file(file);
 }
 
 }  // namespace shoal::train

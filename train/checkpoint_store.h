@@ -93,4 +93,8 @@ class CheckpointStore {
 // Reads a whole file. Throws std::runtime_error with path and reason.
 std::vector<char> read_whole_file(const std::filesystem::path& path);
 
+// Reads one checkpoint's bytes, checked against its marker when that lies beside it. Throws
+// std::runtime_error with path and reason.
+std::vector<char> read_checked(const std::filesystem::path& file);
+
 }  // namespace shoal::train

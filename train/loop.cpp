@@ -108,7 +108,7 @@ class Run {
   int64_t bad_reported_ = 0, bad_in_epoch_ = 0;
   // Of the stretch since the last report, or since the epoch began in this process.
   double report_start_ = 0, epoch_seconds_ = 0, epoch_data_seconds_ = 0;
-  int64_t steps_since_report_ = 0, non_finite_since_report_ = 0, steps_in_process_ = 0;
+  int64_t steps_since_report_ = 0, steps_in_process_ = 0;
 };
 
 Position Run::restored() {
@@ -228,7 +228,7 @@ void Run::check_finite(const StepResult& step, double lr) {
     return;
   }
   ++position_.non_finite;
-  ++non_finite_since_report_;
+  reporter_.non_finite(position_.step);
   if (++position_.non_finite_in_a_row < job_.job.non_finite_limit) return;
   save(std::nullopt);
   throw std::runtime_error(strf(
@@ -278,12 +278,9 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
   r.lr = lr;
   r.images_per_second = speed;
   r.gradient_norm = step.gradient_norm;
-  r.non_finite = non_finite_since_report_ + (step.finite ? 0 : 1);
   reporter_.step(r);
   report_start_ = now();
   steps_since_report_ = 0;
-  // check_finite counts this one next, and it has been told.
-  non_finite_since_report_ = step.finite ? 0 : -1;
 }
 
 // Before each batch of an evaluation: whether any rank has been told to stop by the batch before.
@@ -305,7 +302,7 @@ bool Run::evaluate_once(bool ema) {
   report.step = position_.step;
   report.ema = ema;
   reporter_.evaluation(report);
-  if (!ema) result_.last_evaluation = report.sum;
+  result_.last_evaluation = report.sum;  // the averaged weights come second, and count
   return true;
 }
 

@@ -135,12 +135,14 @@ void Reporter::start(const std::string& origin) {
   log::info(text + "\nsettings " + settings);
 }
 
+void Reporter::non_finite(int64_t step) {
+  if (!on_) return;
+  log::line(strf("event=nonfinite; updates=1; step=%lld;", static_cast<long long>(step)));
+  append(Json{{"event", "nonfinite"}, {"updates", 1}, {"step", step}}.dump());
+}
+
 void Reporter::step(const StepReport& r) {
   if (!on_) return;
-  if (r.non_finite > 0) {
-    log::line(strf("event=nonfinite; updates=%lld; step=%lld;",
-                   static_cast<long long>(r.non_finite), static_cast<long long>(r.step)));
-  }
   if (r.last.empty() || r.epoch_sum.empty()) return;
   log::line(imagenet_line(r));
   log::line(key_value_line(r));
@@ -231,7 +233,7 @@ void Reporter::evaluation(const EvaluationReport& r) {
   json["unreadable"] = static_cast<int64_t>(r.sum.skipped);
   json["timing"] = {{"seconds", r.seconds},
                     {"images_per_sec", r.sum.images / std::max(r.seconds, 1e-9)}};
-  if (!r.ema) last_evaluation_ = json.dump();
+  (r.ema ? last_ema_evaluation_ : last_evaluation_) = json.dump();
   append(json.dump());
 }
 
@@ -239,10 +241,13 @@ void Reporter::finish(double seconds, const std::string& outcome) {
   if (!on_) return;
   log::status("");
   log::line(strf("Total time: %.0f seconds", seconds));
-  if (job_.job.eval_only) return;  // the training run's summary stays
+  // A run that had nothing to do leaves the summary of the one that did.
+  const bool idle = last_step_.empty() && last_evaluation_.empty();
+  if (job_.job.eval_only || (idle && std::filesystem::exists(output_ / "summary.json"))) return;
   Json summary = {{"outcome", outcome}, {"seconds", seconds}};
   if (!last_step_.empty()) summary["train"] = Json::parse(last_step_);
   if (!last_evaluation_.empty()) summary["valid"] = Json::parse(last_evaluation_);
+  if (!last_ema_evaluation_.empty()) summary["valid_ema"] = Json::parse(last_ema_evaluation_);
   summary["model"] = {{"name", job_.model.name}, {"parameters", job_.model.parameters}};
   summary["world_size"] = job_.world_size;
   for (const auto& [key, value] : job_.settings()) summary["settings"][key] = value;

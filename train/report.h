@@ -28,7 +28,6 @@ struct StepReport {
   Meter last, epoch_sum;  // over all ranks: the last update, the epoch so far
   double lr = 0, images_per_second = 0;
   double gradient_norm = 0;
-  int64_t non_finite = 0;  // updates not committed since the last report
 };
 
 struct EvaluationReport {
@@ -50,6 +49,7 @@ class Reporter {
   // The block with everything resolved; `origin`: fresh, or from where.
   void start(const std::string& origin);
   void step(const StepReport& report);  // the metric lines; non-finite numbers are left out
+  void non_finite(int64_t step);        // an update that was not committed
   void progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
                 const Meter& epoch_sum);
   void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
@@ -67,7 +67,7 @@ class Reporter {
   std::filesystem::path output_;
   std::ofstream history_;
   int64_t history_lines_ = 0;
-  std::string last_evaluation_, last_step_;  // JSON, for summary.json
+  std::string last_evaluation_, last_ema_evaluation_, last_step_;  // JSON, for summary.json
 };
 
 // The lines of one report, in print order, without line breaks. Pure: what the tests run the metric

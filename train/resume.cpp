@@ -82,7 +82,7 @@ Found look(const Job& job, const CheckpointStore& store) {
                          ": the directory holds no checkpoint; name another or leave the path out";
     }
   } else if (fs::exists(path)) {
-    found.bytes = read_whole_file(path);
+    found.bytes = read_checked(path);
     found.origin = path.string();
   } else if (path.filename() == "checkpoint.pth.tar") {
     if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
@@ -150,7 +150,7 @@ CheckpointData open_checkpoint(const std::string& path) {
   }
   if (!fs::exists(path))
     throw UserError("--checkpoint " + path + ": there is no such file or directory");
-  return read_checkpoint(read_whole_file(path), path);
+  return read_checkpoint(read_checked(path), path);
 }
 
 namespace {

@@ -245,6 +245,10 @@ TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
   REQUIRE(last_checkpoint(root / "run").checksum == checkpoint);
   const auto history = test::read_text(root / "run" / "history.jsonl");
   REQUIRE(test::lines_of(history).size() > 6);
+
+  const auto idle = test::run_shoal(command(root, "run", 2, true));  // nothing is left to do
+  REQUIRE(idle.exit_code == 0);
+  REQUIRE(test::read_text(root / "run" / "summary.json") == summary);
 }
 
 TEST_CASE("a reader that goes away does not end a run") {

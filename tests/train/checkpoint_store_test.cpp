@@ -164,3 +164,16 @@ TEST_CASE("what is later than the position a run goes on from is set aside and n
   store.set_aside_after(0, 2, warn);
   REQUIRE(warnings.size() == 1);
 }
+
+TEST_CASE("a checkpoint named as a file is checked against its marker") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  const auto entry = store.save(0, 1, std::nullopt, bytes_of("the weights"));
+  REQUIRE(text_of(train::read_checked(store.path(entry))) == "the weights");
+  std::ofstream(store.path(entry), std::ios::trunc) << "the weighty";  // as long as before
+  REQUIRE_THROWS_WITH(train::read_checked(store.path(entry)), Catch::Contains("damaged"));
+  const fs::path lone = directory.path() / "lone.pt";  // without a marker: somebody's copy
+  std::ofstream(lone) << "copied";
+  REQUIRE(text_of(train::read_checked(lone)) == "copied");
+}
