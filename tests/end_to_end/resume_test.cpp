@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -111,6 +112,28 @@ void compare(int nproc, int kills, int in_write) {
   REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
 }
 
+// Runs the words and sends SIGTERM once, as soon as `now` says so; the launcher passes it on.
+test::Outcome run_and_stop(const std::vector<std::string>& words,
+                           const std::function<bool()>& now) {
+  bool sent = false;
+  return test::run_shoal(words, {}, [&](pid_t pid) {
+    if (!sent && now()) {
+      ::kill(pid, SIGTERM);
+      sent = true;
+    }
+    return false;
+  });
+}
+
+bool evaluating(const fs::path& run) {
+  return test::read_text(run / "history.jsonl").find("\"test\"") != std::string::npos;
+}
+
+void require_same(const fs::path& run, const fs::path& expected) {
+  REQUIRE(last_checkpoint(run).checksum == last_checkpoint(expected).checksum);
+  REQUIRE(history_without_times(run) == history_without_times(expected));
+}
+
 }  // namespace
 
 TEST_CASE("one process killed at random moments and resumed ends bit-equal") {
@@ -149,15 +172,8 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
   test::make_pictures(root / "data", 100, 10, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
   const fs::path marker = root / "run" / "checkpoints" / "epoch-0000-step-00000004.json";
-  bool sent = false;
-  const auto stopped = test::run_shoal(command(root, "run", 2, false), {}, [&](pid_t pid) {
-    std::error_code error;
-    if (!sent && fs::exists(marker, error)) {
-      ::kill(pid, SIGTERM);  // the launcher passes it on
-      sent = true;
-    }
-    return false;
-  });
+  const auto stopped =
+      run_and_stop(command(root, "run", 2, false), [&] { return fs::exists(marker); });
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   const auto saved = last_checkpoint(root / "run");
@@ -165,8 +181,7 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
   REQUIRE(saved.step < kLastStep);
   const auto resumed = test::run_shoal(command(root, "run", 2, true));
   REQUIRE(resumed.exit_code == 0);
-  REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
-  REQUIRE(history_without_times(root / "run") == history_without_times(root / "whole"));
+  require_same(root / "run", root / "whole");
 }
 
 TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run evaluates again") {
@@ -174,17 +189,7 @@ TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run eval
   const fs::path& root = directory.path();
   test::make_pictures(root / "data", 100, 500, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
-  const fs::path history = root / "run" / "history.jsonl";
-  bool sent = false;
-  const auto stopped = test::run_shoal(command(root, "run", 2, false), {}, [&](pid_t pid) {
-    std::error_code error;
-    if (!sent && fs::exists(history, error) &&
-        test::read_text(history).find("\"test\"") != std::string::npos) {
-      ::kill(pid, SIGTERM);
-      sent = true;
-    }
-    return false;
-  });
+  const auto stopped = run_and_stop(command(root, "run", 2, false), [&] { return evaluating(root / "run"); });
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   const auto saved = last_checkpoint(root / "run");
@@ -193,8 +198,7 @@ TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run eval
   REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
   const auto resumed = test::run_shoal(command(root, "run", 2, true));
   REQUIRE(resumed.exit_code == 0);
-  REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
-  REQUIRE(history_without_times(root / "run") == history_without_times(root / "whole"));
+  require_same(root / "run", root / "whole");
 }
 
 TEST_CASE(
@@ -204,17 +208,7 @@ TEST_CASE(
   test::make_pictures(root / "data", 100, 500, 4, 40);
   auto words = command(root, "run", 1, false);
   words.insert(words.end(), {"--max-steps", "5"});
-  const fs::path history = root / "run" / "history.jsonl";
-  bool sent = false;
-  const auto stopped = test::run_shoal(words, {}, [&](pid_t pid) {
-    std::error_code error;
-    if (!sent && fs::exists(history, error) &&
-        test::read_text(history).find("\"test\"") != std::string::npos) {
-      ::kill(pid, SIGTERM);
-      sent = true;
-    }
-    return false;
-  });
+  const auto stopped = run_and_stop(words, [&] { return evaluating(root / "run"); });
   REQUIRE(stopped.exit_code == 143);
   REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
   words.push_back("--resume");
