@@ -122,7 +122,8 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
       const std::string text = describe(error);
       return fail(reporting, is_lost_peer(text) ? kPeerLost : kFailure, text);
     } catch (...) {
-      return fail(reporting, kFailure, "an exception of an unknown type ended the program; please report it");
+      return fail(reporting, kFailure,
+                  "an exception of an unknown type ended the program; please report it");
     }
   } catch (...) {  // not even memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
@@ -136,7 +137,8 @@ void print_error(const std::string& text) noexcept try {
   write_all(STDERR_FILENO, text);  // no memory for the prefix
 }
 
-void write_failure_file(const std::string& path, const std::string& text, bool replace) noexcept try {
+void write_failure_file(const std::string& path, const std::string& text,
+                        bool replace) noexcept try {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
   if (file < 0) return;  // no platform, or an earlier process said why
