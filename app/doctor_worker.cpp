@@ -9,6 +9,7 @@
 
 #include "app/checks.h"
 #include "app/commands.h"
+#include "app/machine.h"
 #include "train/cuda/open.h"
 #include "train/log.h"
 
@@ -56,7 +57,9 @@ Checks gpus() {
   try {
     plugin = &train::cuda_plugin();
   } catch (const std::runtime_error& error) {
-    return {{Verdict::ok, "CUDA plug-in", "not in use", error.what()}};
+    const bool needed = gpu_count(dist::environment()) > 0;
+    return {{needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
+             needed ? "does not work on this machine with a GPU" : "not in use", error.what()}};
   }
   char reason[512] = "";
   const int count = plugin->device_count(reason, sizeof reason);

@@ -22,7 +22,8 @@ data::LoaderOptions loader_options(const train::ResolvedJob& job, int rank) {
   return options;
 }
 
-void print(const Arguments& arguments, const train::EvaluationReport& report, bool ema) {
+void print(const Arguments& arguments, const train::EvaluationReport& report,
+           const Weights& weights) {
   const train::Meter& sum = report.sum;
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"acc1", sum.top1_percent()},
@@ -33,7 +34,8 @@ void print(const Arguments& arguments, const train::EvaluationReport& report, bo
                                          {"images", int64_t(sum.images)},
                                          {"unreadable", int64_t(sum.skipped)},
                                          {"seconds", report.seconds},
-                                         {"ema", ema}};
+                                         {"ema", weights.ema},
+                                         {"checkpoint", weights.file}};
     train::log::line(json.dump());
     return;
   }
@@ -52,12 +54,23 @@ int eval_command(const Arguments& arguments) {
   const Datasets datasets = open_datasets(weights.job, /*with_train=*/false);
   check_classes(weights, *datasets.val);
   const train::ResolvedJob job = settle(weights.job, datasets, env);
-  dist::Communicator communicator = connect_ranks(job, env);
+  dist::Communicator communicator = connect_ranks(weights.job, env);
   data::Loader loader(datasets.val, loader_options(job, env.rank), train::log::warning);
+  if (env.rank == 0) train::log::info(weights.origin());
+  int64_t batch = 0;
+  const auto show = [&] {
+    if (env.rank == 0)
+      train::log::status(train::strf("evaluating: batch %lld of %lld",
+                                     static_cast<long long>(++batch),
+                                     static_cast<long long>(loader.batches_per_epoch())));
+    return true;
+  };
   const auto report = train::evaluate(*weights.model, ops::Type::f32, loader, communicator.main,
-                                      job.job.print_freq, nullptr);
+                                      job.job.print_freq, nullptr, show);
+  train::log::status("");
   communicator.shutdown();
-  if (env.rank == 0) print(arguments, report, weights.ema);
+  if (env.rank == 0) print(arguments, report, weights);
+  train::log::require_lines_written();
   return 0;
 }
 

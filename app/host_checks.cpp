@@ -162,7 +162,7 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
 Checks directories(const train::Job& job, const dist::Variables& environment) {
   train::Job here = job;
   adapt_to_platform(here, environment);
-  const std::string checkpoints = here.checkpoint_dir.value_or(here.output + "/checkpoints");
+  const std::string checkpoints = train::checkpoint_directory(here);
   Check cache = writable("cache folder", here.output + "/cache", "--output");
   if (cache.verdict == Verdict::bad) cache.verdict = Verdict::warn;  // listings are made anew then
   return {writable("output folder", here.output, "--output"),

@@ -1,12 +1,17 @@
 #include "app/machine.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "app/failure.h"
@@ -111,11 +116,49 @@ fs::path worker_program() {
     throw SetupMissing("cannot find the running program through /proc/self/exe; is /proc mounted?");
   const fs::path folder = self.parent_path();
   for (const fs::path& place : {folder / "shoal-worker", folder / "../libexec/shoal-worker"}) {
-    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+    if (::access(place.c_str(), X_OK) != 0) continue;
+    const fs::path program = place.lexically_normal();
+    const std::vector<std::string> missing = missing_libraries(program);
+    if (missing.empty()) return program;
+    const size_t more = missing.size() - 1;
+    throw SetupMissing(program.string() + " cannot be started: " + missing[0] +
+                       (more > 0 ? " (and " + std::to_string(more) + " more)" : "") +
+                       " is not found; run scripts/build --setup-only, which fetches LibTorch");
   }
   throw SetupMissing("shoal-worker is neither in " + folder.string() + " nor in " +
                      (folder / "../libexec").lexically_normal().string() +
                      "; build it (scripts/build) and install both programs together");
+}
+
+// The loader lists what a program needs, and ends, when LD_TRACE_LOADED_OBJECTS is set.
+std::vector<std::string> missing_libraries(const fs::path& program) {
+  std::vector<std::string> missing;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return missing;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    ::execl(program.c_str(), program.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[4096];
+  for (ssize_t count; child > 0 && (count = ::read(ends[0], part, sizeof part)) != 0;) {
+    if (count > 0) text.append(part, static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) break;
+  }
+  ::close(ends[0]);
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t arrow = line.find(" => not found");
+    if (arrow == line.npos) continue;
+    const size_t name = line.find_first_not_of(" \t");
+    missing.push_back(line.substr(name, arrow - name));
+  }
+  return missing;
 }
 
 std::string host_name() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "dist/env.h"
 
@@ -31,8 +32,11 @@ uint64_t memory_bytes();
 uint64_t available_memory_bytes();  // thereof free or easily freed now
 
 // The program that computes: shoal-worker beside the running executable, or in ../libexec. Throws
-// SetupMissing naming the places it was looked for.
+// SetupMissing naming the places it was looked for, or the shared libraries it does not find.
 std::filesystem::path worker_program();
+
+// Names of the shared libraries that `program` needs and the system's loader does not find.
+std::vector<std::string> missing_libraries(const std::filesystem::path& program);
 
 std::string host_name();
 

@@ -9,7 +9,8 @@ namespace {
 using dist::Variables;
 using train::UserError;
 
-constexpr int kMostWorkers = 1024;  // per host; more is a typing error
+// Workers per host; more than so many per processor is a typing error that would stall the machine.
+constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
 
 const std::string* find(const Variables& variables, const char* name) {
   const auto entry = variables.find(name);
@@ -23,10 +24,11 @@ int workers_asked(const Arguments& arguments, const HostFacts& facts) {
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 ||
-      count > kMostWorkers) {
+  const int most = std::max({kFewWorkers, kMostPerProcessor * facts.processors, facts.gpus});
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most) {
     throw UserError("--nproc is '" + text + "'; it must be auto or a number from 1 to " +
-                    std::to_string(kMostWorkers));
+                    std::to_string(most) + " on this host's " + std::to_string(facts.processors) +
+                    " processors");
   }
   return count;
 }

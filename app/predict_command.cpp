@@ -68,7 +68,7 @@ Prediction predict(Weights& weights, data::Transform& transform, const std::stri
     transform.evaluation_row({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
                              pixels.data());
   } catch (const data::MissingLibrary&) {
-    throw;  // not this picture's fault
+    throw;                                     // not this picture's fault
   } catch (const std::runtime_error& error) {  // damaged, or cannot be read
     prediction.error = error.what();
     return prediction;
@@ -106,7 +106,8 @@ std::string field(const std::string& text) {
 }
 
 void print(const Arguments& arguments, const Prediction& prediction) {
-  if (arguments.json) return train::log::line(
+  if (arguments.json)
+    return train::log::line(
         to_json(prediction).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!prediction.error.empty())
     return train::log::error(prediction.path + ": " + prediction.error);
@@ -127,7 +128,6 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
-  train::check_values(arguments.job);
   begin(arguments.job, dist::Env{});
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto files = pictures(arguments.paths);
@@ -141,6 +141,7 @@ int predict_command(const Arguments& arguments) {
     all_read &= prediction.error.empty();
     print(arguments, prediction);
   }
+  train::log::require_lines_written();
   return all_read ? 0 : 1;
 }
 

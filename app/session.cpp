@@ -14,6 +14,7 @@
 namespace shoal::app {
 
 void begin(const train::Job& job, const dist::Env& env) {
+  train::check_values(job);
   train::log::set_level(job.log_level, env.rank);
   train::install_allocator();
 }
@@ -84,9 +85,9 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const
   return resolved;
 }
 
-dist::Communicator connect_ranks(const train::ResolvedJob& job, const dist::Env& env) {
+dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env) {
   dist::ConnectOptions options;
-  if (job.job.backend == "gloo") options.backend = dist::Backend::gloo;
+  if (job.backend == "gloo") options.backend = dist::Backend::gloo;
   return dist::connect(env, options);
 }
 

@@ -15,7 +15,8 @@ struct Datasets {
   std::shared_ptr<const data::Dataset> val;
 };
 
-// Sets logging and the allocator up. Call first. predict, which is never distributed, hands an
+// Checks the values, sets logging and the allocator up. Call first. predict, which is never
+// distributed, hands an
 // empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
@@ -23,8 +24,9 @@ void begin(const train::Job& job, const dist::Env& env);
 // UserError naming the option.
 Datasets open_datasets(const train::Job& job, bool with_train);
 
-// Decides everything that is open, sets the compute threads, and connects the ranks.
+// Decides everything that is open and sets the compute threads.
 train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env);
-dist::Communicator connect_ranks(const train::ResolvedJob& job, const dist::Env& env);
+
+dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env);
 
 }  // namespace shoal::app

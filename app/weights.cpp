@@ -7,11 +7,14 @@
 namespace shoal::app {
 
 Weights open_weights(const train::Job& job) {
-  const train::CheckpointData data = train::open_checkpoint(job.checkpoint);
+  const auto [data, file] = train::open_checkpoint(job.checkpoint);
   Weights weights;
+  weights.file = file;
   weights.job = job;
   weights.classes = data.classes;
   weights.ema = !data.ema.empty();
+  weights.epoch = data.integer("epoch");
+  weights.step = data.integer("step");
   weights.job.model.name = data.string("arch");
   weights.job.model.classes = data.integer("classes");
   weights.job.classes = data.integer("classes");
@@ -28,6 +31,11 @@ Weights open_weights(const train::Job& job) {
                                         ? data::Interpolation::bicubic
                                         : data::Interpolation::bilinear;
   return weights;
+}
+
+std::string Weights::origin() const {
+  return "weights of " + file + " (epoch " + std::to_string(epoch) + ", update " +
+         std::to_string(step) + ")" + (ema ? ", averaged (EMA)" : "");
 }
 
 void check_classes(const Weights& weights, const data::Dataset& dataset) {

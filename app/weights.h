@@ -15,11 +15,15 @@ namespace shoal::app {
 
 struct Weights {
   std::unique_ptr<models::Classifier> model;
+  std::string file;                  // what was read
   std::vector<std::string> classes;  // label → name
   bool ema = false;                  // the averaged weights were taken
+  int64_t epoch = 0, step = 0;       // epochs and updates done when they were saved
   train::Job job;  // the given job with model, classes and picture size from the checkpoint
   // Of evaluation: job.val_size and job.interpolation win over the checkpoint's.
   data::TransformOptions transform;
+
+  std::string origin() const;  // "weights of FILE (epoch 3, update 1234), averaged (EMA)"
 };
 
 // Reads job.checkpoint; the averaged weights where it has them. Throws UserError,

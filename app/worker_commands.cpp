@@ -31,6 +31,7 @@ HostFacts host_facts(const dist::Variables& environment) {
 }  // namespace
 
 int run_distributed(const Call& call) {
+  train::check_values(call.arguments.job);  // before anything is started
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
   // Under torchrun another rank may have written it already.
   if (!dist::from_torchrun(call.environment))

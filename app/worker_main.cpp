@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "app/failure.h"
 #include "app/platform.h"
+#include "train/log.h"
 
 namespace {
 
@@ -27,6 +28,8 @@ int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
   const auto environment = shoal::dist::environment();
   return shoal::app::guarded_main(shoal::app::reporting(environment), [&] {
+    const auto terminal = environment.find("TERM");
+    if (terminal == environment.end() || terminal->second == "dumb") shoal::train::log::no_status();
     auto arguments = shoal::app::parse(argc, argv);
     shoal::app::adapt_to_platform(arguments.job, environment);
     for (const Row& row : kCommands) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
 
@@ -61,15 +62,24 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source, const Ope
 
 void check_same_classes(const Dataset& train, const Dataset& val) {
   const auto &a = train.classes(), &b = val.classes();
-  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  if (left == a.end() && right == b.end()) return;
-  const auto text = [](auto at, const auto& list) {
-    return at == list.end() ? std::string("none") : "'" + *at + "'";
+  if (a == b) return;
+  const auto missing = [](std::vector<std::string> from, std::vector<std::string> in) {
+    std::sort(from.begin(), from.end());
+    std::sort(in.begin(), in.end());
+    std::vector<std::string> names;
+    std::set_difference(from.begin(), from.end(), in.begin(), in.end(), std::back_inserter(names));
+    std::string text;
+    for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i)
+      text += (i ? ", '" : "'") + names[i] + "'";
+    return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
   };
-  throw std::invalid_argument("training data has " + std::to_string(a.size()) +
-                              " classes and validation data " + std::to_string(b.size()) +
-                              "; they must be the same, and the first that differ are " +
-                              text(left, a) + " and " + text(right, b));
+  const std::string without_val = missing(a, b), without_train = missing(b, a);
+  std::string text = "training data has " + std::to_string(a.size()) +
+                     " classes and validation data " + std::to_string(b.size()) +
+                     "; they must be the same";
+  if (!without_val.empty()) text += "; only in training: " + without_val;
+  if (!without_train.empty()) text += "; only in validation: " + without_train;
+  throw std::invalid_argument(text);
 }
 
 }  // namespace shoal::data

@@ -46,9 +46,22 @@ class File {
   }
 
  private:
+  // What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors)
+  // would hit the next one too.
   [[noreturn]] void fail(const char* what) const {
-    throw std::runtime_error("cannot " + std::string(what) + " " + path_ + ": " +
-                             std::generic_category().message(errno));
+    const std::string reason = std::generic_category().message(errno);
+    switch (errno) {
+      case EACCES:
+      case EPERM:
+      case ENOENT:
+      case EIO:
+      case ESTALE:
+      case EISDIR:
+      case ELOOP:
+        throw DamagedPicture("cannot " + std::string(what) + " it: " + reason);
+      default:
+        throw std::runtime_error("cannot " + std::string(what) + " " + path_ + ": " + reason);
+    }
   }
   const std::string& path_;
   int fd_;

@@ -63,6 +63,8 @@ std::string entry_name(int64_t epoch, int64_t step) {
   return text;
 }
 
+constexpr const char* kLock = "lock";
+
 std::optional<CheckpointEntry> read_marker(const fs::path& path) {
   std::ifstream in(path);
   const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
@@ -157,7 +159,10 @@ void CheckpointStore::open_for_writing() {
     throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
                              "; choose another with --checkpoint-dir");
   }
-  for (const auto& left : fs::directory_iterator(temporary_)) fs::remove(left.path(), error);
+  if (!lock_.held()) lock_ = FileLock(temporary_ / kLock);
+  for (const auto& left : fs::directory_iterator(temporary_)) {
+    if (left.path().filename() != kLock) fs::remove(left.path(), error);
+  }
   // A file without a marker was renamed just before its writer died.
   for (const auto& file : fs::directory_iterator(directory_)) {
     if (file.path().extension() != ".pt" || file.path().filename().string().rfind("epoch-", 0) != 0)

@@ -8,7 +8,7 @@
 //   DIR/manifest.json                   {"last": …, "best": …}: names for people and tools;
 //                                       rewritten by rename
 //   DIR/../.DIR-tmp/                    files being written: beside the directory, so that a
-//                                       mirror never sees them
+//                                       mirror never sees them; and the writer's lock
 //
 // A file is written under its temporary name, flushed to disk, renamed, and then its marker is
 // written the same way, so SIGKILL at any moment leaves the previous checkpoints intact. Epoch is
@@ -21,6 +21,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "train/file_lock.h"
 
 namespace shoal::train {
 
@@ -51,8 +53,8 @@ class CheckpointStore {
   // keep: newest checkpoints that prune() leaves, besides the best one.
   CheckpointStore(std::filesystem::path directory, int64_t keep);
 
-  // Makes the directories and removes what an interrupted writer left. Throws std::runtime_error
-  // when not writable.
+  // Makes the directories, locks them against other writers while this object lives, and removes
+  // what an interrupted writer left. Throws std::runtime_error when not writable or locked.
   void open_for_writing();
 
   using Sink = std::function<void(const void* bytes, size_t size)>;
@@ -88,6 +90,7 @@ class CheckpointStore {
 
   std::filesystem::path directory_, temporary_;
   int64_t keep_;
+  FileLock lock_;
 };
 
 // Reads a whole file. Throws std::runtime_error with path and reason.

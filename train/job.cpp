@@ -1,16 +1,15 @@
 #include "train/job.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace shoal::train {
 namespace {
 
-std::string number(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
+std::string number(double value) {  // the shortest text that reads back as the same number
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 void require(bool ok, const std::string& sentence) {
@@ -29,9 +28,21 @@ void check_count(const char* option, std::optional<int64_t> value, int64_t most)
               "; it must be a number from 1 to " + std::to_string(most));
 }
 
+void check_devices(const Job& job) {
+  require(job.device == "auto" || job.device == "cpu" || job.device == "cuda",
+          "--device is '" + job.device + "'; it must be auto, cpu or cuda");
+  require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
+          "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
+  require(job.device != "cuda",
+          "--device cuda: this version's CUDA plug-in has no training kernels; use --device cpu");
+  require(job.backend != "nccl", "--backend nccl needs --device cuda; use --backend gloo");
+  require(job.amp != Precision::fp16, "--amp fp16 needs a GPU; use --amp bf16 or off");
+}
+
 }  // namespace
 
 void check_values(const Job& job) {
+  check_devices(job);
   require(job.epochs > 0 && job.epochs <= 1e6,
           "--epochs is " + number(job.epochs) + "; it must be above 0 and at most 1000000");
   check_count("--max-steps", job.max_steps, int64_t{1} << 40);
@@ -125,16 +136,8 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
 }
 
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
-  require(job.device == "auto" || job.device == "cpu" || job.device == "cuda",
-          "--device is '" + job.device + "'; it must be auto, cpu or cuda");
-  require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
-          "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
-  require(job.device != "cuda",
-          "--device cuda: this version's CUDA plug-in has no training kernels; use --device cpu");
   out.device = "cpu";
   out.backend = here.world_size == 1 ? "none" : "gloo";
-  require(job.backend != "nccl", "--backend nccl needs --device cuda; use --backend gloo");
-  require(job.amp != Precision::fp16, "--amp fp16 needs a GPU; use --amp bf16 or off");
   const int share = std::max<int>(
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
   out.threads = job.threads.value_or(share);
@@ -163,10 +166,9 @@ Pairs describe(const ScheduleOptions& s) {
   using Kind = ScheduleOptions::Kind;
   Pairs list = {{"schedule", to_string(s.kind)}};
   if (s.kind == Kind::one_cycle) return list;
-  list.insert(list.end(),
-              {{"warmup_epochs", number(s.warmup_epochs)},
-               {"warmup_start", number(s.warmup_start)},
-               {"min_lr", number(s.min_lr)}});
+  list.insert(list.end(), {{"warmup_epochs", number(s.warmup_epochs)},
+                           {"warmup_start", number(s.warmup_start)},
+                           {"min_lr", number(s.min_lr)}});
   if (s.kind == Kind::step) {
     list.insert(list.end(),
                 {{"decay_epochs", number(s.decay_epochs)}, {"decay_rate", number(s.decay_rate)}});
@@ -183,9 +185,12 @@ const char* name(Precision precision) {
 int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model) {
   const double ratio =
       static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
-  const auto resize =
-      static_cast<int64_t>(std::llround(static_cast<double>(eval_size) * ratio));
+  const auto resize = static_cast<int64_t>(std::llround(static_cast<double>(eval_size) * ratio));
   return std::max(eval_size, resize);
+}
+
+std::string checkpoint_directory(const Job& job) {
+  return job.checkpoint_dir.value_or(job.output + "/checkpoints");
 }
 
 ResolvedJob resolve(const Job& job, const Surroundings& here) {
@@ -221,7 +226,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.job.optimizer.eps = resolved_eps(job.optimizer);
   out.job.workers = out.workers;
   out.job.threads = out.threads;
-  out.job.checkpoint_dir = job.checkpoint_dir.value_or(job.output + "/checkpoints");
+  out.job.checkpoint_dir = checkpoint_directory(job);
   return out;
 }
 

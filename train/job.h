@@ -131,6 +131,8 @@ void check_values(const Job& job);
 // crop is kept (256 to 224 for ResNet, 1 for the larger EfficientNets).
 int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model);
 
+std::string checkpoint_directory(const Job& job);  // --checkpoint-dir, else OUTPUT/checkpoints
+
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);
 
 }  // namespace shoal::train

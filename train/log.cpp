@@ -12,19 +12,22 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 namespace shoal::train {
 namespace {
 
-void write_all(int file, const std::string& text) {
+// Why it could not be written, or 0.
+int write_all(int file, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t count = ::write(file, text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // a closed pipe: nobody reads any more, and training goes on
+    if (count <= 0) return count < 0 ? errno : EIO;
     done += static_cast<size_t>(count);
   }
+  return 0;
 }
 
 // The terminal: whole lines above, the status line at the bottom.
@@ -32,10 +35,10 @@ class Screen {
  public:
   void print(int file, const std::string& text) {
     const std::lock_guard lock(mutex_);
-    if (status_.empty()) return write_all(file, text);
-    write_all(STDERR_FILENO, kErase);
-    write_all(file, text);
-    write_all(STDERR_FILENO, status_);
+    if (!status_.empty()) write_all(STDERR_FILENO, kErase);
+    const int error = write_all(file, text);
+    if (file == STDOUT_FILENO && error != 0) line_error_ = error;
+    if (!status_.empty()) write_all(STDERR_FILENO, status_);
   }
 
   void status(const std::string& text) {
@@ -47,12 +50,18 @@ class Screen {
   }
 
   bool terminal() const { return terminal_; }
+  void no_status() { terminal_ = false; }
+
+  int line_error() {
+    const std::lock_guard lock(mutex_);
+    return line_error_;
+  }
 
  private:
   static constexpr const char* kErase = "\r\033[2K";
 
   // A line that wraps could not be erased; one column stays free because some terminals wrap when
-  // it is filled.
+  // it is filled. Fields are parted by two blanks; what does not fit goes as a whole field.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =
@@ -64,12 +73,17 @@ class Screen {
       if (starts && columns++ == width) break;
       ++bytes;
     }
+    if (bytes < text.size()) {
+      const size_t field = text.rfind("  ", bytes);
+      if (field != text.npos && field > 0) bytes = field;
+    }
     return text.substr(0, bytes);
   }
 
-  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::mutex mutex_;
   std::string status_;
+  int line_error_ = 0;
 };
 
 Screen& screen() {
@@ -161,8 +175,16 @@ void error(const std::string& text) {
 void line(const std::string& text) {
   screen().print(STDOUT_FILENO, text + "\n");
 }
+void require_lines_written() {
+  if (const int error = screen().line_error(); error != 0)
+    throw std::runtime_error("cannot write to standard output: " +
+                             std::generic_category().message(error));
+}
 void status(const std::string& text) {
   screen().status(text);
+}
+void no_status() {
+  screen().no_status();
 }
 bool has_status() {
   return screen().terminal();

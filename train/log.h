@@ -32,11 +32,18 @@ void error(const std::string& text);
 // here. Every rank that calls it prints: callers ask for rank 0 themselves.
 void line(const std::string& text);
 
+// Throws std::runtime_error when a line could not be written (a full disk, a closed pipe): for
+// commands whose output is their result. A training run goes on without a reader.
+void require_lines_written();
+
 // Text kept at the bottom of the terminal (a progress bar); the lines above are printed over it and
 // it is drawn again. Nothing happens unless stderr is a terminal. An empty text takes it away: do
-// that before the process ends. `text` is one line without escape sequences; what does not fit the
-// terminal's width is cut.
+// that before the process ends. `text` is one line without escape sequences; of what does
+// not fit the terminal's width the last fields (parted by two blanks) are left out.
 void status(const std::string& text);
+
+// The terminal understands no escape sequences (TERM=dumb). Call before the first status().
+void no_status();
 
 // Whether status() shows anything: stderr is a terminal.
 bool has_status();

@@ -11,12 +11,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 
 #include "data/loader.h"
 #include "dist/control_word.h"
 #include "train/checkpoint_store.h"
 #include "train/evaluate.h"
+#include "train/file_lock.h"
 #include "train/log.h"
 #include "train/resume.h"
 #include "train/stop.h"
@@ -40,19 +42,20 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train)
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
-  options.hash = train && job.job.log_level == "debug";   // on every rank: the sum is collective
+  options.hash = train && job.job.log_level == "debug";  // on every rank: the sum is collective
   return options;
 }
 
 class Run {
  public:
-  Run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+  Run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
       std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator)
       : job_(job),
         communicator_(communicator),
         classes_(val->classes()),
         store_(*job.job.checkpoint_dir, job.job.keep),
-        start_(find_start(job.job, store_, communicator.main)),
+        start_(std::move(start)),
+        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : FileLock()),
         trainer_(job, communicator),
         position_(restored()),
         reporter_(job, communicator.rank(), position_.history_lines),
@@ -68,6 +71,7 @@ class Run {
   RunResult all();
 
  private:
+  static FileLock lock(const std::string& folder);
   bool leader() const { return communicator_.rank() == 0; }
   Position restored();
   bool train_epoch();  // false: stopped
@@ -92,6 +96,7 @@ class Run {
   std::vector<std::string> classes_;
   CheckpointStore store_;
   Start start_;
+  FileLock output_lock_;  // of rank 0
   Trainer trainer_;
   Position position_;
   Reporter reporter_;
@@ -110,6 +115,12 @@ class Run {
   double report_start_ = 0, epoch_seconds_ = 0, epoch_data_seconds_ = 0;
   int64_t steps_since_report_ = 0, steps_in_process_ = 0;
 };
+
+FileLock Run::lock(const std::string& folder) {
+  std::error_code error;  // a folder that cannot be made is the reporter's to name
+  std::filesystem::create_directories(folder, error);
+  return FileLock(std::filesystem::path(folder) / ".lock");
+}
 
 Position Run::restored() {
   if (!start_.data) return {};
@@ -209,8 +220,7 @@ bool Run::act(const dist::ControlWord& word) {
 void Run::stop(int signal) {
   save(std::nullopt);
   log::info(strf("stopped by %s after update %lld; continue with --resume",
-                 signal == SIGTERM ? "SIGTERM" : "SIGINT",
-                 static_cast<long long>(position_.step)));
+                 signal == SIGTERM ? "SIGTERM" : "SIGINT", static_cast<long long>(position_.step)));
   result_.stop_signal = signal;
 }
 
@@ -349,9 +359,9 @@ void Run::log_hash(int64_t first_step) {
 
 }  // namespace
 
-RunResult run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
               std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator) {
-  return Run(job, std::move(train), std::move(val), communicator).all();
+  return Run(job, std::move(start), std::move(train), std::move(val), communicator).all();
 }
 
 }  // namespace shoal::train

@@ -9,6 +9,7 @@
 #include "dist/connect.h"
 #include "train/job.h"
 #include "train/report.h"
+#include "train/resume.h"
 
 namespace shoal::train {
 
@@ -18,10 +19,11 @@ struct RunResult {
   Meter last_evaluation;  // over all ranks; empty when there was none
 };
 
-// Trains as `job` says. Collective: every rank calls it with the same job and its own communicator.
+// Trains as `job` says, from `start` on. Collective: every rank calls it with the same job and its
+// own communicator.
 // Rank 0 writes files and metric lines. Throws UserError for what cannot be continued,
 // std::runtime_error for the world's failures.
-RunResult run(const ResolvedJob& job, std::shared_ptr<const data::Dataset> train,
+RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
               std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator);
 
 }  // namespace shoal::train

@@ -3,12 +3,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "train/require.h"
+
 namespace shoal::train {
 namespace {
-
-void require(bool ok, const char* sentence) {
-  if (!ok) throw std::invalid_argument(sentence);
-}
 
 bool is_share(double value) {
   return value >= 0 && value < 1;
@@ -21,20 +19,21 @@ double resolved_eps(const OptimizerOptions& options) {
 }
 
 void validate(const OptimizerOptions& options) {
-  require(is_share(options.momentum), "--momentum must be 0 or more and below 1");
-  require(!options.nesterov || options.kind != OptimizerOptions::Kind::sgd || options.momentum > 0,
-          "--nesterov needs a --momentum above 0");
-  require(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
-          "--weight-decay must be 0 or more");
-  require(is_share(options.alpha), "--alpha must be 0 or more and below 1");
-  require(is_share(options.beta1), "--beta1 must be 0 or more and below 1");
-  require(is_share(options.beta2), "--beta2 must be 0 or more and below 1");
-  require(resolved_eps(options) > 0, "--eps must be above 0");
-  require(options.clip >= 0 && std::isfinite(options.clip), "--clip must be 0 (off) or more");
+  require_valid(is_share(options.momentum), "--momentum must be 0 or more and below 1");
+  require_valid(
+      !options.nesterov || options.kind != OptimizerOptions::Kind::sgd || options.momentum > 0,
+      "--nesterov needs a --momentum above 0");
+  require_valid(options.weight_decay >= 0 && std::isfinite(options.weight_decay),
+                "--weight-decay must be 0 or more");
+  require_valid(is_share(options.alpha), "--alpha must be 0 or more and below 1");
+  require_valid(is_share(options.beta1), "--beta1 must be 0 or more and below 1");
+  require_valid(is_share(options.beta2), "--beta2 must be 0 or more and below 1");
+  require_valid(resolved_eps(options) > 0, "--eps must be above 0");
+  require_valid(options.clip >= 0 && std::isfinite(options.clip), "--clip must be 0 (off) or more");
 }
 
 void validate(const EmaOptions& options) {
-  require(is_share(options.decay), "--ema must be 0 (off) or more and below 1");
+  require_valid(is_share(options.decay), "--ema must be 0 (off) or more and below 1");
 }
 
 std::string to_string(OptimizerOptions::Kind kind) {

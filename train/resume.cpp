@@ -52,6 +52,13 @@ struct Found {
   std::string user_error, failure;
 };
 
+// The checkpoints of `directory`, which may be a run's output folder too.
+CheckpointStore store_in(const fs::path& directory) {
+  CheckpointStore store(directory, 1);
+  if (!store.entries().empty()) return store;
+  return CheckpointStore(directory / "checkpoints", 1);
+}
+
 Found look(const Job& job, const CheckpointStore& store) {
   Found found;
   const auto warn = [](const std::string& text) { log::warning(text); };
@@ -77,7 +84,7 @@ Found look(const Job& job, const CheckpointStore& store) {
     if (!from(store))
       log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
   } else if (fs::is_directory(path)) {
-    if (!from(CheckpointStore(path, 1))) {
+    if (!from(store_in(path))) {
       found.user_error = "--resume " + path.string() +
                          ": the directory holds no checkpoint; name another or leave the path out";
     }
@@ -112,11 +119,11 @@ void broadcast_text(dist::Group& group, std::string& text) {
 
 }  // namespace
 
-Start find_start(const Job& job, const CheckpointStore& store, dist::Group& group) {
+Start find_start(const Job& job, dist::Group& group) {
   Found found;
   if (group.rank() == 0) {
     try {
-      found = look(job, store);
+      found = look(job, CheckpointStore(checkpoint_directory(job), job.keep));
     } catch (const std::exception& error) {
       found.failure = error.what();
     }
@@ -130,7 +137,9 @@ Start find_start(const Job& job, const CheckpointStore& store, dist::Group& grou
   Start start;
   start.origin = found.origin;
   if (found.bytes.empty() && job.eval_only)
-    throw UserError("--eval-only needs weights: add --resume, or --resume PATH");
+    throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
+                                     checkpoint_directory(job) + "; say where with --resume PATH"
+                               : "--eval-only needs weights: add --resume, or --resume PATH");
   if (found.bytes.empty()) return start;
   start.data = read_checkpoint(found.bytes, found.origin);
   start.origin +=
@@ -139,18 +148,43 @@ Start find_start(const Job& job, const CheckpointStore& store, dist::Group& grou
   return start;
 }
 
-CheckpointData open_checkpoint(const std::string& path) {
-  if (path.empty())
+namespace {
+
+// A zip file begins like this; every checkpoint is one.
+bool is_archive(const std::vector<char>& bytes) {
+  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
+}
+
+}  // namespace
+
+OpenedCheckpoint open_checkpoint(const std::string& text) {
+  if (text.empty())
     throw UserError("--checkpoint is missing: the file or directory of the weights");
-  if (fs::is_directory(path)) {
-    const auto newest =
-        CheckpointStore(path, 1).newest_good([](const std::string& text) { log::warning(text); });
-    if (!newest) throw UserError("--checkpoint " + path + ": the directory holds no checkpoint");
-    return read_checkpoint(newest->second, path + "/" + newest->first.name + ".pt");
+  fs::path path = text;
+  if (!path.has_filename()) path = path.parent_path();  // "dir/" and "dir" are the same
+  const bool best = path.filename() == "best";
+  const bool named = !fs::exists(path) && (best || path.filename() == "last");
+  const fs::path directory = named ? path.parent_path() : path;
+  if (named ? fs::is_directory(directory) || directory.empty() : fs::is_directory(path)) {
+    const CheckpointStore store = store_in(directory.empty() ? "." : directory);
+    if (const auto entry = store.best(); best && entry) {
+      const std::string file = store.path(*entry).string();
+      return {read_checkpoint(store.read(*entry), file), file};
+    }
+    const auto newest = store.newest_good([](const std::string& what) { log::warning(what); });
+    if (!newest) throw UserError("--checkpoint " + text + ": the directory holds no checkpoint");
+    if (best) log::warning("no checkpoint was evaluated yet: the newest stands for the best");
+    const std::string file = store.path(newest->first).string();
+    return {read_checkpoint(newest->second, file), file};
   }
   if (!fs::exists(path))
-    throw UserError("--checkpoint " + path + ": there is no such file or directory");
-  return read_checkpoint(read_checked(path), path);
+    throw UserError("--checkpoint " + text + ": there is no such file or directory");
+  const std::vector<char> bytes = read_checked(path);
+  if (!is_archive(bytes))
+    throw UserError("--checkpoint " + text +
+                    " is not a checkpoint (it is no zip archive); name a " +
+                    "file that shoal train has written, or its output folder");
+  return {read_checkpoint(bytes, path.string()), path.string()};
 }
 
 namespace {

@@ -26,19 +26,27 @@ struct Start {
   std::string origin;
 };
 
-// Rank 0 looks, reads and hands the bytes to every rank; other hosts need no file. Collective.
+// Rank 0 looks (in checkpoint_directory(job) and --resume PATH), reads and hands the bytes to every
+// rank; other hosts need no file. Collective.
 //
-//   --resume        the newest good checkpoint of `store`, else a notice and a fresh start
+//   --resume        the newest good checkpoint of the directory, else a notice and a fresh start
 //   --resume PATH   that file, or the newest good one of that directory. UserError when there is
 //                   none; only a missing checkpoint.pth.tar, which scripts of the imagenet
 //                   example name on their first run, means the same as --resume alone
-//   neither         a fresh start; UserError when `store` already holds checkpoints, so that
+//   neither         a fresh start; UserError when the directory holds checkpoints, so that
 //                   nothing is lost
-Start find_start(const Job& job, const CheckpointStore& store, dist::Group& group);
+Start find_start(const Job& job, dist::Group& group);
 
-// The checkpoint at `path`: a file, or a directory's newest good one. Throws UserError when there
-// is none, std::runtime_error when it is damaged.
-CheckpointData open_checkpoint(const std::string& path);
+// A checkpoint's data and the file it is from.
+struct OpenedCheckpoint {
+  CheckpointData data;
+  std::string file;
+};
+
+// The checkpoint at `path`: a file; the newest good one of a run's or a checkpoint directory; or,
+// with "best" or "last" behind such a directory (runs/shoal/best), that one of it. Throws UserError
+// when there is none or the file is of another kind, std::runtime_error when it is damaged.
+OpenedCheckpoint open_checkpoint(const std::string& path);
 
 // Loads tensors and returns the position. Throws UserError when the run that made the data cannot
 // be continued exactly with these settings (other global batch, seed, data or model); tells `warn`

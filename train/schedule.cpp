@@ -5,6 +5,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "train/require.h"
+
 namespace shoal::train {
 namespace {
 
@@ -22,10 +24,6 @@ double one_cycle(const ScheduleOptions& options, int64_t step, int64_t total_ste
   const double start = std::max(top, 0.0);
   const double progress = last > start ? (now - start) / (last - start) : 1;
   return half_cosine(options.lr, initial / options.final_divisor, progress);
-}
-
-void require(bool ok, const char* sentence) {
-  if (!ok) throw std::invalid_argument(sentence);
 }
 
 }  // namespace
@@ -59,19 +57,19 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
 }
 
 void validate(const ScheduleOptions& options) {
-  require(options.lr > 0 && std::isfinite(options.lr), "--lr must be a number above 0");
-  require(options.warmup_epochs >= 0, "--warmup-epochs must be 0 or more");
-  require(options.warmup_start >= 0 && options.warmup_start <= 1,
-          "--warmup-start must lie between 0 and 1");
-  require(options.min_lr >= 0 && options.min_lr <= options.lr,
-          "--min-lr must lie between 0 and --lr");
-  require(options.decay_epochs > 0, "--decay-epochs must be above 0");
-  require(options.decay_rate > 0 && options.decay_rate <= 1,
-          "--decay-rate must be above 0 and at most 1");
-  require(options.rise_fraction >= 0 && options.rise_fraction < 1,
-          "rise_fraction must be 0 or more and below 1");
-  require(options.initial_divisor >= 1, "initial_divisor must be 1 or more");
-  require(options.final_divisor >= 1, "final_divisor must be 1 or more");
+  require_valid(options.lr > 0 && std::isfinite(options.lr), "--lr must be a number above 0");
+  require_valid(options.warmup_epochs >= 0, "--warmup-epochs must be 0 or more");
+  require_valid(options.warmup_start >= 0 && options.warmup_start <= 1,
+                "--warmup-start must lie between 0 and 1");
+  require_valid(options.min_lr >= 0 && options.min_lr <= options.lr,
+                "--min-lr must lie between 0 and --lr");
+  require_valid(options.decay_epochs > 0, "--decay-epochs must be above 0");
+  require_valid(options.decay_rate > 0 && options.decay_rate <= 1,
+                "--decay-rate must be above 0 and at most 1");
+  require_valid(options.rise_fraction >= 0 && options.rise_fraction < 1,
+                "rise_fraction must be 0 or more and below 1");
+  require_valid(options.initial_divisor >= 1, "initial_divisor must be 1 or more");
+  require_valid(options.final_divisor >= 1, "final_divisor must be 1 or more");
 }
 
 std::string to_string(ScheduleOptions::Kind kind) {

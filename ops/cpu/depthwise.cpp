@@ -16,7 +16,7 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-constexpr int kMaxThreads = 256;
+constexpr int kMostParts = 256;
 // channels * kernel²: the sums of a thread lie on its stack.
 constexpr int64_t kMaxWeights = 1 << 16;
 
@@ -33,9 +33,9 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
   const auto sum_picture = op.kernel == 3 ? loops.kernel3 : loops.kernel5;
   const int64_t x_size = op.height * op.width * op.channels;
   const int64_t dy_size = out_size(op.height, op) * out_size(op.width, op) * op.channels;
-  const double* partial[kMaxThreads];
+  const double* partial[kMostParts];
   const int wanted = static_cast<int>(std::min<int64_t>(
-      {omp_get_max_threads(), kMaxThreads, worth_threads(op.pictures * x_size) ? op.pictures : 1}));
+      {omp_get_max_threads(), kMostParts, worth_threads(op.pictures * x_size) ? op.pictures : 1}));
 #pragma omp parallel num_threads(std::max(wanted, 1))
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();

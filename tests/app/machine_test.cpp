@@ -51,3 +51,8 @@ TEST_CASE("a missing worker says where it was looked for") {
   CHECK_THROWS_WITH(app::worker_program(),
                     Catch::Contains("shoal-worker") && Catch::Contains("libexec"));
 }
+
+TEST_CASE("a program whose libraries are there misses none") {
+  CHECK(app::missing_libraries("/bin/sh").empty());
+  CHECK(app::missing_libraries(std::filesystem::path(SHOAL_BINARY_DIR) / "shoal").empty());
+}

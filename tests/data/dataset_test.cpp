@@ -29,8 +29,9 @@ TEST_CASE("different classes in training and validation are named") {
     t.write(name, "x");
   const auto a = open_dataset(t / "a"), b = open_dataset(t / "b"), c = open_dataset(t / "c");
   CHECK_NOTHROW(check_same_classes(*a, *a));
-  CHECK_THROWS_WITH(check_same_classes(*a, *b), Catch::Contains("'dog' and 'fox'"));
-  CHECK_THROWS_WITH(check_same_classes(*a, *c), Catch::Contains("'dog' and none"));
+  CHECK_THROWS_WITH(check_same_classes(*a, *b),
+                    Catch::Contains("only in training: 'dog'; only in validation: 'fox'"));
+  CHECK_THROWS_WITH(check_same_classes(*a, *c), Catch::EndsWith("only in training: 'dog'"));
   CHECK_THROWS_AS(check_same_classes(*c, *a), std::invalid_argument);
 }
 

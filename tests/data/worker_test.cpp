@@ -10,14 +10,14 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kSide = 16;
+constexpr int64_t kPictureSide = 16;
 
 LoaderOptions options_of(bool train) {
   LoaderOptions options;
   options.train = train;
-  options.transform.size = kSide;
+  options.transform.size = kPictureSide;
   options.transform.eval_resize = 20;
-  options.transform.eval_size = kSide;
+  options.transform.eval_size = kPictureSide;
   return options;
 }
 
@@ -29,7 +29,7 @@ struct Desk {
   BadImageLog log{[this](const std::string& sentence) { named.push_back(sentence); }};
   Worker worker{options, log};
   Row row;
-  Bytes pixels = Bytes(kSide * kSide * 3, 77);
+  Bytes pixels = Bytes(kPictureSide * kPictureSide * 3, 77);
 
   explicit Desk(const LoaderOptions& o) : options(o) {}
   Worker::Result make(int64_t position, int32_t index) {
@@ -89,7 +89,7 @@ TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with 
   CHECK(eval.make(6, 0).bad == 1);
   CHECK(eval.row.unreadable);
   CHECK(eval.row.label == eval.data->label(6));
-  CHECK(eval.pixels == Bytes(kSide * kSide * 3, 0));
+  CHECK(eval.pixels == Bytes(kPictureSide * kPictureSide * 3, 0));
   CHECK(eval.make(7, 0).bad == 0);
   CHECK_FALSE(eval.row.unreadable);
 

@@ -44,6 +44,7 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
     std::vector<std::string> words;
     std::string part;
   };
+  damage(root / "text.pt");
   fs::create_directories(root / "odd" / "train" / "a");
   fs::create_directories(root / "odd" / "val" / "a");
   const std::vector<Case> cases = {
@@ -59,6 +60,12 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
       {{"eval", "--checkpoint", (root / "missing.pt").string(), "--data", (root / "data").string()},
        "missing.pt"},
       {small_run(root, {"--eval-only"}), "--resume"},
+      {small_run(root, {"--eval-only", "--resume"}), "there are none in"},
+      {small_run(root, {"--nproc", "1000"}), "--nproc"},
+      {{"predict", "--checkpoint", (root / "data/val").string(), (root / "data").string()},
+       "holds no checkpoint"},
+      {{"predict", "--checkpoint", (root / "text.pt").string(), (root / "data").string()},
+       "not a checkpoint"},
       {{"trian"}, "train"},
   };
   for (const auto& one : cases) {

@@ -173,15 +173,22 @@ TEST_CASE("eval and predict read what training wrote") {
   REQUIRE(run.exit_code == 0);
   const auto trained = captures(lines_of(run.out), R"(valid:ema_acc1=([0-9.]+);)");
   REQUIRE(trained.size() == 2);
-  for (const std::string nproc : {"1", "2"}) {
-    const auto eval = test::run_shoal({"eval", "--checkpoint", output + "/checkpoints", "--data",
-                                       data, "--nproc", nproc, "--json"});
+  const double last = std::atof(trained.back().c_str());
+  const double best = std::max(last, std::atof(trained.front().c_str()));
+  struct Case {
+    std::string nproc, checkpoint;
+    double accuracy;
+  };
+  for (const auto& [nproc, checkpoint, accuracy] :
+       {Case{"1", output, last}, Case{"2", output + "/checkpoints", last},
+        Case{"1", output + "/best", best}, Case{"1", output + "/checkpoints/last", last}}) {
+    const auto eval = test::run_shoal(
+        {"eval", "--checkpoint", checkpoint, "--data", data, "--nproc", nproc, "--json"});
     INFO(eval.err);
     REQUIRE(eval.exit_code == 0);
     const auto json = nlohmann::json::parse(eval.out);
     REQUIRE(json.at("images") == 11);
-    REQUIRE(json.at("acc1").get<double>() ==
-            Approx(std::atof(trained.back().c_str())).margin(1e-5));
+    REQUIRE(json.at("acc1").get<double>() == Approx(accuracy).margin(1e-5));
   }
   const auto predict = test::run_shoal(
       {"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});

@@ -50,7 +50,7 @@ Step step(const ModelOptions& options, const at::Tensor& images, const StepConte
   return result;
 }
 
-double distance(const at::Tensor& got, const at::Tensor& want) {
+double apart(const at::Tensor& got, const at::Tensor& want) {
   return ((got - want).norm() / (want.norm() + 1e-6)).item<double>();
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("masters may be replaced by views of a flat buffer whose gradients are
     *s.master = view.requires_grad_();
   }
   const at::Tensor logits = model->forward(images, {});
-  CHECK(distance(logits.detach(), before) < 1e-12);
+  CHECK(apart(logits.detach(), before) < 1e-12);
   logits.sum().backward();
   CHECK(gradients.abs().sum().item<double>() > 0);
   CHECK(slot(*model, "conv1.weight").master->grad().data_ptr() == gradients.data_ptr());
@@ -163,7 +163,7 @@ TEST_CASE("a model with bfloat16 copies stays close to float") {
   }
   const at::Tensor got = model->forward(images.to(at::kBFloat16), {});
   CHECK(got.scalar_type() == at::kFloat);
-  CHECK(distance(got.detach(), want) < 0.05);
+  CHECK(apart(got.detach(), want) < 0.05);
   got.sum().backward();
   CHECK(slot(*model, "features.0.0.weight").master->grad().scalar_type() == at::kFloat);
 }
@@ -205,17 +205,16 @@ TEST_CASE("two synchronised ranks compute the step of one, dropout and drop path
     rank(0);
     other.join();
 
-    CHECK(distance(at::cat({parts[0].logits, parts[1].logits}).detach(), whole.logits.detach()) <
+    CHECK(apart(at::cat({parts[0].logits, parts[1].logits}).detach(), whole.logits.detach()) <
           1e-11);
     double worst = 0;
     for (size_t i = 0; i < whole.gradients.size(); ++i) {
-      const double d =
-          distance(parts[0].gradients[i] + parts[1].gradients[i], whole.gradients[i]);
+      const double d = apart(parts[0].gradients[i] + parts[1].gradients[i], whole.gradients[i]);
       worst = std::isnan(d) ? INFINITY : std::max(worst, d);
     }
     CHECK(worst < 1e-9);
     for (size_t i = 0; i < whole.pending.size(); ++i) {
-      CHECK(distance(parts[0].pending[i], whole.pending[i]) < 1e-11);
+      CHECK(apart(parts[0].pending[i], whole.pending[i]) < 1e-11);
       CHECK(at::equal(parts[0].pending[i], parts[1].pending[i]));
     }
   }
@@ -236,7 +235,7 @@ TEST_CASE("drop path and dropout work in training only") {
     return model->forward(images, context).detach();
   };
   CHECK(at::equal(logits(1), logits(1)));
-  CHECK(distance(logits(1), logits(2)) > 1e-3);
+  CHECK(apart(logits(1), logits(2)) > 1e-3);
   model->train(false);
   CHECK(at::equal(logits(1), logits(2)));
 }

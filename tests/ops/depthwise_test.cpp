@@ -11,13 +11,13 @@ using shoal::ops::Depthwise;
 using shoal::ops::Table;
 using shoal::ops::Type;
 
-struct Case {
+struct DepthwiseCase {
   Depthwise op;
   std::vector<float> x, dy;
   int64_t out_height, out_width;
 
-  Case(int64_t pictures, int64_t height, int64_t width, int64_t channels, int64_t kernel,
-       int64_t stride)
+  DepthwiseCase(int64_t pictures, int64_t height, int64_t width, int64_t channels, int64_t kernel,
+                int64_t stride)
       : op{Type::f32, pictures, height, width, channels, kernel, stride, (kernel - 1) / 2},
         out_height((height - 1) / stride + 1),
         out_width((width - 1) / stride + 1) {
@@ -67,7 +67,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE("each depthwise weight's gradient is the loss of the picture that only it makes") {
-  const Case c(2, 5, 6, 3, 3, 2);
+  const DepthwiseCase c(2, 5, 6, 3, 3, 2);
   const std::vector<float> gradient = c.gradient(shoal::ops::reference());
   for (int64_t i = 0; i < 27; ++i) {
     CHECK(gradient[static_cast<size_t>(i)] ==
@@ -80,7 +80,7 @@ TEST_CASE("the vector loops of the depthwise gradient agree with the plain loops
     for (int64_t kernel : {3, 5, 7}) {
       for (int64_t stride : {1, 2}) {
         for (int64_t size : {1, 2, 3, 7, 14, 33}) {
-          const Case c(3, size, size + (size > 3 ? 1 : 0), channels, kernel, stride);
+          const DepthwiseCase c(3, size, size + (size > 3 ? 1 : 0), channels, kernel, stride);
           const std::vector<float> plain = c.gradient(shoal::ops::reference());
           const std::vector<float> fast = c.gradient(shoal::ops::cpu());
           double worst = 0;
@@ -98,7 +98,7 @@ TEST_CASE("the vector loops of the depthwise gradient agree with the plain loops
 }
 
 TEST_CASE("the depthwise gradient repeats bit for bit") {
-  const Case c(5, 20, 20, 48, 5, 1);
+  const DepthwiseCase c(5, 20, 20, 48, 5, 1);
   const std::vector<float> first = c.gradient(shoal::ops::cpu());
   for (int i = 0; i < 5; ++i) CHECK(c.gradient(shoal::ops::cpu()) == first);
 }

@@ -8,16 +8,16 @@ using namespace shoal::ops::testing;
 
 namespace {
 
-struct Results {
+struct GateResults {
   Buffer pooled, y, d_gate, dx;
 };
 
-Results run(const Table& table, Type type, int64_t pictures, int64_t pixels, int64_t channels) {
+GateResults run(const Table& table, Type type, int64_t pictures, int64_t pixels, int64_t channels) {
   const int64_t n = pictures * pixels * channels, columns = pictures * channels;
   const Type stat = statistics(type);
   const Buffer x(type, n, 1), dy(type, n, 2), gate(stat, columns, 3), d_pooled(stat, columns, 4);
   const Gate op{type, pictures, pixels, channels, x.data(), gate.data()};
-  Results r{{stat, columns}, {type, n}, {stat, columns}, {type, n}};
+  GateResults r{{stat, columns}, {type, n}, {stat, columns}, {type, n}};
   table.pool(op, r.pooled.data(), nullptr);
   table.gate_apply(op, r.y.data(), nullptr);
   table.gate_backward_sums(op, dy.data(), r.d_gate.data(), nullptr);
@@ -30,7 +30,7 @@ Results run(const Table& table, Type type, int64_t pictures, int64_t pixels, int
 TEST_CASE(
     "the gate multiplies each picture's channels and its gradients are sums over the pixels") {
   const int64_t pictures = 2, pixels = 5, channels = 3;
-  const Results r = run(reference(), Type::f64, pictures, pixels, channels);
+  const GateResults r = run(reference(), Type::f64, pictures, pixels, channels);
   const Buffer x(Type::f64, 30, 1), dy(Type::f64, 30, 2), gate(Type::f64, 6, 3),
       d_pooled(Type::f64, 6, 4);
   for (int64_t n = 0; n < pictures; ++n) {
@@ -55,8 +55,8 @@ TEST_CASE("the vector loops of the gate equal the plain ones for every type and 
     for (const auto& [pixels, channels] :
          {std::pair<int64_t, int64_t>{1, 8}, {49, 40}, {196, 96}, {81, 13}, {20000, 32}}) {
       INFO(type_name(type) << " " << pixels << "x" << channels);
-      const Results want = run(reference(), type, 4, pixels, channels),
-                    got = run(cpu(), type, 4, pixels, channels);
+      const GateResults want = run(reference(), type, 4, pixels, channels),
+                        got = run(cpu(), type, 4, pixels, channels);
       const double sums = type == Type::f64 ? 1e-12 : 2e-5;
       // The plain loops add 20000 values in float.
       CHECK(difference(got.pooled, want.pooled) < 100 * sums);

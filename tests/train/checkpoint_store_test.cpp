@@ -13,6 +13,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Names = std::vector<std::string>;
+
+Names in_folder(const fs::path& folder) {
+  Names names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
 auto bytes_of(const std::string& text) {
   return [text](const CheckpointStore::Sink& sink) {
     sink(text.data(), text.size() / 2);
@@ -56,7 +65,7 @@ TEST_CASE("what is saved is found, newest first, and nothing else is in the dire
   size_t files = 0;
   for ([[maybe_unused]] const auto& file : fs::directory_iterator(store.directory())) ++files;
   REQUIRE(files == 5);  // two checkpoints, two markers, the manifest
-  REQUIRE(fs::is_empty(directory.path() / ".checkpoints-tmp"));
+  REQUIRE(in_folder(directory.path() / ".checkpoints-tmp") == Names{"lock"});
 }
 
 TEST_CASE("the newest and the best stay when older ones are pruned") {
@@ -77,16 +86,30 @@ TEST_CASE("the newest and the best stay when older ones are pruned") {
 
 TEST_CASE("a file without its marker does not exist, and the next writer removes it") {
   const test::TemporaryDirectory directory;
-  CheckpointStore store(directory.path() / "c", 2);
-  store.open_for_writing();
-  store.save(0, 1, std::nullopt, bytes_of("one"));
+  std::optional<CheckpointStore> interrupted(std::in_place, directory.path() / "c", 2);
+  interrupted->open_for_writing();
+  interrupted->save(0, 1, std::nullopt, bytes_of("one"));
+  interrupted.reset();
   std::ofstream(directory.path() / "c" / "epoch-0000-step-00000002.pt") << "half";
   std::ofstream(directory.path() / ".c-tmp" / "epoch-0000-step-00000003.pt") << "half";
+  CheckpointStore store(directory.path() / "c", 2);
   REQUIRE(store.entries().size() == 1);
-  CheckpointStore(directory.path() / "c", 2).open_for_writing();
+  store.open_for_writing();
   REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000002.pt"));
-  REQUIRE(fs::is_empty(directory.path() / ".c-tmp"));
+  REQUIRE(in_folder(directory.path() / ".c-tmp") == Names{"lock"});
   REQUIRE(store.entries().size() == 1);
+}
+
+TEST_CASE("a folder has one writer at a time, and the lock goes with it") {
+  const test::TemporaryDirectory directory;
+  {
+    const train::FileLock first(directory.path() / "lock", 0);
+    REQUIRE(first.held());
+    REQUIRE_THROWS_WITH(train::FileLock(directory.path() / "lock", 0.1),
+                        Catch::Contains("another run is writing to " + directory.path().string()));
+  }
+  REQUIRE(train::FileLock(directory.path() / "lock", 0).held());
+  REQUIRE_FALSE(train::FileLock(directory.path() / "no/such/folder/lock", 0).held());
 }
 
 TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") {

@@ -12,7 +12,7 @@ namespace {
 
 using shoal::train::learning_rate;
 using shoal::train::ScheduleOptions;
-using Kind = ScheduleOptions::Kind;
+using Schedule = ScheduleOptions::Kind;
 
 constexpr int64_t kPerEpoch = 10, kTotal = 120;
 
@@ -41,7 +41,7 @@ void compare(const std::string& name, const ScheduleOptions& options) {
   }
 }
 
-ScheduleOptions with(Kind kind) {
+ScheduleOptions with(Schedule kind) {
   ScheduleOptions options;
   options.kind = kind;
   options.lr = 0.4;
@@ -51,7 +51,7 @@ ScheduleOptions with(Kind kind) {
 }  // namespace
 
 TEST_CASE("cosine with warm-up equals PyTorch's LinearLR then CosineAnnealingLR, and timm's") {
-  ScheduleOptions options = with(Kind::cosine);
+  ScheduleOptions options = with(Schedule::cosine);
   options.warmup_epochs = 2.5;
   options.min_lr = 1e-3;
   compare("cosine_pytorch", options);
@@ -59,7 +59,7 @@ TEST_CASE("cosine with warm-up equals PyTorch's LinearLR then CosineAnnealingLR,
 }
 
 TEST_CASE("step decay equals PyTorch's StepLR and, with warm-up, timm's") {
-  ScheduleOptions options = with(Kind::step);
+  ScheduleOptions options = with(Schedule::step);
   options.decay_epochs = 3;
   compare("step_pytorch", options);
   options.decay_epochs = 2.4;
@@ -69,18 +69,18 @@ TEST_CASE("step decay equals PyTorch's StepLR and, with warm-up, timm's") {
 }
 
 TEST_CASE("one cycle equals PyTorch's OneCycleLR") {
-  compare("onecycle_pytorch", with(Kind::one_cycle));
+  compare("onecycle_pytorch", with(Schedule::one_cycle));
 }
 
 TEST_CASE("a step schedule never falls below min_lr") {
-  ScheduleOptions options = with(Kind::step);
+  ScheduleOptions options = with(Schedule::step);
   options.decay_epochs = 1;
   options.min_lr = 0.01;
   CHECK(learning_rate(options, 119, kPerEpoch, kTotal) == 0.01);
 }
 
 TEST_CASE("the rate is constant after the warm-up of a constant schedule") {
-  ScheduleOptions options = with(Kind::constant);
+  ScheduleOptions options = with(Schedule::constant);
   options.warmup_epochs = 1;
   CHECK(learning_rate(options, 0, kPerEpoch, kTotal) == Approx(0.004));
   CHECK(learning_rate(options, 5, kPerEpoch, kTotal) == Approx(0.4 * (0.01 + 0.99 * 0.5)));
@@ -89,7 +89,8 @@ TEST_CASE("the rate is constant after the warm-up of a constant schedule") {
 }
 
 TEST_CASE("short runs and steps past the end have a finite positive rate") {
-  for (Kind kind : {Kind::constant, Kind::cosine, Kind::step, Kind::one_cycle}) {
+  for (Schedule kind :
+       {Schedule::constant, Schedule::cosine, Schedule::step, Schedule::one_cycle}) {
     ScheduleOptions options = with(kind);
     options.warmup_epochs = 2;
     options.min_lr = 1e-4;
