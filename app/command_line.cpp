@@ -143,7 +143,8 @@ Arguments parse(Command command, const Words& words,
   Arguments arguments;
   arguments.command = command;
   const Pairs pairs = tokenize(command, normalise(command, words), arguments.paths);
-  if (!arguments.paths.empty() && command != Command::predict) {
+  const bool paths = command == Command::predict || command == Command::pack;
+  if (!arguments.paths.empty() && !paths) {
     throw UserError("unexpected word '" + arguments.paths[0] +
                     "'; options begin with --, see `shoal " + command_name(command) + " --help`");
   }

@@ -9,6 +9,7 @@ namespace shoal::app {
 int train_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
+int pack_command(const Arguments& arguments);
 int models_command(const Arguments& arguments);
 int doctor_worker(const Arguments& arguments);
 

@@ -301,7 +301,8 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; its message stands above");
     print_error(text + (workers_.size() > 1 ? "; the other processes of this host are ended" : ""));
-    write_failure_file(plan_.failure_file, text, silent);  // what the others wrote is only that they lost this one
+    write_failure_file(plan_.failure_file, text,
+                       silent);  // what the others wrote is only that they lost this one
   }
 
   int code() const {

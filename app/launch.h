@@ -15,7 +15,7 @@ struct Launch {
   std::vector<WorkerStart> workers;
   std::string host;  // for messages
   // After a failure: time for the rank that failed first to show.
-  std::string failure_file{};   // see failure.h
+  std::string failure_file{};  // see failure.h
   double settle_seconds = 0.3;
   // The same when all that failed so far only lost their connection (kPeerLost).
   double lost_peer_seconds = 3;

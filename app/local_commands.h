@@ -17,7 +17,7 @@ struct Call {
 };
 
 int run_distributed(const Call& call);  // train, eval: as many workers as were asked for
-int run_worker(const Call& call);       // predict, models: one worker
+int run_worker(const Call& call);       // predict, pack, models: one worker
 int run_metrics(const Call& call);
 int run_doctor(const Call& call);
 

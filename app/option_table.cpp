@@ -16,6 +16,7 @@ constexpr unsigned kPredict = static_cast<unsigned>(Command::predict);
 constexpr unsigned kModels = static_cast<unsigned>(Command::models);
 constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
 constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
+constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
 constexpr unsigned kRun = kTrain | kEval | kPredict;
 
 #define FIELD(path)              \
@@ -60,11 +61,15 @@ void add(std::vector<Option>& table, const std::string& group, std::vector<Optio
 void add_data(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval, "DIR",
-           "folder that holds train/ and val/, each with one folder per class", FIELD(job.data)),
-       row("train", kTrain, "DIR",
-           "training pictures: one folder per class (instead of DATA/train)", FIELD(job.train_dir)),
-       row("val", kTrain | kEval, "DIR",
-           "validation pictures: one folder per class (instead of DATA/val)", FIELD(job.val_dir)),
+           "folder that holds train/ and val/, each with one folder per class, or train.pack and "
+           "val.pack",
+           FIELD(job.data)),
+       row("train", kTrain, "PATH",
+           "training pictures: a folder with one per class, or a packed set (instead of "
+           "DATA/train)",
+           FIELD(job.train_dir)),
+       row("val", kTrain | kEval, "PATH", "validation pictures, likewise (instead of DATA/val)",
+           FIELD(job.val_dir)),
        choice<BadImages>("bad-images", kTrain,
                          "a damaged picture is replaced by the next good one, or ends the run",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},
@@ -80,6 +85,11 @@ void add_data(std::vector<Option>& table) {
            "the model's own",
            text_choice("interpolation", kRun, "how pictures are resized, always antialiased",
                        {"bilinear", "bicubic"}, FIELD(job.interpolation))),
+       choice<data::Resize>(
+           "resize", kTrain,
+           "exact: training pictures as Pillow makes them, bit for bit; fast: JPEGs "
+           "within about 50 dB of that",
+           {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(job.resize)),
        row("crop-scale-min", kTrain, "SHARE",
            "smallest share of a picture's area that a random crop covers, up to 1",
            FIELD(job.crop_scale_min)),
@@ -193,7 +203,7 @@ void add_machine(std::vector<Option>& table) {
                    row("nproc", kTrain | kEval, "N|auto",
                        "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc))),
        unset_means("the processors of the process's share",
-                   row("workers", kTrain | kEval, "N",
+                   row("workers", kTrain | kEval | kPack, "N",
                        "threads per process that read and decode pictures", FIELD(job.workers))),
        unset_means(
            "the processors of the process's share, or OMP_NUM_THREADS",
@@ -230,13 +240,32 @@ void add_output(std::vector<Option>& table) {
        row("print-freq", kTrain, "N", "updates (evaluation: batches) between two lines",
            FIELD(job.print_freq)),
        row("progress", kTrain, "", "a progress bar when stderr is a terminal", FIELD(job.progress)),
-       text_choice("log-level", kRun, "messages to print", {"debug", "info", "warning", "error"},
-                   FIELD(job.log_level)),
-       row("json", kEval | kPredict | kModels, "", "print JSON", FIELD(json)),
+       text_choice("log-level", kRun | kPack, "messages to print",
+                   {"debug", "info", "warning", "error"}, FIELD(job.log_level)),
+       row("json", kEval | kPredict | kModels | kPack, "", "print JSON", FIELD(json)),
        row("csv", kPredict, "", "print comma-separated values", FIELD(csv)),
        row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
            FIELD(definitions)),
        row("launcher", kDoctor, "", "show how this process would find its rank", FIELD(launcher))});
+}
+
+void add_packing(std::vector<Option>& table) {
+  add(table, "Packing",
+      {row("max-side", kPack, "PIXELS",
+           "reduce pictures whose longer side is longer, and encode them anew; 0: none",
+           FIELD(pack.max_side)),
+       row("quality", kPack, "N", "JPEG quality of pictures that are encoded anew, 1..100",
+           FIELD(pack.quality)),
+       row("raw-share", kPack, "SHARE",
+           "share of the pictures, drawn by their place, that are kept as pixels, 0..1",
+           FIELD(pack.raw_share)),
+       row("index", kPack, "",
+           "keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
+           FIELD(pack.index)),
+       row("overwrite", kPack, "", "replace DEST when it exists", FIELD(pack.overwrite)),
+       row("info", kPack, "", "describe the packed set that is named", FIELD(info)),
+       row("verify", kPack, "",
+           "read all of the packed set that is named, and name what is damaged", FIELD(verify))});
 }
 
 void add_general(std::vector<Option>& table) {
@@ -259,6 +288,7 @@ std::vector<Option> build() {
   add_schedule(table);
   add_machine(table);
   add_output(table);
+  add_packing(table);
   return table;
 }
 

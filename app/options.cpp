@@ -71,6 +71,8 @@ const std::vector<CommandRow>& commands() {
        "measure the accuracy of a checkpoint"},
       {Command::predict, "predict", "--checkpoint FILE PATH... [options]",
        "name the classes of pictures (files or folders)"},
+      {Command::pack, "pack", "SOURCE DEST [options]",
+       "put a folder of pictures into one file that is read faster; --info, --verify"},
       {Command::models, "models", "[options]",
        "list the networks: parameters, multiply-adds, picture sizes"},
       {Command::metrics, "metrics", "--definitions",

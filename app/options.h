@@ -24,19 +24,23 @@ enum class Command : unsigned {
   predict = 4,
   models = 8,
   metrics = 16,
-  doctor = 32
+  doctor = 32,
+  pack = 64
 };
 
 // A parsed command line.
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  std::vector<std::string> paths;  // positional: pictures or folders of `predict`
+  std::vector<std::string>
+      paths;           // positional: of `predict` pictures or folders, of `pack` see there
   std::string nproc;   // processes on this host: a number, "auto", or empty when not given
   std::string recipe;  // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: how ranks would be found
+  data::PackOptions pack;
+  bool verify = false, info = false;  // pack: check or describe a packed set
   bool help = false;
   // Option → where its value came from ("command line", "recipe demo").
   std::map<std::string, std::string> origins;

@@ -34,7 +34,9 @@ void check_names(const data::Dataset& dataset, const std::string& source) {
 }
 
 std::string source_of(const train::Job& job, const std::string& own, const char* half) {
-  return own.empty() ? job.data + "/" + half : own;
+  if (!own.empty()) return own;
+  const std::string folder = job.data + "/" + half, packed = folder + ".pack";
+  return !fs::exists(folder) && fs::exists(packed) ? packed : folder;
 }
 
 std::string cache_folder(const train::Job& job) {
@@ -75,8 +77,7 @@ std::string index_folder(const train::Job& job) {
   const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
   const std::string& name = pictures.native();
   const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
-  return cache_folder(job) +
-         train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
+  return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 
 Datasets open_datasets(const train::Job& job, bool with_train) {

@@ -52,9 +52,9 @@ void make_index(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
     points += index[i].size();
     files += bytes.size();
   }
-  std::fprintf(stderr, "index: %.2f %% of the files\n",
-               100.0 * static_cast<double>(points * sizeof(jpeg::SeekPoint)) /
-                   static_cast<double>(files));
+  std::fprintf(
+      stderr, "index: %.2f %% of the files\n",
+      100.0 * static_cast<double>(points * sizeof(jpeg::SeekPoint)) / static_cast<double>(files));
 }
 
 void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fast) {
@@ -117,7 +117,8 @@ int main(int argc, char** argv) {
   const auto argument = [&](int i) { return i < argc ? argv[i] : ""; };
   const std::string mode = argument(1);
   const auto given = [&](const char* word) {
-    return std::any_of(argv + 1, argv + argc, [&](const char* a) { return std::strcmp(a, word) == 0; });
+    return std::any_of(argv + 1, argv + argc,
+                       [&](const char* a) { return std::strcmp(a, word) == 0; });
   };
   if (argc >= 4 && mode == "list") {
     list(argv[2], std::atoi(argv[3]), argc > 4 ? argv[4] : nullptr);

@@ -1,30 +1,132 @@
-"""The pipeline that bench/loader compares with: torchvision on Pillow, one process.
+"""The pipelines that bench/loader compares with, one process, one thread.
 
-Prints one JSON object. Usage: loader_peer.py DIR PASSES bilinear|bicubic
+Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic
+
+  torchvision     ImageFolder and transforms on Pillow: what PyTorch's imagenet example does
+  torchvision_v2  decode_jpeg and v2.RandomResizedCrop(antialias=True) on tensors
+  timm            timm's training transform without augmentation, uint8 as its fast collate takes it
+  opencv          imdecode, crop, INTER_LINEAR (no antialiasing), the same normalisation
+  dali            DALI's CPU operators: image_random_crop, antialiased resize, normalisation
+Status 3 when the peer is not installed.
 """
 
 import json
+import math
+import random
 import sys
 import time
 
+import numpy
 import torch
-from torchvision import datasets, transforms
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
-folder, passes, filter_name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-data = datasets.ImageFolder(folder, transforms.Compose([
-    transforms.RandomResizedCrop(224, interpolation=transforms.InterpolationMode(filter_name)),
-    transforms.RandomHorizontalFlip(),
-    transforms.ToTensor(),
-    transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-]))
-for i in range(len(data)):  # warms the page cache
-    data[i]
+random.seed(0)
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+peer, folder, passes, filter_name = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+
+
+def files():
+    from torchvision.datasets import ImageFolder
+    return [path for path, _ in ImageFolder(folder).samples]
+
+
+def folder_with(transform):
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(folder, transform)
+    return len(data), data.__getitem__
+
+
+def torchvision():
+    from torchvision import transforms
+    return folder_with(transforms.Compose([
+        transforms.RandomResizedCrop(224, interpolation=transforms.InterpolationMode(filter_name)),
+        transforms.RandomHorizontalFlip(),
+        transforms.ToTensor(),
+        transforms.Normalize(MEAN, STD),
+    ]))
+
+
+def torchvision_v2():
+    from torchvision.io import ImageReadMode, decode_jpeg, read_file
+    from torchvision.transforms import InterpolationMode, v2
+    transform = v2.Compose([
+        v2.RandomResizedCrop(224, interpolation=InterpolationMode(filter_name), antialias=True),
+        v2.RandomHorizontalFlip(),
+        v2.ToDtype(torch.float32, scale=True),
+        v2.Normalize(MEAN, STD),
+    ])
+    paths = files()
+    return len(paths), lambda i: transform(decode_jpeg(read_file(paths[i]), ImageReadMode.RGB))
+
+
+def timm():
+    from timm.data import create_transform
+    return folder_with(create_transform(224, is_training=True, use_prefetcher=True, color_jitter=0,
+                                        interpolation=filter_name))
+
+
+def opencv():
+    import cv2
+    cv2.setNumThreads(0)
+    paths = files()
+    scale = (1 / (255 * numpy.array(STD))).astype(numpy.float32)
+    shift = (numpy.array(MEAN) / numpy.array(STD)).astype(numpy.float32)
+
+    def box(height, width):
+        for _ in range(10):
+            area = height * width * random.uniform(0.08, 1)
+            ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
+            w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            if 0 < w <= width and 0 < h <= height:
+                return random.randint(0, height - h), random.randint(0, width - w), h, w
+        side = min(height, width)
+        return (height - side) // 2, (width - side) // 2, side, side
+
+    def picture(i):
+        pixels = cv2.imdecode(numpy.fromfile(paths[i], numpy.uint8), cv2.IMREAD_COLOR)
+        top, left, h, w = box(*pixels.shape[:2])
+        kind = cv2.INTER_CUBIC if filter_name == "bicubic" else cv2.INTER_LINEAR
+        crop = cv2.resize(pixels[top:top + h, left:left + w], (224, 224), interpolation=kind)
+        crop = cv2.cvtColor(crop, cv2.COLOR_BGR2RGB)
+        if random.random() < 0.5:
+            crop = crop[:, ::-1]
+        return (crop * scale - shift).transpose(2, 0, 1).copy()
+
+    return len(paths), picture
+
+
+def dali():
+    from nvidia.dali import fn, pipeline_def, types
+    kind = types.INTERP_CUBIC if filter_name == "bicubic" else types.INTERP_LINEAR
+
+    @pipeline_def(batch_size=50, num_threads=1, device_id=None, exec_dynamic=False)
+    def pipeline():
+        jpegs, _ = fn.readers.file(file_root=folder, random_shuffle=False)
+        pictures = fn.decoders.image_random_crop(jpegs, device="cpu", random_area=[0.08, 1.0],
+                                                 random_aspect_ratio=[3 / 4, 4 / 3])
+        pictures = fn.resize(pictures, size=(224, 224), interp_type=kind, antialias=True)
+        return fn.crop_mirror_normalize(pictures, mirror=fn.random.coin_flip(),
+                                        mean=[255 * m for m in MEAN], std=[255 * s for s in STD])
+
+    made = pipeline()
+    made.build()
+    count = len(files())
+    return count, lambda i: made.run() if i % 50 == 0 else None
+
+
+try:
+    count, take = {"torchvision": torchvision, "torchvision_v2": torchvision_v2, "timm": timm,
+                   "opencv": opencv, "dali": dali}[peer]()
+except ImportError as error:
+    print(f"loader_peer.py: {peer} is not installed: {error}", file=sys.stderr)
+    sys.exit(3)
+for i in range(count):  # warms the page cache
+    take(i)
 begin = time.perf_counter()
 for _ in range(passes):
-    for i in range(len(data)):
-        data[i]
+    for i in range(count):
+        take(i)
 seconds = time.perf_counter() - begin
-images = len(data) * passes
+images = count * passes
 print(json.dumps({"images_per_second": images / seconds, "us_per_image": 1e6 * seconds / images}))

@@ -47,4 +47,15 @@ struct LoaderOptions {
   std::string index_dir;
 };
 
+// Of packed sets (pack/writer.h).
+struct PackOptions {
+  // Pictures whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
+  int64_t max_side = 0;
+  int quality = 90;      // of pictures that are encoded anew, 1 … 100; 4:2:0
+  double raw_share = 0;  // of pictures, drawn by their place, that are kept as pixels
+  bool index = true;     // seek indexes of baseline JPEGs
+  bool overwrite = false;
+  int threads = 1;
+};
+
 }  // namespace shoal::data

@@ -17,8 +17,8 @@ void sum_rows(const RowSums& s) {
   }
 }
 
-void transpose(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
-               int64_t rows, int64_t columns) {
+void transpose(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride, int64_t rows,
+               int64_t columns) {
   for (int64_t y = 0; y < rows; ++y)
     for (int64_t x = 0; x < columns; ++x) out[x * out_stride + y] = in[y * in_stride + x];
 }

@@ -79,12 +79,11 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
 }
 
 PlanarResampler::PlanarResampler(bool portable)
-    : kernels_(portable || &jpeg::best_kernels() == &jpeg::kPortableKernels
-                   ? kPortablePlanarKernels
+    : kernels_(portable || &jpeg::best_kernels() == &jpeg::kPortableKernels ? kPortablePlanarKernels
 #if defined(__x86_64__)
-                   : kAvx2PlanarKernels
+                                                                            : kAvx2PlanarKernels
 #else
-                   : kPortablePlanarKernels
+                                                                            : kPortablePlanarKernels
 #endif
                ),
       colours_(portable ? jpeg::kPortableKernels : jpeg::best_kernels()) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "data/errors.h"
+#include "data/limits.h"
 
 namespace shoal::data {
 
@@ -20,8 +21,8 @@ Size raw_size(std::span<const uint8_t> bytes) {
   uint32_t sides[2] = {};
   if (bytes.size() >= kRawHead) std::memcpy(sides, bytes.data() + 8, 8);
   const Size size{sides[0], sides[1]};
-  if (size.width == 0 || size.height == 0 ||
-      static_cast<int64_t>(bytes.size()) - kRawHead != 3 * size.width * size.height)
+  check_dimensions(size);
+  if (static_cast<int64_t>(bytes.size()) - kRawHead != 3 * size.width * size.height)
     throw DamagedPicture("raw pixels: not as many bytes as width and height say");
   return size;
 }

@@ -15,7 +15,8 @@ constexpr int64_t kRawHead = 16;
 
 std::vector<uint8_t> raw_picture(const uint8_t* pixels, const Size& size);
 
-// Throws DamagedPicture when the bytes are not as many as the head says.
+// Throws DamagedPicture when the bytes are not as many as the head says, or the size is out of
+// bounds.
 Size raw_size(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -131,6 +131,7 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
   out.transform.eval_size = out.eval_size;
   out.transform.eval_resize = out.eval_resize;
   out.transform.scale_min = job.crop_scale_min;
+  out.transform.resize = job.resize;
   out.transform.interpolation =
       filter == "bicubic" ? data::Interpolation::bicubic : data::Interpolation::bilinear;
 }
@@ -244,6 +245,7 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"val_size", std::to_string(eval_size)},
       {"val_resize", std::to_string(eval_resize)},
       {"interpolation", filter},
+      {"resize", job.resize == data::Resize::fast ? "fast" : "exact"},
       {"crop_scale_min", number(job.crop_scale_min)},
       {"mixup", number(job.mix.mixup)},
       {"cutmix", number(job.mix.cutmix)},

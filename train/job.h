@@ -37,8 +37,9 @@ struct Job {
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
   // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
   std::optional<int64_t> val_size;
-  std::optional<std::string> interpolation;  // bilinear | bicubic; default: the model's own
-  double crop_scale_min = 0.08;              // smallest share of the area a random crop covers
+  std::optional<std::string> interpolation;   // bilinear | bicubic; default: the model's own
+  data::Resize resize = data::Resize::exact;  // of training pictures
+  double crop_scale_min = 0.08;               // smallest share of the area a random crop covers
 
   // Model.
   models::ModelOptions model;

@@ -36,6 +36,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train)
   options.seed = job.job.seed;
   options.train = train;
   options.transform = job.transform;
+  if (!train) options.transform.resize = data::Resize::exact;
   if (train) options.mix = job.job.mix;
   if (train) options.index_dir = job.index_dir;
   options.bad_images = job.job.bad_images;

@@ -14,7 +14,7 @@ struct Position {
   int64_t step = 0;           // updates done since the start of training
   int64_t non_finite = 0;     // updates that were not committed, in all
   int64_t non_finite_in_a_row = 0;
-  int64_t history_lines = 0;        // of history.jsonl when the position was taken
+  int64_t history_lines = 0;  // of history.jsonl when the position was taken
   // The epoch or the run has ended and its evaluation has not: a stop came between.
   bool evaluation_pending = false;
   Meter epoch_sum;                  // over all ranks, of the epoch so far

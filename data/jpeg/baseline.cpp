@@ -76,7 +76,8 @@ void BaselineDecoder::make_kinds() {
     const auto dc = static_cast<size_t>(component.dc), ac = static_cast<size_t>(component.ac);
     const BlockKind kind{&dc_tables_[dc].build(header_.dc[dc]),
                          &ac_tables_[ac].build(header_.ac[ac]), i};
-    for (int b = 0; b < component.horizontal * component.vertical; ++b) kinds_[kind_count_++] = kind;
+    for (int b = 0; b < component.horizontal * component.vertical; ++b)
+      kinds_[kind_count_++] = kind;
   }
 }
 
@@ -145,8 +146,9 @@ bool BaselineDecoder::begin_row(int number, int64_t row, const SeekIndex& index)
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
   // Behind the byte that the next segment shares there may be its stuffing.
-  const size_t to = end < index.size() ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
-                                       : bytes_.size();
+  const size_t to = end < index.size()
+                        ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
+                        : bytes_.size();
   if (point.byte < header_.scan || point.byte >= to || point.bit > 7) return false;
   reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
   uint8_t* const begin = lane.clean.data();
@@ -182,8 +184,7 @@ bool BaselineDecoder::end_row(int number, const SeekIndex& index) {
     if (!(places.point(lane.stream) == index[end])) return false;
   }
   const int64_t skipped = mcus_.column - first_segment_ * segments.width;
-  planes_.add_row(lane.row,
-                  lane.coefficients.data() + 64 * skipped * header_.blocks_per_mcu());
+  planes_.add_row(lane.row, lane.coefficients.data() + 64 * skipped * header_.blocks_per_mcu());
   return true;
 }
 
@@ -192,8 +193,7 @@ bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();
   const int64_t wanted = mcus_.row * segments.per_row + first_segment_;
-  if (index.empty())
-    index.push_back({static_cast<uint32_t>(header_.scan), 0, {}});
+  if (index.empty()) index.push_back({static_cast<uint32_t>(header_.scan), 0, {}});
   int64_t at = std::min<int64_t>(wanted, static_cast<int64_t>(index.size()) - 1);
   const SeekPoint from = index[static_cast<size_t>(at)];
   if (from.byte < header_.scan || from.byte >= bytes_.size() || from.bit > 7) return false;
@@ -218,8 +218,7 @@ bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
     const int64_t row = at / segments.per_row, segment = at % segments.per_row;
     if (keep && at == static_cast<int64_t>(index.size())) index.push_back(places.point(stream));
     const int64_t first = segment * segments.width;
-    const bool needed =
-        row >= mcus_.row && segment >= first_segment_ && segment < segment_end_;
+    const bool needed = row >= mcus_.row && segment >= first_segment_ && segment < segment_end_;
     const int64_t mcus = std::min(segments.width, columns - first);
     if (!needed) {
       kernels_.walk(stream, kinds_, kind_count_, mcus * blocks);

@@ -41,8 +41,8 @@ void CodeTableBuilder::add(int length, uint32_t code, uint8_t symbol) {
   for (int32_t bits = 0; bits < 1 << size; ++bits) {
     const bool negative = size > 0 && bits < 1 << (size - 1);
     const int32_t value = negative ? bits - (1 << size) + 1 : bits;
-    const uint32_t entry = (static_cast<uint32_t>(length) + size) | advance << 8 |
-                           static_cast<uint32_t>(value) << 16;
+    const uint32_t entry =
+        (static_cast<uint32_t>(length) + size) | advance << 8 | static_cast<uint32_t>(value) << 16;
     std::fill_n(entries + (bits << rest), 1 << rest, entry);
   }
 }

@@ -24,7 +24,7 @@ struct HuffmanSpec {
 
 struct Component {
   int id = 0;
-  int horizontal = 1, vertical = 1;  // blocks of one MCU
+  int horizontal = 1, vertical = 1;      // blocks of one MCU
   int quantisation = 0, dc = 0, ac = 0;  // tables, 0 … 3
 };
 
@@ -32,13 +32,13 @@ struct Header {
   Size size;
   int count = 0;  // components: 1 or 3
   Component components[3];
-  int horizontal = 1, vertical = 1;  // blocks of luma in one MCU, each way
+  int horizontal = 1, vertical = 1;   // blocks of luma in one MCU, each way
   uint16_t quantisation[4][64] = {};  // natural order
   HuffmanSpec dc[4], ac[4];
   size_t scan = 0;  // offset of the first entropy-coded byte
 
-  int64_t mcu_width() const { return 8 * horizontal; }    // pixels
-  int64_t mcu_height() const { return 8 * vertical; }     // pixels
+  int64_t mcu_width() const { return 8 * horizontal; }  // pixels
+  int64_t mcu_height() const { return 8 * vertical; }   // pixels
   int64_t mcu_columns() const { return (size.width + mcu_width() - 1) / mcu_width(); }
   int64_t mcu_rows() const { return (size.height + mcu_height() - 1) / mcu_height(); }
   int blocks_per_mcu() const { return count == 1 ? 1 : horizontal * vertical + 2; }

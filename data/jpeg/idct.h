@@ -26,10 +26,10 @@ enum : int32_t {
 };
 
 enum : int32_t {
-  kRedFromCr = 91881,      // 1.402
-  kGreenFromCb = -22554,   // 0.34414
-  kGreenFromCr = -46802,   // 0.71414
-  kBlueFromCb = 116130,    // 1.772
+  kRedFromCr = 91881,     // 1.402
+  kGreenFromCb = -22554,  // 0.34414
+  kGreenFromCr = -46802,  // 0.71414
+  kBlueFromCb = 116130,   // 1.772
 };
 
 }  // namespace shoal::data::jpeg

@@ -41,9 +41,9 @@ static_assert(kEntry == 24);
 
 uint64_t fingerprint(std::span<const uint8_t> bytes) {
   const auto part = static_cast<int64_t>(std::min<size_t>(bytes.size(), 1024));
-  return combine(combine(hash_bytes(bytes.data(), part),
-                         hash_bytes(bytes.data() + bytes.size() - part, part)),
-                 bytes.size());
+  return combine(
+      combine(hash_bytes(bytes.data(), part), hash_bytes(bytes.data() + bytes.size() - part, part)),
+      bytes.size());
 }
 
 uint32_t check_of(const Record& record, const void* packed) {
@@ -163,7 +163,8 @@ void IndexStore::open_own() {
       continue;
     }
     records_ = ::open((stem + kRecordsExtension).c_str(), flags, 0644);
-    struct stat records {}, places{};
+    struct stat records {
+    }, places{};
     if (records_ < 0 || ::fstat(records_, &records) != 0 || ::fstat(places_, &places) != 0) break;
     end_ = static_cast<uint64_t>(records.st_size);
     // A process that was killed may have left half an entry.
@@ -216,8 +217,8 @@ void IndexStore::take_notice(uint32_t number) {
   struct stat info {};
   while (::fstat(descriptor, &info) == 0) {
     const auto size = static_cast<uint64_t>(info.st_size);
-    const uint64_t count = std::min<uint64_t>((size - std::min(size, file.noticed)) / kEntry,
-                                              places.size());
+    const uint64_t count =
+        std::min<uint64_t>((size - std::min(size, file.noticed)) / kEntry, places.size());
     if (count == 0 || !read_at(descriptor, file.noticed, places.data(), count * kEntry)) break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];

@@ -10,8 +10,8 @@ namespace shoal::data::jpeg {
 // ---- entropy decoding (ITU-T T.81, annex F.2)
 
 enum : int32_t {
-  kLookBits = 11,     // a look-up sees so many bits: most codes together with their value
-  kReadAhead = 320,   // readable bytes behind the end of a stream: one block may run into them
+  kLookBits = 11,    // a look-up sees so many bits: most codes together with their value
+  kReadAhead = 320,  // readable bytes behind the end of a stream: one block may run into them
 };
 
 // What a look-up answers: bits 0-5 length of code and value, bit 7 "not the whole story", bits 8-15

@@ -46,8 +46,8 @@ uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
 
 // Products with two neighbouring 16-bit values, summed.
 inline __m256i weights(int32_t first, int32_t second) {
-  return _mm256_set1_epi32(
-      static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) | static_cast<uint32_t>(second) << 16));
+  return _mm256_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
+                                                static_cast<uint32_t>(second) << 16));
 }
 
 template <bool high>
@@ -134,7 +134,8 @@ void transform_two(const int16_t* first, const int16_t* second, const int16_t* q
 
 inline bool only_dc(const int16_t* block) {
   const __m256i first = _mm256_and_si256(
-      load32(block), _mm256_setr_epi16(0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+      load32(block),
+      _mm256_setr_epi16(0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
   const __m256i any = _mm256_or_si256(_mm256_or_si256(first, load32(block + 16)),
                                       _mm256_or_si256(load32(block + 32), load32(block + 48)));
   return _mm256_testz_si256(any, any) != 0;
@@ -160,8 +161,8 @@ void transform(const BlockRow& row) {
     const int16_t* block = row.coefficients + mcu * row.mcu_step;
     for (int32_t b = 0; b < blocks; ++b, block += 64) {
       const int32_t down = b >= row.horizontal ? b / row.horizontal : 0;
-      uint8_t* const out = row.out + down * 8 * row.stride +
-                           (mcu * row.horizontal + b - down * row.horizontal) * 8;
+      uint8_t* const out =
+          row.out + down * 8 * row.stride + (mcu * row.horizontal + b - down * row.horizontal) * 8;
       if (only_dc(block)) {
         fill_block(block[0] * row.quantisation[0], out, row.stride);
       } else if (!waiting) {
@@ -190,10 +191,10 @@ inline void store_upsampled(__m256i left, __m256i middle, __m256i right, int32_t
                             int32_t odd_round, uint8_t* out) {
   const __m256i three = times3(middle);
   const auto round = [](int32_t x) { return _mm256_set1_epi16(static_cast<int16_t>(x)); };
-  const __m256i even = _mm256_srli_epi16(
-      _mm256_add_epi16(_mm256_add_epi16(three, left), round(even_round)), shift);
-  const __m256i odd = _mm256_srli_epi16(
-      _mm256_add_epi16(_mm256_add_epi16(three, right), round(odd_round)), shift);
+  const __m256i even =
+      _mm256_srli_epi16(_mm256_add_epi16(_mm256_add_epi16(three, left), round(even_round)), shift);
+  const __m256i odd =
+      _mm256_srli_epi16(_mm256_add_epi16(_mm256_add_epi16(three, right), round(odd_round)), shift);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                       _mm256_or_si256(even, _mm256_slli_epi16(odd, 8)));
 }
@@ -256,8 +257,7 @@ void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out
     const __m256i luma = widen(y + i);
     const __m256i b = _mm256_sub_epi16(widen(cb + i), middle);
     const __m256i r = _mm256_sub_epi16(widen(cr + i), middle);
-    const __m256i red =
-        _mm256_add_epi16(_mm256_add_epi16(luma, r), scaled(r, two, from_cr, none));
+    const __m256i red = _mm256_add_epi16(_mm256_add_epi16(luma, r), scaled(r, two, from_cr, none));
     const __m256i blue = _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(b, b)),
                                           scaled(b, two, from_cb, none));
     const __m256i leaf = _mm256_add_epi16(_mm256_sub_epi16(luma, r), scaled(b, r, green, half));

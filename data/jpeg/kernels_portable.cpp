@@ -11,8 +11,8 @@ namespace {
 
 uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
   while (from < to) {
-    const auto* stop = static_cast<const uint8_t*>(
-        std::memchr(from, 0xff, static_cast<size_t>(to - from)));
+    const auto* stop =
+        static_cast<const uint8_t*>(std::memchr(from, 0xff, static_cast<size_t>(to - from)));
     const uint8_t* const end = stop ? stop + 1 : to;
     std::memcpy(out, from, static_cast<size_t>(end - from));
     out += end - from;

@@ -35,7 +35,9 @@ class Planes {
   struct View {
     const uint8_t* first = nullptr;
     int64_t stride = 0, left = 0, top = 0;
-    const uint8_t* at(int64_t x, int64_t y) const { return first + (y - top) * stride + (x - left); }
+    const uint8_t* at(int64_t x, int64_t y) const {
+      return first + (y - top) * stride + (x - left);
+    }
   };
   View view(int component);
   const Header& header() const { return *header_; }

@@ -37,9 +37,8 @@ std::span<const uint8_t> map(const std::string& path) {
   struct stat info {};
   const bool known = ::fstat(descriptor, &info) == 0;
   const auto bytes = static_cast<size_t>(info.st_size);
-  void* memory = known && bytes > 0
-                     ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
-                     : MAP_FAILED;
+  void* memory = known && bytes > 0 ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
+                                    : MAP_FAILED;
   const int error = errno;
   ::close(descriptor);
   if (known && bytes == 0) refuse(path, "is empty");
@@ -68,8 +67,8 @@ PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(map(p
                        "; this program reads version " + std::to_string(kPackVersion) +
                        ": make it anew with `shoal pack`");
     if (header.end != file_.size())
-      refuse(path, "has " + std::to_string(file_.size()) + " of its " +
-                       std::to_string(header.end) + " bytes: it was cut short or copied in part");
+      refuse(path, "has " + std::to_string(file_.size()) + " of its " + std::to_string(header.end) +
+                       " bytes: it was cut short or copied in part");
     const bool ordered = header.table % alignof(PackEntry) == 0 && header.table <= header.text &&
                          header.text <= header.end &&
                          header.samples == (header.text - header.table) / sizeof(PackEntry);

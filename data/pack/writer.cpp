@@ -107,9 +107,10 @@ class Packer {
       const Size size = reader_.open(out.bytes);
       out.entry = {};
       out.entry.label = source.label(sample);
-      const bool raw = options_.raw_share > 0 &&
-                       unit(sample_key(0, 0, sample)) < options_.raw_share;
-      const bool large = options_.max_side > 0 && std::max(size.width, size.height) > options_.max_side;
+      const bool raw =
+          options_.raw_share > 0 && unit(sample_key(0, 0, sample)) < options_.raw_share;
+      const bool large =
+          options_.max_side > 0 && std::max(size.width, size.height) > options_.max_side;
       if (raw || large) {
         encode(size, large, raw, out);
       } else if (!indexed_as_it_is(out)) {
@@ -191,7 +192,8 @@ uint64_t request_of(const Dataset& source, const PackOptions& o) {
   for (const std::string& name : source.classes()) text(name);
   text(source.name(0));
   text(source.name(source.size() - 1));
-  hash = combine(combine(hash, static_cast<uint64_t>(o.max_side)), static_cast<uint64_t>(o.quality));
+  hash =
+      combine(combine(hash, static_cast<uint64_t>(o.max_side)), static_cast<uint64_t>(o.quality));
   return combine(combine(hash, static_cast<uint64_t>(o.raw_share * 1e9)), o.index);
 }
 
@@ -227,8 +229,9 @@ class PackWriter {
       : source_(source), path_(path), options_(options) {
     check_options(options);
     if (fs::exists(path) && !options.overwrite)
-      throw std::invalid_argument(path + " exists already; choose another name, or replace it with "
-                                         "--overwrite");
+      throw std::invalid_argument(path +
+                                  " exists already; choose another name, or replace it with "
+                                  "--overwrite");
     const fs::path folder = fs::path(path).parent_path();
     if (!folder.empty()) fs::create_directories(folder);
   }
@@ -290,8 +293,8 @@ class PackWriter {
     return next;
   }
 
-  void make(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results, int64_t begin,
-            int64_t count) {
+  void make(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
+            int64_t begin, int64_t count) {
     std::atomic<int64_t> next = 0;
     std::exception_ptr failure;
     std::atomic<bool> failed = false;

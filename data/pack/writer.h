@@ -5,19 +5,10 @@
 #include <functional>
 #include <string>
 
+#include "data/data_options.h"
 #include "data/dataset.h"
 
 namespace shoal::data {
-
-struct PackOptions {
-  // Pictures whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
-  int64_t max_side = 0;
-  int quality = 90;       // of pictures that are encoded anew, 1 … 100; 4:2:0
-  double raw_share = 0;   // of pictures, drawn by their place, that are kept as pixels
-  bool index = true;      // seek indexes of baseline JPEGs
-  bool overwrite = false;
-  int threads = 1;
-};
 
 struct PackSummary {
   int64_t pictures = 0, original = 0, reduced = 0, pixels = 0;

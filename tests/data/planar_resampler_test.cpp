@@ -45,12 +45,15 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  std::vector<Case> all = {{{61, 47}, {0, 0, 61, 47}, 224, false}, {{9, 5}, {0, 0, 9, 5}, 16, true},
-                           {{500, 375}, {0, 0, 500, 375}, 64, true}, {{500, 375}, {499, 374, 1, 1}, 32, false},
+  std::vector<Case> all = {{{61, 47}, {0, 0, 61, 47}, 224, false},
+                           {{9, 5}, {0, 0, 9, 5}, 16, true},
+                           {{500, 375}, {0, 0, 500, 375}, 64, true},
+                           {{500, 375}, {499, 374, 1, 1}, 32, false},
                            {{1000, 40}, {3, 1, 900, 38}, 96, false}};
   KeyedRandom random(6);
   for (int i = 0; i < 20; ++i) {
-    const Size size{200 + static_cast<int64_t>(random.below(300)), 150 + static_cast<int64_t>(random.below(250))};
+    const Size size{200 + static_cast<int64_t>(random.below(300)),
+                    150 + static_cast<int64_t>(random.below(250))};
     const Box box = random_resized_crop(size, {}, random);
     all.push_back({size, box, 224, i % 2 == 0});
   }

@@ -45,7 +45,8 @@ TEST_CASE("a packed index is the same again, and takes little room") {
   SeekIndex again;
   REQUIRE(jpeg::unpack_index(bytes(packed.size()), again));
   CHECK(again == index);
-  for (size_t cut = 0; cut < packed.size(); ++cut) CHECK_FALSE(jpeg::unpack_index(bytes(cut), again));
+  for (size_t cut = 0; cut < packed.size(); ++cut)
+    CHECK_FALSE(jpeg::unpack_index(bytes(cut), again));
 }
 
 TEST_CASE("what one store writes another finds; changed pictures have no index") {
@@ -104,7 +105,8 @@ TEST_CASE("damaged and cut files of indexes are as if they were not there") {
     else
       broken[random.below(broken.size())] ^= static_cast<uint8_t>(1 + random.below(255));
     std::ofstream(folder / "0.seek", std::ios::binary)
-        .write(reinterpret_cast<const char*>(broken.data()), static_cast<std::streamsize>(broken.size()));
+        .write(reinterpret_cast<const char*>(broken.data()),
+               static_cast<std::streamsize>(broken.size()));
     SeekIndex found;
     IndexStore store(folder.path(), 1);
     CHECK(store.find(0, file, found) == Answer::unknown);

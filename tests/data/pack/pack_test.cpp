@@ -166,7 +166,8 @@ TEST_CASE("damage is found and named") {
     try {
       const PackedDataset pack(folder / "bad.pack");
       std::vector<std::string> sentences;
-      const int64_t found = verify_pack(pack, 1, [&](const std::string& s) { sentences.push_back(s); });
+      const int64_t found =
+          verify_pack(pack, 1, [&](const std::string& s) { sentences.push_back(s); });
       if (at < header.table - 8) CHECK(found == 1);  // else perhaps filling before the table
       if (found == 1) CHECK(sentences[0].find("bad.pack:picture ") != std::string::npos);
       CHECK(at >= sizeof header);
@@ -177,8 +178,10 @@ TEST_CASE("damage is found and named") {
     }
   }
   for (int i = 0; i < 200; ++i) {  // cut short anywhere
-    write_bytes(folder / "bad.pack",
-                Bytes(good.begin(), good.begin() + static_cast<int64_t>(good.size() * static_cast<size_t>(i) / 200)));
+    write_bytes(
+        folder / "bad.pack",
+        Bytes(good.begin(),
+              good.begin() + static_cast<int64_t>(good.size() * static_cast<size_t>(i) / 200)));
     CHECK_THROWS_AS(PackedDataset(folder / "bad.pack"), std::invalid_argument);
   }
 }

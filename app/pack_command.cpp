@@ -1,0 +1,158 @@
+// shoal pack: one file from a folder of pictures, its check and its description.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/machine.h"
+#include "app/session.h"
+#include "data/pack/reader.h"
+#include "data/pack/writer.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace {
+
+using train::strf;
+using train::UserError;
+
+double megabytes(uint64_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
+long long number(int64_t value) {
+  return static_cast<long long>(value);
+}
+
+data::PackedDataset open_pack(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw UserError("there is no such file: " + path);
+  return data::PackedDataset(path);
+}
+
+// Pictures by size, a row for each doubling.
+std::vector<std::pair<uint64_t, int64_t>> size_histogram(const data::PackedDataset& pack) {
+  std::vector<std::pair<uint64_t, int64_t>> rows;
+  for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
+    rows.emplace_back(limit, 0);
+  for (int64_t i = 0; i < pack.size(); ++i) {
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const auto& r) { return pack.entry(i).bytes < r.first; });
+    if (row != rows.end()) ++row->second;
+  }
+  while (!rows.empty() && rows.back().second == 0) rows.pop_back();
+  const auto first = std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r.second; });
+  return {first, rows.end()};
+}
+
+int describe(const Arguments& arguments) {
+  const data::PackedDataset pack = open_pack(arguments.paths[0]);
+  int64_t kinds[3] = {};
+  uint64_t pictures = 0, indexes = 0;
+  for (int64_t i = 0; i < pack.size(); ++i) {
+    const data::PackEntry& e = pack.entry(i);
+    ++kinds[static_cast<int>(e.kind)];
+    pictures += e.bytes;
+    indexes += e.index_bytes;
+  }
+  const auto histogram = size_histogram(pack);
+  if (arguments.json) {
+    nlohmann::ordered_json json = {{"version", data::kPackVersion},
+                                   {"pictures", pack.size()},
+                                   {"classes", pack.classes().size()},
+                                   {"original", kinds[0]},
+                                   {"reduced", kinds[1]},
+                                   {"pixels", kinds[2]},
+                                   {"file_bytes", pack.file_bytes()},
+                                   {"picture_bytes", pictures},
+                                   {"index_bytes", indexes}};
+    for (const auto& [limit, count] : histogram)
+      json["sizes"].push_back({{"below", limit}, {"pictures", count}});
+    train::log::line(json.dump());
+    return 0;
+  }
+  train::log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes",
+                        arguments.paths[0].c_str(), data::kPackVersion, number(pack.size()),
+                        pack.classes().size()));
+  train::log::line(strf("as they were %lld, reduced %lld, as pixels %lld", number(kinds[0]),
+                        number(kinds[1]), number(kinds[2])));
+  train::log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
+                        megabytes(pack.file_bytes()), megabytes(pictures),
+                        1e3 * megabytes(pictures) / static_cast<double>(pack.size()),
+                        megabytes(indexes),
+                        100 * static_cast<double>(indexes) / static_cast<double>(pictures)));
+  int64_t most = 1;
+  for (const auto& [limit, count] : histogram) most = std::max(most, count);
+  for (const auto& [limit, count] : histogram)
+    train::log::line(strf("%8.0f kB and less %8lld  %s", static_cast<double>(limit) / 1024,
+                          number(count),
+                          std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
+  return 0;
+}
+
+int verify(const Arguments& arguments, int threads) {
+  const data::PackedDataset pack = open_pack(arguments.paths[0]);
+  const int64_t bad = data::verify_pack(pack, threads, train::log::error);
+  if (arguments.json) {
+    train::log::line(nlohmann::ordered_json{{"pictures", pack.size()}, {"damaged", bad}}.dump());
+  } else {
+    train::log::line(
+        strf("%lld of %lld pictures are whole", number(pack.size() - bad), number(pack.size())));
+  }
+  return bad == 0 ? 0 : 1;
+}
+
+int pack(const Arguments& arguments, int threads) {
+  data::PackOptions options = arguments.pack;
+  options.threads = threads;
+  const std::string& source = arguments.paths[0];
+  data::OpenOptions opening;
+  opening.warning = train::log::warning;
+  const auto dataset = data::open_dataset(source, opening);
+  const auto progress = [&](int64_t done) {
+    train::log::status(
+        strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));
+  };
+  const data::PackSummary s =
+      data::write_pack(*dataset, arguments.paths[1], options, progress, train::log::warning);
+  train::log::status("");
+  if (arguments.json) {
+    train::log::line(nlohmann::ordered_json{
+        {"pictures", s.pictures},
+        {"original", s.original},
+        {"reduced", s.reduced},
+        {"pixels", s.pixels},
+        {"damaged", s.damaged},
+        {"resumed", s.resumed},
+        {"file_bytes", s.file_bytes},
+        {"index_bytes",
+         s.index_bytes}}.dump());
+    return 0;
+  }
+  std::string line =
+      strf("%s: %lld pictures, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
+           number(s.pictures), megabytes(s.file_bytes), megabytes(s.index_bytes));
+  if (s.reduced > 0) line += strf(", %lld reduced", number(s.reduced));
+  if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
+  if (s.damaged > 0) line += strf(", %lld damaged ones left out", number(s.damaged));
+  if (s.resumed > 0) line += strf("; went on after %lld of an interrupted run", number(s.resumed));
+  train::log::line(line);
+  return 0;
+}
+
+}  // namespace
+
+int pack_command(const Arguments& arguments) {
+  begin(arguments.job, dist::Env{});
+  const int threads = arguments.job.workers.value_or(usable_processors());
+  const bool reads = arguments.verify || arguments.info;
+  const size_t paths = reads ? 1 : 2;
+  if (arguments.paths.size() != paths)
+    throw UserError(reads ? "pack --info and --verify need one packed set"
+                          : "pack needs what to pack and where to: `shoal pack SOURCE DEST`");
+  const int code = arguments.verify ? verify(arguments, threads)
+                   : arguments.info ? describe(arguments)
+                                    : pack(arguments, threads);
+  train::log::require_lines_written();
+  return code;
+}
+
+}  // namespace shoal::app

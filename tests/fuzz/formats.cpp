@@ -1,0 +1,23 @@
+// What the heads of other formats state, from hostile bytes.
+#include <cstdint>
+
+#include "data/errors.h"
+#include "data/formats.h"
+#include "data/jpeg/header.h"
+#include "data/raw_pixels.h"
+
+using namespace shoal::data;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const uint8_t> bytes(data, size);
+  jpeg::read_header(bytes);
+  try {
+    const Format format = recognise(bytes);
+    if (format == Format::raw)
+      raw_size(bytes);
+    else if (format != Format::unknown && format != Format::jpeg)
+      stated_size(format, bytes);
+  } catch (const DamagedPicture&) {
+  }
+  return 0;
+}

@@ -1,0 +1,57 @@
+// Our JPEG decoder on hostile bytes: both kernels must give the same pixels, or both none, with and
+// without an index. Input: 4 bytes that choose the box, then the file.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "data/jpeg/baseline.h"
+
+using namespace shoal::data;
+
+namespace {
+
+constexpr int64_t kMostPixels = 1 << 15;
+
+bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* index,
+               std::vector<uint8_t>& pixels) {
+  pixels.clear();
+  if (!decoder.start(box, index)) return false;
+  for (RowBlock rows = decoder.next(64); rows.count > 0; rows = decoder.next(64))
+    for (int64_t y = 0; y < rows.count; ++y)
+      pixels.insert(pixels.end(), rows.data + y * rows.stride,
+                    rows.data + y * rows.stride + 3 * box.width);
+  return true;
+}
+
+void require(bool ok) {
+  if (!ok) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static jpeg::BaselineDecoder best, portable(jpeg::kPortableKernels);
+  static std::vector<uint8_t> a, b;
+  if (size < 4) return 0;
+  const std::span<const uint8_t> file(data + 4, size - 4);
+  const bool opened = best.open(file);
+  require(opened == portable.open(file));
+  if (!opened || best.size().width > kMostPixels / best.size().height) return 0;
+  const Size picture = best.size();
+  const auto part = [](int64_t whole, int share) { return whole * share / 256; };
+  Box box;
+  box.left = part(picture.width, data[0]);
+  box.top = part(picture.height, data[1]);
+  box.width = 1 + part(picture.width - box.left - 1, data[2]);
+  box.height = 1 + part(picture.height - box.top - 1, data[3]);
+  jpeg::SeekIndex index, other;
+  const bool decoded = pixels_of(best, box, &index, a);
+  require(decoded == pixels_of(portable, box, &other, b));
+  require(a == b && index == other);
+  if (!decoded) return 0;
+  require(pixels_of(best, box, &index, b) && a == b);    // by the index
+  require(pixels_of(best, box, nullptr, b) && a == b);   // without
+  best.complete(index);
+  return 0;
+}

@@ -1,0 +1,50 @@
+// Packed sets of hostile bytes: opened, read and verified. The first byte: whether the checksum of
+// the head is put right, so that what is behind it is reached.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "data/errors.h"
+#include "data/pack/reader.h"
+
+using namespace shoal::data;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  std::vector<uint8_t> bytes(data + 1, data + size);
+  PackHeader header;
+  if ((data[0] & 1) != 0 && bytes.size() >= sizeof header) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::memcpy(header.magic, kPackMagic, sizeof header.magic);
+    header.version = kPackVersion;
+    header.header_bytes = sizeof header;
+    header.end = bytes.size();
+    if (header.table <= bytes.size())
+      header.check = pack_check(header, std::span(bytes).subspan(header.table));
+    std::memcpy(bytes.data(), &header, sizeof header);
+  }
+  static const int file = ::memfd_create("pack", 0);
+  if (::ftruncate(file, 0) != 0 || ::pwrite(file, bytes.data(), bytes.size(), 0) < 0) return 0;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  try {
+    const PackedDataset pack(path);
+    std::vector<uint8_t> picture;
+    jpeg::SeekIndex index;
+    for (int64_t i = 0; i < pack.size(); ++i) {
+      pack.name(i);
+      pack.label(i);
+      pack.seek_index(i, index);
+      try {
+        pack.read(i, picture);
+      } catch (const DamagedPicture&) {
+      }
+    }
+  } catch (const std::invalid_argument&) {
+  }
+  return 0;
+}
