@@ -32,8 +32,11 @@ struct Arguments {
   Command command = Command::train;
   train::Job job;
   std::vector<std::string> paths;  // positional: pictures or folders of `predict`
-  std::string nproc;   // processes on this host: a number, "auto", or empty when not given
-  std::string recipe;  // name of the recipe that was applied; "list" asks for the names
+  std::string nproc;  // processes on this host: a number, "auto", or empty when not given
+  // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
+  // all.
+  std::string instance_group;
+  std::string recipe;              // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: how ranks would be found
