@@ -105,11 +105,13 @@ std::string contradiction(const Launched& launched, const Variables& variables) 
   const int world = launched.env.world_size;
   const int count = hosts ? static_cast<int>(hosts->hosts.size()) : 0;
   if (!hosts || world == count * hosts->workers_per_host) return "";
-  return launched.launcher + " has started " + std::to_string(world) +
-         (world == 1 ? " process" : " processes") +
-         ", which holds; SM_HOSTS and SM_NUM_GPUS speak of " + std::to_string(count) +
-         (count == 1 ? " host" : " hosts") + " with " + std::to_string(hosts->workers_per_host) +
-         " and are not used";
+  const auto counted = [](int n, const char* one, const char* several) {
+    return std::to_string(n) + (n == 1 ? one : several);
+  };
+  return launched.launcher + " has started " + counted(world, " process", " processes") +
+         ", which holds; SM_HOSTS and SM_NUM_GPUS mean " + counted(count, " host", " hosts") +
+         " with " + counted(hosts->workers_per_host, " process", " processes") +
+         " each and are not used";
 }
 
 }  // namespace shoal::dist

@@ -194,6 +194,21 @@ TEST_CASE("the port of a SageMaker job can be chosen") {
         9);
 }
 
+TEST_CASE("the variables of ModelTrainer's driver are a SageMaker job's") {
+  const Env env = this_worker({{"SM_HOSTS", R"(["algo-1","algo-2","algo-3"])"},
+                               {"SM_CURRENT_HOST", "algo-2"},
+                               {"SM_HOST_COUNT", "3"},
+                               {"SM_CURRENT_HOST_RANK", "1"},
+                               {"SM_MASTER_ADDR", "algo-1"},
+                               {"SM_MASTER_PORT", "7778"},
+                               {"SM_NUM_GPUS", "0"},
+                               {"SM_NETWORK_INTERFACE_NAME", "eth0"}});
+  CHECK(env.rank == 1);
+  CHECK(env.world_size == 3);
+  CHECK(env.master_addr == "algo-1");
+  CHECK(env.master_port == 7778);
+}
+
 TEST_CASE("broken SageMaker variables are errors that name them") {
   const auto good = sagemaker(R"(["algo-1","algo-2"])", "algo-1", 1);
   CHECK_THROWS_WITH(from_sagemaker(without(good, "SM_HOSTS")), Contains("SM_HOSTS is not set"));

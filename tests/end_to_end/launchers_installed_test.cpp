@@ -72,7 +72,7 @@ TEST_CASE("torchrun's processes on two hosts train together", "[torchrun]") {
 
 TEST_CASE("a killed worker is started again by torchrun and the run goes on", "[torchrun]") {
   const std::string output = pair_run().output("elastic").string();
-  const auto words = pair_run().words("elastic", {"--resume"});
+  const auto words = pair_run().words("elastic", {"--resume", "--checkpoint-steps", "1"});
   const std::string endpoint = "127.0.0.1:" + std::to_string(dist::free_port());
   const fs::path marker = fs::path(output) / "checkpoints" / "epoch-0000-step-00000002.json";
   bool killed = false;
