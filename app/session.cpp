@@ -3,16 +3,19 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 
 #include "app/machine.h"
 #include "app/text.h"
 #include "data/dataset.h"
+#include "data/pixel_hash.h"
 #include "models/model.h"
 #include "train/allocator.h"
 #include "train/log.h"
 
 namespace shoal::app {
+namespace fs = std::filesystem;
 
 void begin(const train::Job& job, const dist::Env& env) {
   train::check_values(job);
@@ -31,6 +34,14 @@ void check_names(const data::Dataset& dataset, const std::string& source) {
   }
 }
 
+std::string source_of(const train::Job& job, const std::string& own, const char* half) {
+  return own.empty() ? job.data + "/" + half : own;
+}
+
+std::string cache_folder(const train::Job& job) {
+  return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
+}
+
 std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own,
                                                const char* half) {
   const std::string option = std::string("--") + half;
@@ -39,14 +50,13 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
                            " DIR");
   }
   data::OpenOptions options;
-  const std::string own_cache = job.checkpoint.empty() ? job.output + "/cache" : "";
-  options.cache_dir = job.cache_dir.value_or(own_cache);
+  options.cache_dir = cache_folder(job);
   options.progress = [&](int64_t files) {
     train::log::status(
         train::strf("listing the %s pictures: %lld", half, static_cast<long long>(files)));
   };
   options.warning = train::log::warning;
-  const std::string source = own.empty() ? job.data + "/" + half : own;
+  const std::string source = source_of(job, own, half);
   std::shared_ptr<const data::Dataset> dataset;
   try {
     dataset = data::open_dataset(source, options);
@@ -60,6 +70,15 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
 }
 
 }  // namespace
+
+std::string index_folder(const train::Job& job) {
+  if (!job.seek_index) return "";
+  const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
+  const std::string& name = pictures.native();
+  const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
+  return cache_folder(job) +
+         train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
+}
 
 Datasets open_datasets(const train::Job& job, bool with_train) {
   Datasets datasets;

@@ -20,6 +20,9 @@ struct Datasets {
 // empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
+// Folder for the seek indexes of the training pictures; empty: --no-seek-index.
+std::string index_folder(const train::Job& job);
+
 // Opens --data (or --train, --val) and checks that both halves have the same classes. Throws
 // UserError naming the option.
 Datasets open_datasets(const train::Job& job, bool with_train);

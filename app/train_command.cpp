@@ -32,7 +32,8 @@ int train_command(const Arguments& given) {
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);
-  const train::ResolvedJob job = settle(arguments.job, datasets, env);
+  train::ResolvedJob job = settle(arguments.job, datasets, env);
+  job.index_dir = index_folder(arguments.job);
   if (env.rank == 0) advise(arguments);
   const train::RunResult result =
       train::run(job, std::move(start), datasets.train, datasets.val, communicator);

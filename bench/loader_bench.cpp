@@ -1,12 +1,15 @@
 // Times the input pipeline on a folder of class folders. bench/loader runs it beside torchvision.
 //
-//   loader_bench crops DIR PASSES bilinear|bicubic   one thread: read, decode, crop, resize, flip,
-//                                                    normalise to float
+//   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast]
+//                                                    one thread: read, decode, crop, resize, flip,
+//                                                    normalise to float; with an index of each file
+//                                                    made in the pass that warms up
 //   loader_bench loader DIR PASSES THREADS           whole loader: batches of 128 at 224, uint8
 //   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
 //
 // Prints one JSON object; `list` one for each listing.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "data/image_folder.h"
+#include "data/jpeg/baseline.h"
 #include "data/loader.h"
 #include "data/random.h"
 #include "data/transform.h"
@@ -38,18 +42,37 @@ void normalise(const uint8_t* in, int64_t pixels, float* out) {
   }
 }
 
-void crops(const Dataset& data, int passes, bool bicubic) {
+void make_index(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
+  jpeg::BaselineDecoder decoder;
+  std::vector<uint8_t> bytes;
+  size_t points = 0, files = 0;
+  for (size_t i = 0; i < index.size(); ++i) {
+    data.read(static_cast<int64_t>(i), bytes);
+    if (decoder.open(bytes)) decoder.complete(index[i]);
+    points += index[i].size();
+    files += bytes.size();
+  }
+  std::fprintf(stderr, "index: %.2f %% of the files\n",
+               100.0 * static_cast<double>(points * sizeof(jpeg::SeekPoint)) /
+                   static_cast<double>(files));
+}
+
+void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fast) {
   TransformOptions options;
+  options.resize = fast ? Resize::fast : Resize::exact;
   options.interpolation = bicubic ? Interpolation::bicubic : Interpolation::bilinear;
   Transform transform(options);
   std::vector<uint8_t> bytes, row(224 * 224 * 3);
   std::vector<float> tensor(row.size());
+  std::vector<jpeg::SeekIndex> index(static_cast<size_t>(indexed ? data.size() : 0));
+  if (indexed) make_index(data, index);
   double begin = 0, sum = 0;
   for (int64_t pass = -1; pass < passes; ++pass) {  // the first warms the page cache
     if (pass == 0) begin = now();
     for (int64_t i = 0; i < data.size(); ++i) {
       data.read(i, bytes);
-      transform.training_row(bytes, sample_key(0, pass, i), row.data());
+      transform.training_row(bytes, sample_key(0, pass, i), row.data(),
+                             indexed ? &index[static_cast<size_t>(i)] : nullptr);
       normalise(row.data(), 224 * 224, tensor.data());
       sum += tensor[77];
     }
@@ -93,10 +116,14 @@ void list(const std::string& path, int threads, const char* cache) {
 int main(int argc, char** argv) {
   const auto argument = [&](int i) { return i < argc ? argv[i] : ""; };
   const std::string mode = argument(1);
+  const auto given = [&](const char* word) {
+    return std::any_of(argv + 1, argv + argc, [&](const char* a) { return std::strcmp(a, word) == 0; });
+  };
   if (argc >= 4 && mode == "list") {
     list(argv[2], std::atoi(argv[3]), argc > 4 ? argv[4] : nullptr);
-  } else if (argc == 5 && mode == "crops") {
-    crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0);
+  } else if (argc >= 5 && mode == "crops") {
+    crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0,
+          given("index"), given("fast"));
   } else if (argc == 5 && mode == "loader") {
     whole_loader(open_image_folder(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
   } else {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "data/image_folder.h"
+#include "data/pack/reader.h"
 #include "data/synthetic.h"
 
 namespace shoal::data {
@@ -19,6 +20,11 @@ using Opened = std::shared_ptr<const Dataset>;
 Opened open_folder(const std::string& path, const OpenOptions& options) {
   return open_image_folder(path,
                            {options.cache_dir, options.threads, options.progress, options.warning});
+}
+
+Opened open_path(const std::string& path, const OpenOptions& options) {
+  if (is_packed_set(path)) return std::make_shared<PackedDataset>(path);
+  return open_folder(path, options);
 }
 
 Opened open_synthetic(const std::string& text, const OpenOptions&) {
@@ -49,7 +55,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"synthetic:", open_synthetic},
     {"folder:", open_folder},
-    {"", open_folder},
+    {"", open_path},
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/jpeg/seek_index.h"
+
 namespace shoal::data {
 
 // Immutable after construction; every method may be called from any thread at the same time.
@@ -21,6 +23,9 @@ class Dataset {
   // Replaces `bytes` with the encoded picture. Throws std::runtime_error with name() and the
   // system's reason.
   virtual void read(int64_t sample, std::vector<uint8_t>& bytes) const = 0;
+  // The seek index that is kept with the picture, after read(); false when there is none.
+  virtual bool seek_index(int64_t /*sample*/, jpeg::SeekIndex& /*index*/) const { return false; }
+  virtual bool keeps_indexes() const { return false; }  // none need be learnt
 };
 
 struct OpenOptions {
@@ -33,7 +38,7 @@ struct OpenOptions {
 };
 
 // Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just
-// DIR, a folder of class folders. Throws std::invalid_argument for what the user must mend,
+// a path: a folder of class folders, or a packed set (pack/reader.h). Throws std::invalid_argument for what the user must mend,
 // std::runtime_error where the system fails.
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});

@@ -12,6 +12,7 @@
 
 #include "data/errors.h"
 #include "data/limits.h"
+#include "data/raw_pixels.h"
 
 namespace shoal::data {
 namespace {
@@ -151,6 +152,7 @@ Format recognise(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "RIFF", 4) && starts_with(b, 8, "WEBP", 4)) return Format::webp;
   if (starts_with(b, 0, "II*\0", 4) || starts_with(b, 0, "MM\0*", 4)) return Format::tiff;
   if (starts_with(b, 0, "BM", 2)) return Format::bmp;
+  if (starts_with(b, 0, kRawMagic, sizeof kRawMagic)) return Format::raw;
   return Format::unknown;
 }
 

@@ -10,7 +10,7 @@
 
 namespace shoal::data {
 
-enum class Format { jpeg, png, webp, bmp, tiff, unknown };
+enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
 
 // By the first bytes.
 Format recognise(std::span<const uint8_t> bytes);

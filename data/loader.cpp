@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -82,17 +83,20 @@ struct Loader::Impl {
   LoaderOptions options;
   BatchPlan plan;
   BadImageLog log;
+  std::optional<jpeg::IndexStore> indexes;
   Ring ring;
   std::vector<std::jthread> threads;
 
   Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& requested,
-       std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
+       const std::function<void(const std::string&)>& warning, BufferAllocator allocator)
       : dataset(std::move(set)),
         options(checked(requested, *dataset)),
         plan(make_plan(*dataset, options)),
-        log(std::move(on_bad)),
+        log(warning),
         ring(plan, options.train ? options.transform.size : options.transform.eval_size,
              options.batches_ahead, with_default(std::move(allocator))) {
+    if (options.train && !options.index_dir.empty() && !dataset->keeps_indexes())
+      indexes.emplace(options.index_dir, dataset->size(), warning);
     const BlockSignals block;
     try {
       for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { work(); });
@@ -108,7 +112,7 @@ struct Loader::Impl {
     std::unique_ptr<Worker> worker;  // made inside the try: its memory may be missing, too
     for (Ring::Job job; ring.take(job);) {
       try {
-        if (!worker) worker = std::make_unique<Worker>(options, log);
+        if (!worker) worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr);
         ring.done(job, worker->make(*job.feed, job.position, job.index, *job.row, job.pixels));
       } catch (...) {
         ring.failed(job, std::current_exception());
@@ -119,8 +123,7 @@ struct Loader::Impl {
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
                std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
-    : impl_(std::make_unique<Impl>(std::move(dataset), options, std::move(on_bad),
-                                   std::move(allocator))) {}
+    : impl_(std::make_unique<Impl>(std::move(dataset), options, on_bad, std::move(allocator))) {}
 
 Loader::~Loader() = default;
 
@@ -132,6 +135,7 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
   if (first_batch < 0 || first_batch > batches_per_epoch())
     throw std::invalid_argument("batch " + std::to_string(first_batch) + " is not in an epoch of " +
                                 std::to_string(batches_per_epoch()));
+  if (impl_->indexes) impl_->indexes->refresh();
   impl_->ring.restart(std::make_shared<const Feed>(impl_->dataset, impl_->options.seed, epoch,
                                                    impl_->options.train),
                       first_batch);

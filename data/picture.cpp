@@ -1,7 +1,10 @@
 #include "data/picture.h"
 
+#include <cstring>
+
 #include "data/errors.h"
 #include "data/limits.h"
+#include "data/raw_pixels.h"
 
 namespace shoal::data {
 
@@ -10,18 +13,40 @@ Size PictureReader::open(std::span<const uint8_t> bytes) {
   bytes_ = bytes;
   pending_ = {};
   format_ = recognise(bytes);
-  size_ = format_ == Format::jpeg ? jpeg_.open(bytes) : stated_size(format_, bytes);
+  size_ = format_ == Format::jpeg  ? jpeg_.open(bytes)
+          : format_ == Format::raw ? raw_size(bytes)
+                                   : stated_size(format_, bytes);
   check_dimensions(size_);
   return size_;
 }
 
-void PictureReader::start(const Box& box, int64_t padding) {
-  if (format_ == Format::jpeg) return jpeg_.start(box, padding);
+void PictureReader::start(const Box& box, int64_t padding, jpeg::SeekIndex* index) {
+  if (format_ == Format::jpeg) return jpeg_.start(box, padding, index);
+  if (format_ == Format::raw) return start_raw(box, padding);
   const Size found = decode_other(format_, bytes_, padding, pixels_);
   if (found.width != size_.width || found.height != size_.height)
     throw DamagedPicture("its header and its pixels disagree about the size");
   const int64_t stride = 3 * size_.width;
   pending_ = {pixels_.data() + box.top * stride + 3 * box.left, stride, box.height};
+}
+
+// A copy of the box: what is read behind its last row must be ours.
+void PictureReader::start_raw(const Box& box, int64_t padding) {
+  const int64_t stride = 3 * size_.width, row = 3 * box.width;
+  const auto need = static_cast<size_t>(row * box.height + padding);
+  if (pixels_.size() < need) pixels_.resize(need);
+  const uint8_t* const from = bytes_.data() + kRawHead + box.top * stride + 3 * box.left;
+  for (int64_t y = 0; y < box.height; ++y)
+    std::memcpy(pixels_.data() + y * row, from + y * stride, static_cast<size_t>(row));
+  pending_ = {pixels_.data(), row, box.height};
+}
+
+bool PictureReader::complete_index(jpeg::SeekIndex& index) {
+  return format_ == Format::jpeg && jpeg_.complete_index(index);
+}
+
+jpeg::Planes* PictureReader::planes() {
+  return format_ == Format::jpeg ? jpeg_.planes() : nullptr;
 }
 
 RowBlock PictureReader::next() {

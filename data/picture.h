@@ -7,7 +7,7 @@
 
 #include "data/formats.h"
 #include "data/geometry.h"
-#include "data/jpeg.h"
+#include "data/jpeg/decoder.h"
 
 namespace shoal::data {
 
@@ -17,10 +17,14 @@ class PictureReader {
  public:
   // Throws DamagedPicture (an empty file, an unknown format, a broken header).
   Size open(std::span<const uint8_t> bytes);
-  void start(const Box& box, int64_t padding);
+  void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
   RowBlock next();
+  bool complete_index(jpeg::SeekIndex& index);  // see JpegDecoder
+  jpeg::Planes* planes();                       // see JpegDecoder
 
  private:
+  void start_raw(const Box& box, int64_t padding);
+
   JpegDecoder jpeg_;
   Format format_ = Format::unknown;
   std::span<const uint8_t> bytes_;

@@ -47,6 +47,9 @@ class Resizer {
   // Bytes behind each pushed row that must be readable.
   int64_t padding() const;
 
+  const Axis& x() const { return x_; }
+  const Axis& y() const { return y_; }
+
   void push(const RowBlock& rows);
 
   // Writes the pixels: x.count * 3 bytes a row, y.count rows, `stride` bytes apart.

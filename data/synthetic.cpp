@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "data/jpeg.h"
+#include "data/jpeg/turbo.h"
 #include "data/random.h"
 
 namespace shoal::data {

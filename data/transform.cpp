@@ -9,15 +9,15 @@
 
 namespace shoal::data {
 
-void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out) {
+void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
+                             jpeg::SeekIndex* index) {
   const Size picture = reader_.open(bytes);
   KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
   const bool flip = random.uniform() < options_.flip;
   const Box crop = random_resized_crop(picture, options_, random);
   const int64_t side = options_.size;
-  resizer_.begin({crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false},
-                 options_.interpolation);
-  run(crop, out, 3 * side);
+  run(crop, {crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false}, out, 3 * side,
+      index);
 }
 
 void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
@@ -26,18 +26,24 @@ void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
   const int64_t side = options_.eval_size;
   if (view.crop.width < side || view.crop.height < side)
     std::memset(out, 0, static_cast<size_t>(side * side * 3));
-  resizer_.begin({picture.width, view.resized.width, view.crop.left, view.crop.width, false},
-                 {picture.height, view.resized.height, view.crop.top, view.crop.height, false},
-                 options_.interpolation);
-  run({0, 0, picture.width, picture.height}, out + 3 * (view.top * side + view.left), 3 * side);
+  run({0, 0, picture.width, picture.height},
+      {picture.width, view.resized.width, view.crop.left, view.crop.width, false},
+      {picture.height, view.resized.height, view.crop.top, view.crop.height, false},
+      out + 3 * (view.top * side + view.left), 3 * side, nullptr);
 }
 
-// Decodes what the resizer needs of `box` and resizes it.
-void Transform::run(const Box& box, uint8_t* out, int64_t stride) {
+// Decodes what the filter needs of `box` and resizes it.
+void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y, uint8_t* out,
+                    int64_t stride, jpeg::SeekIndex* index) {
+  resizer_.begin(x, y, options_.interpolation);
   Box needed = resizer_.needed();
   needed.left += box.left;
   needed.top += box.top;
-  reader_.start(needed, resizer_.padding());
+  reader_.start(needed, resizer_.padding(), index);
+  if (jpeg::Planes* planes = reader_.planes(); planes && options_.resize == Resize::fast) {
+    planar_.run(*planes, box.left, box.top, resizer_.x(), resizer_.y(), out, stride);
+    return;
+  }
   for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) resizer_.push(rows);
   resizer_.finish(out, stride);
 }

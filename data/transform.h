@@ -6,6 +6,7 @@
 
 #include "data/data_options.h"
 #include "data/picture.h"
+#include "data/planar_resampler.h"
 #include "data/resample.h"
 
 namespace shoal::data {
@@ -16,18 +17,25 @@ class Transform {
   explicit Transform(const TransformOptions& options) : options_(options) {}
 
   // RandomResizedCrop and horizontal flip drawn from `key`; writes options.size² × 3 bytes, RGB.
-  void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out);
+  // `index` (may be null): of these bytes, used and extended where they are a JPEG.
+  void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
+                    jpeg::SeekIndex* index = nullptr);
+
+  // Extends the index of the picture just read to all of it; false when it has none.
+  bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
   // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB. Also what `shoal predict`
   // shows the model.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
-  void run(const Box& box, uint8_t* out, int64_t stride);
+  void run(const Box& box, const AxisRequest& x, const AxisRequest& y, uint8_t* out, int64_t stride,
+           jpeg::SeekIndex* index);
 
   TransformOptions options_;
   PictureReader reader_;
   Resizer resizer_;
+  PlanarResampler planar_;
 };
 
 // Throws std::invalid_argument with a sentence for settings that make no sense.

@@ -17,10 +17,11 @@ constexpr int64_t kMaxReplacements = 1000;
 
 }  // namespace
 
-Worker::Worker(const LoaderOptions& options, BadImageLog& log)
+Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes)
     : options_(options),
       log_(log),
       transform_(options.transform),
+      indexes_(indexes),
       side_(options.train ? options.transform.size : options.transform.eval_size) {}
 
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
@@ -52,7 +53,7 @@ bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pix
   try {
     feed.dataset().read(sample, bytes_);
     if (options_.train)
-      transform_.training_row(bytes_, key, pixels);
+      training_row(feed.dataset(), sample, key, pixels);
     else
       transform_.evaluation_row(bytes_, pixels);
     return true;
@@ -62,6 +63,22 @@ bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pix
     log_.report(sample, sentence);
     return false;
   }
+}
+
+// With the picture's index, or making it.
+void Worker::training_row(const Dataset& dataset, int64_t sample, uint64_t key, uint8_t* pixels) {
+  if (dataset.keeps_indexes()) {
+    if (!dataset.seek_index(sample, index_)) index_.clear();
+    return transform_.training_row(bytes_, key, pixels, &index_);
+  }
+  using Answer = jpeg::IndexStore::Answer;
+  if (!indexes_ || indexes_->find(sample, bytes_, index_) == Answer::unwanted)
+    return transform_.training_row(bytes_, key, pixels);
+  const size_t known = index_.size();
+  transform_.training_row(bytes_, key, pixels, &index_);
+  // A whole index is not extended: this one was of another file, or there was none.
+  if (index_.size() != known && transform_.complete_index(index_))
+    indexes_->add(sample, bytes_, index_);
 }
 
 // Takes the next good sample of the global order under the ticket's key, so the result does not

@@ -8,14 +8,16 @@
 #include "data/batch.h"
 #include "data/data_options.h"
 #include "data/feed.h"
+#include "data/jpeg/index_store.h"
 #include "data/transform.h"
 
 namespace shoal::data {
 
-// One object per thread; `options` and `log` must outlive it.
+// One object per thread; what it is given must outlive it.
 class Worker {
  public:
-  Worker(const LoaderOptions& options, BadImageLog& log);
+  // `indexes` may be null.
+  Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes = nullptr);
 
   struct Result {
     // Of position, label, pixels, partner's key and lambda; 0 unless options.hash.
@@ -29,13 +31,16 @@ class Worker {
 
  private:
   bool decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels);
+  void training_row(const Dataset& dataset, int64_t sample, uint64_t key, uint8_t* pixels);
   void replace(const Feed& feed, const Ticket& ticket, Row& row, uint8_t* pixels);
   uint64_t hash(const Feed& feed, int64_t position, const Row& row, const uint8_t* pixels) const;
 
   const LoaderOptions& options_;
   BadImageLog& log_;
   Transform transform_;
+  jpeg::IndexStore* indexes_;
   std::vector<uint8_t> bytes_;
+  jpeg::SeekIndex index_;
   int64_t side_;
 };
 

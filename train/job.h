@@ -77,7 +77,9 @@ struct Job {
   // Output.
   std::string output = "runs/shoal";
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  std::optional<std::string> cache_dir;       // listings of data folders; unset: none are kept
+  // Listings of data folders, indexes of their JPEGs; unset: OUTPUT/cache in training, else none.
+  std::optional<std::string> cache_dir;
+  bool seek_index = true;  // learn where in each JPEG its parts begin, for the next epoch
   // Updates between checkpoints; default: by time and at epoch ends only.
   std::optional<int64_t> checkpoint_steps;
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
@@ -119,6 +121,7 @@ struct ResolvedJob {
   std::string device, backend;  // decided
   models::ModelInfo model;
   data::TransformOptions transform;
+  std::string index_dir;  // of the training pictures' seek indexes; empty: none
 
   // name → value of everything that changes the result, for the start block, summary.json and
   // checkpoints.

@@ -37,6 +37,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train)
   options.train = train;
   options.transform = job.transform;
   if (train) options.mix = job.job.mix;
+  if (train) options.index_dir = job.index_dir;
   options.bad_images = job.job.bad_images;
   options.batch_size = job.batch_size;
   options.rank = rank;

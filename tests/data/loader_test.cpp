@@ -7,6 +7,7 @@
 #include <set>
 
 #include "data/errors.h"
+#include "data/jpeg/index_store.h"
 #include "data/order.h"
 #include "data/random.h"
 #include "data/transform.h"
@@ -325,4 +326,35 @@ TEST_CASE("impossible settings are refused with a sentence") {
   options.rank = 1;
   CHECK_THROWS_AS(Loader(data, options), std::invalid_argument);
   CHECK_THROWS_AS(Loader(made_dataset(0), small()), std::invalid_argument);
+}
+
+TEST_CASE("seek indexes change the speed and nothing else") {
+  const TempFolder folder;
+  std::vector<Bytes> files;
+  KeyedRandom random(2);
+  for (int i = 0; i < 12; ++i) {  // noise: large enough files for an index to be worth its room
+    Bytes pixels(160 * 120 * 3);
+    for (uint8_t& level : pixels) level = static_cast<uint8_t>(random.next());
+    files.push_back(encode_jpeg(pixels.data(), {160, 120}, 90, i % 2 == 0));
+  }
+  const auto data = std::make_shared<MemoryDataset>(files);
+  LoaderOptions plain = small(), indexed = small();
+  indexed.index_dir = folder / "seek";
+  indexed.threads = 3;
+  for (const int run_of_program : {0, 1}) {
+    Loader with(data, indexed), without(data, plain);
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      INFO(run_of_program << ", epoch " << epoch);
+      const Epoch expected = run(without, epoch), got = run(with, epoch);
+      CHECK(got.pixels == expected.pixels);
+      CHECK(got.stats.hash == expected.stats.hash);
+    }
+  }
+  jpeg::IndexStore store(folder / "seek", 12);
+  jpeg::SeekIndex index;
+  int found = 0;
+  for (int i = 0; i < 12; ++i) {
+    found += store.find(i, files[static_cast<size_t>(i)], index) == jpeg::IndexStore::Answer::found;
+  }
+  CHECK(found == 12);
 }

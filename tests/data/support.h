@@ -9,7 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/geometry.h"
-#include "data/jpeg.h"
+#include "data/jpeg/decoder.h"
 #include "data/picture.h"
 #include "tests/support/temporary_directory.h"
 

@@ -55,7 +55,7 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   job.float64 = float64;
   job.sync_bn = true;
   job.accumulate = 2;
-  job.global_batch_size = 24;
+  job.global_batch_size = 12;
   job.size = 48;
   job.mix.mixup = 0.2;
   job.model.drop_path = 0.2;

@@ -17,12 +17,12 @@ namespace shoal::data {
 // is ignored, as torchvision's ImageFolder does. The accurate integer IDCT and smooth ("fancy")
 // upsampling: pixels are those of a decode of the whole picture. Every warning of the library that
 // means lost data (premature end, bad codes, missing restart markers) is damage.
-class JpegDecoder {
+class TurboDecoder {
  public:
-  JpegDecoder();
-  ~JpegDecoder();
-  JpegDecoder(const JpegDecoder&) = delete;
-  JpegDecoder& operator=(const JpegDecoder&) = delete;
+  TurboDecoder();
+  ~TurboDecoder();
+  TurboDecoder(const TurboDecoder&) = delete;
+  TurboDecoder& operator=(const TurboDecoder&) = delete;
 
   // Reads the header. `bytes` must stay until the picture is done with. Throws DamagedPicture.
   Size open(std::span<const uint8_t> bytes);

@@ -3,7 +3,7 @@
 // The library reports errors by a call that must not return. It leaves by longjmp, so every stretch
 // of library calls stands in one guarded() whose body holds nothing with a destructor; exceptions
 // are thrown only after it has returned.
-#include "data/jpeg.h"
+#include "data/jpeg/turbo.h"
 
 #include <jerror.h>
 #include <jpeglib.h>
@@ -93,7 +93,7 @@ void cmyk_to_rgb(uint8_t* row, int64_t width) {
 
 }  // namespace
 
-struct JpegDecoder::State {
+struct TurboDecoder::State {
   jpeg_decompress_struct info{};
   ErrorManager errors{};
   jpeg_progress_mgr progress{};
@@ -113,7 +113,7 @@ struct JpegDecoder::State {
   void check_end();
 };
 
-JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
+TurboDecoder::TurboDecoder() : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.info.err = init_errors(s.errors);
   if (!guarded(s.errors, [&s] { jpeg_create_decompress(&s.info); })) throw std::bad_alloc();
@@ -121,11 +121,11 @@ JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
   s.info.progress = &s.progress;
 }
 
-JpegDecoder::~JpegDecoder() {
+TurboDecoder::~TurboDecoder() {
   jpeg_destroy_decompress(&state_->info);
 }
 
-Size JpegDecoder::open(std::span<const uint8_t> bytes) {
+Size TurboDecoder::open(std::span<const uint8_t> bytes) {
   State& s = *state_;
   jpeg_abort_decompress(&s.info);
   s.bytes = bytes;
@@ -145,7 +145,7 @@ Size JpegDecoder::open(std::span<const uint8_t> bytes) {
   return size;
 }
 
-void JpegDecoder::start(const Box& box, int64_t padding) {
+void TurboDecoder::start(const Box& box, int64_t padding) {
   State& s = *state_;
   const int64_t components = s.cmyk ? 4 : 3;
   // A margin of one MCU: smooth upsampling looks at the neighbouring chroma sample.
@@ -170,7 +170,7 @@ void JpegDecoder::start(const Box& box, int64_t padding) {
   if (s.block.size() < need) s.block.resize(need);
 }
 
-int JpegDecoder::State::read_block(int rows) {
+int TurboDecoder::State::read_block(int rows) {
   JSAMPROW pointers[kRowsPerBlock];
   for (int i = 0; i < rows; ++i) pointers[i] = block.data() + i * stride;
   const bool ok = guarded(errors, [this, rows, &pointers] {
@@ -184,7 +184,7 @@ int JpegDecoder::State::read_block(int rows) {
   return rows;
 }
 
-RowBlock JpegDecoder::next() {
+RowBlock TurboDecoder::next() {
   State& s = *state_;
   if (s.rows_left == 0) return {};
   const int rows = s.read_block(static_cast<int>(std::min<int64_t>(kRowsPerBlock, s.rows_left)));
@@ -196,7 +196,7 @@ RowBlock JpegDecoder::next() {
 // What lies below the box is not decoded, but a file cut short must be seen whatever the box is:
 // without EOI (FF D9) behind the start of the scan it is truncated. Inside entropy-coded data FF is
 // always followed by 00 or a restart.
-void JpegDecoder::State::check_end() {
+void TurboDecoder::State::check_end() {
   const uint8_t* const begin = scan;
   const uint8_t* at = bytes.data() + bytes.size();
   jpeg_abort_decompress(&info);

@@ -1,0 +1,269 @@
+#include "data/jpeg/baseline.h"
+
+#include <algorithm>
+
+namespace shoal::data::jpeg {
+namespace {
+
+constexpr int64_t kRowsPerBlock = 16;
+constexpr int64_t kMostSamples = int64_t{1} << 25;  // decoded at once, of one component
+
+// Bits of the stream that are used up, counted from `begin`.
+uint64_t consumed(const Stream& stream, const uint8_t* begin) {
+  return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
+}
+
+// A stream over clean bytes, the first `bits` of which are another's.
+void attach(Stream& stream, const uint8_t* begin, const uint8_t* end, uint32_t bits) {
+  stream.at = begin + 1;
+  stream.end = end;
+  stream.bits = static_cast<uint64_t>(*begin) << (56 + bits);
+  stream.count = 8 - bits;
+  stream.damaged = 0;
+}
+
+// From places in clean bytes to places in the file: every ff of the former is two bytes there. Asked
+// in rising order.
+class FilePlaces {
+ public:
+  FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}
+
+  SeekPoint point(const Stream& stream) {
+    const uint64_t bits = consumed(stream, begin_);
+    const uint8_t* const to = begin_ + bits / 8;
+    file_ += static_cast<size_t>(to - at_) + static_cast<size_t>(std::count(at_, to, 0xff));
+    at_ = to;
+    SeekPoint point{static_cast<uint32_t>(file_), static_cast<uint16_t>(bits % 8), {}};
+    for (int i = 0; i < 3; ++i) point.predictor[i] = static_cast<int16_t>(stream.predictor[i]);
+    return point;
+  }
+
+ private:
+  const uint8_t *begin_, *at_;
+  size_t file_;
+};
+
+bool ran_over(const Stream& stream, const uint8_t* begin) {
+  return consumed(stream, begin) > static_cast<uint64_t>(stream.end - begin) * 8;
+}
+
+template <class T>
+void reserve(std::vector<T>& memory, int64_t count) {
+  if (memory.size() < static_cast<size_t>(count)) memory.resize(static_cast<size_t>(count));
+}
+
+}  // namespace
+
+BaselineDecoder::BaselineDecoder(const Kernels& kernels)
+    : kernels_(kernels),
+      dc_tables_(4, CodeTableBuilder(true)),
+      ac_tables_(4, CodeTableBuilder(false)),
+      planes_(kernels) {}
+
+bool BaselineDecoder::open(std::span<const uint8_t> bytes) {
+  auto header = read_header(bytes);
+  if (!header || bytes.size() > UINT32_MAX) return false;
+  bytes_ = bytes;
+  header_ = *header;
+  make_kinds();
+  return end_in_sight();
+}
+
+void BaselineDecoder::make_kinds() {
+  kind_count_ = 0;
+  for (int32_t i = 0; i < header_.count; ++i) {
+    const Component& component = header_.components[i];
+    const auto dc = static_cast<size_t>(component.dc), ac = static_cast<size_t>(component.ac);
+    const BlockKind kind{&dc_tables_[dc].build(header_.dc[dc]),
+                         &ac_tables_[ac].build(header_.ac[ac]), i};
+    for (int b = 0; b < component.horizontal * component.vertical; ++b) kinds_[kind_count_++] = kind;
+  }
+}
+
+// What lies below the box is not decoded, but a file cut short must be seen whatever the box is.
+bool BaselineDecoder::end_in_sight() const {
+  for (size_t at = bytes_.size(); at >= header_.scan + 2; --at)
+    if (bytes_[at - 1] == 0xd9 && bytes_[at - 2] == 0xff) return true;
+  return false;
+}
+
+bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
+  box_ = box;
+  delivered_ = 0;
+  mcus_ = mcus_of(header_, box);
+  const int64_t columns = mcus_.column_end - mcus_.column, rows = mcus_.row_end - mcus_.row;
+  if (columns * header_.mcu_width() > kMostSamples / (rows * header_.mcu_height())) return false;
+  const Segments segments(header_);
+  first_segment_ = mcus_.column / segments.width;
+  segment_end_ = (mcus_.column_end + segments.width - 1) / segments.width;
+  planes_.begin(header_, mcus_);
+  SeekIndex forgotten;
+  SeekIndex& known = index ? *index : forgotten;
+  const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1;
+  if (static_cast<int64_t>(known.size()) > last) {
+    if (decode_known(known)) return planes_.finish(), true;
+    known.clear();  // it is not this file's
+  }
+  if (!decode_serial(known, /*keep=*/index != nullptr)) {
+    known.clear();
+    return false;
+  }
+  planes_.finish();
+  return true;
+}
+
+// Every row begins where the index says: two of them at a time.
+bool BaselineDecoder::decode_known(const SeekIndex& index) {
+  int64_t next = mcus_.row;
+  const auto more = [&](int lane) {
+    lanes_[lane].row = -1;
+    return next == mcus_.row_end || begin_row(lane, next++, index);
+  };
+  if (!more(0) || !more(1)) return false;
+  for (;;) {
+    const bool first = lanes_[0].row >= 0, second = lanes_[1].row >= 0;
+    if (!first && !second) return true;
+    if (first && second) {
+      kernels_.decode_two(lanes_[0].stream, lanes_[1].stream, kinds_, kind_count_);
+    } else {
+      kernels_.decode(lanes_[first ? 0 : 1].stream, kinds_, kind_count_);
+    }
+    for (int lane = 0; lane < 2; ++lane) {
+      const Stream& stream = lanes_[lane].stream;
+      if (lanes_[lane].row < 0) continue;
+      if (stream.damaged) return false;
+      if (stream.block == stream.block_end && !(end_row(lane, index) && more(lane))) return false;
+    }
+  }
+}
+
+// The segments of one row that hold the MCUs.
+bool BaselineDecoder::begin_row(int number, int64_t row, const SeekIndex& index) {
+  Lane& lane = lanes_[number];
+  const Segments segments(header_);
+  const int64_t at = row * segments.per_row + first_segment_;
+  const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
+  const SeekPoint& point = index[static_cast<size_t>(at)];
+  // Behind the byte that the next segment shares there may be its stuffing.
+  const size_t to = end < index.size() ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
+                                       : bytes_.size();
+  if (point.byte < header_.scan || point.byte >= to || point.bit > 7) return false;
+  reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
+  uint8_t* const begin = lane.clean.data();
+  uint8_t* const clean_end =
+      kernels_.unstuff(bytes_.data() + point.byte, bytes_.data() + to, begin);
+  if (clean_end == begin) return false;
+  std::fill_n(clean_end, kReadAhead / 4, uint8_t{0});
+  attach(lane.stream, begin, clean_end, point.bit);
+  std::copy_n(point.predictor, 3, lane.stream.predictor);
+  const int64_t blocks =
+      (mcus_.column_end - first_segment_ * segments.width) * header_.blocks_per_mcu();
+  reserve(lane.coefficients, 64 * blocks + 64);
+  std::fill_n(lane.coefficients.data(), 64 * blocks, int16_t{0});
+  lane.stream.block = lane.coefficients.data();
+  lane.stream.block_end = lane.stream.block + 64 * blocks;
+  lane.stream.kind = 0;
+  lane.row = row;
+  kernels_.begin(lane.stream, kinds_, kind_count_);
+  return !lane.stream.damaged;
+}
+
+// A row must end where the next segment begins, or the index is not this file's.
+bool BaselineDecoder::end_row(int number, const SeekIndex& index) {
+  Lane& lane = lanes_[number];
+  const Segments segments(header_);
+  if (ran_over(lane.stream, lane.clean.data())) return false;
+  const auto first = static_cast<size_t>(lane.row * segments.per_row + first_segment_);
+  const auto end = static_cast<size_t>(lane.row * segments.per_row + segment_end_);
+  const bool whole = segment_end_ * segments.width == mcus_.column_end ||
+                     mcus_.column_end == header_.mcu_columns();
+  if (whole && end < index.size()) {
+    FilePlaces places(lane.clean.data(), index[first].byte);
+    if (!(places.point(lane.stream) == index[end])) return false;
+  }
+  const int64_t skipped = mcus_.column - first_segment_ * segments.width;
+  planes_.add_row(lane.row,
+                  lane.coefficients.data() + 64 * skipped * header_.blocks_per_mcu());
+  return true;
+}
+
+// Segment after segment from the last known place on; what no MCU of the box needs is only walked.
+bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
+  const Segments segments(header_);
+  const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();
+  const int64_t wanted = mcus_.row * segments.per_row + first_segment_;
+  if (index.empty())
+    index.push_back({static_cast<uint32_t>(header_.scan), 0, {}});
+  int64_t at = std::min<int64_t>(wanted, static_cast<int64_t>(index.size()) - 1);
+  const SeekPoint from = index[static_cast<size_t>(at)];
+  if (from.byte < header_.scan || from.byte >= bytes_.size() || from.bit > 7) return false;
+
+  Lane& lane = lanes_[0];
+  Stream& stream = lane.stream;
+  const size_t rest = bytes_.size() - from.byte;
+  reserve(lane.clean, static_cast<int64_t>(rest) + kReadAhead);
+  uint8_t* const begin = lane.clean.data();
+  uint8_t* const end =
+      kernels_.unstuff(bytes_.data() + from.byte, bytes_.data() + bytes_.size(), begin);
+  if (end == begin) return false;
+  std::fill_n(end, kReadAhead / 4, uint8_t{0});
+  attach(stream, begin, end, from.bit);
+  std::copy_n(from.predictor, 3, stream.predictor);
+  FilePlaces places(begin, from.byte);
+
+  const int64_t kept = (mcus_.column_end - first_segment_ * segments.width) * blocks;
+  reserve(lane.coefficients, 64 * kept + 64);
+  for (const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1; at <= last;
+       ++at) {
+    const int64_t row = at / segments.per_row, segment = at % segments.per_row;
+    if (keep && at == static_cast<int64_t>(index.size())) index.push_back(places.point(stream));
+    const int64_t first = segment * segments.width;
+    const bool needed =
+        row >= mcus_.row && segment >= first_segment_ && segment < segment_end_;
+    const int64_t mcus = std::min(segments.width, columns - first);
+    if (!needed) {
+      kernels_.walk(stream, kinds_, kind_count_, mcus * blocks);
+    } else {
+      if (segment == first_segment_) {
+        std::fill_n(lane.coefficients.data(), 64 * kept, int16_t{0});
+        stream.block = lane.coefficients.data();
+      }
+      const int64_t useful = std::min(mcus, mcus_.column_end - first);
+      stream.block_end = stream.block + 64 * useful * blocks;
+      stream.kind = 0;
+      int16_t* const block_end = stream.block_end;
+      kernels_.begin(stream, kinds_, kind_count_);
+      if (!stream.damaged) kernels_.decode(stream, kinds_, kind_count_);
+      if (stream.damaged) return false;
+      if (useful < mcus && at != last)
+        kernels_.walk(stream, kinds_, kind_count_, (mcus - useful) * blocks);
+      stream.block = block_end;
+      if (segment + 1 == segment_end_) {
+        const int64_t skipped = mcus_.column - first_segment_ * segments.width;
+        planes_.add_row(row, lane.coefficients.data() + 64 * skipped * blocks);
+      }
+    }
+    if (stream.damaged || ran_over(stream, begin)) return false;
+  }
+  return true;
+}
+
+bool BaselineDecoder::complete(SeekIndex& index) {
+  const Segments segments(header_);
+  if (static_cast<int64_t>(index.size()) >= segments.total()) return true;
+  const Box last{header_.size.width - 1, header_.size.height - 1, 1, 1};
+  return start(last, &index) && static_cast<int64_t>(index.size()) == segments.total();
+}
+
+RowBlock BaselineDecoder::next(int64_t padding) {
+  const int64_t rows = std::min(kRowsPerBlock, box_.height - delivered_);
+  if (rows == 0) return {};
+  const int64_t stride = (3 * box_.width + std::max<int64_t>(padding, 64) + 63) / 64 * 64;
+  reserve(block_, stride * kRowsPerBlock + 64);
+  for (int64_t i = 0; i < rows; ++i)
+    planes_.rgb_row(box_.left, box_.top + delivered_ + i, box_.width, block_.data() + i * stride);
+  delivered_ += rows;
+  return {block_.data(), stride, rows};
+}
+
+}  // namespace shoal::data::jpeg

@@ -1,0 +1,79 @@
+#pragma once
+// Our own decoder for the usual kind of JPEG (header.h): decodes the part of a picture that is asked
+// for, and with an index little else.
+//
+// Pixels are exactly libjpeg-turbo's (accurate integer IDCT, smooth upsampling). Input is not
+// trusted: nothing outside the given bytes is read. Whatever it is not sure of it leaves to
+// libjpeg-turbo, which then decides whether the picture is damaged: that is what `false` means.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/geometry.h"
+#include "data/jpeg/code_table.h"
+#include "data/jpeg/header.h"
+#include "data/jpeg/kernels.h"
+#include "data/jpeg/planes.h"
+#include "data/jpeg/seek_index.h"
+
+namespace shoal::data::jpeg {
+
+// One object per thread; it keeps its memory from picture to picture.
+class BaselineDecoder {
+ public:
+  explicit BaselineDecoder(const Kernels& kernels = best_kernels());
+
+  // Reads the header. `bytes` must stay until the picture is done with. False: of another kind.
+  bool open(std::span<const uint8_t> bytes);
+  Size size() const { return header_.size; }
+
+  // Decodes what `box` (inside the picture, not empty) needs. `index`, when given, is used as far as
+  // it reaches and extended by what is learnt on the way; a wrong one is emptied. False: damaged, or
+  // so large that it should not be decoded at once.
+  bool start(const Box& box, SeekIndex* index);
+
+  // After start(): the next rows of the box, from the top; valid until the next call. `padding` bytes
+  // behind each row can be read.
+  RowBlock next(int64_t padding);
+
+  // After start(): the samples themselves.
+  Planes& planes() { return planes_; }
+
+  // Extends the index to the whole picture. False: damaged.
+  bool complete(SeekIndex& index);
+
+ private:
+  struct Rows;  // what both ways to decode share
+  bool decode_known(const SeekIndex& index);
+  bool decode_serial(SeekIndex& index, bool keep);
+  bool begin_row(int lane, int64_t row, const SeekIndex& index);
+  bool end_row(int lane, const SeekIndex& index);
+  bool end_in_sight() const;
+  void make_kinds();
+
+  struct Lane {
+    Stream stream{};
+    std::vector<uint8_t> clean;
+    std::vector<int16_t> coefficients;
+    int64_t row = -1;  // none
+  };
+
+  const Kernels& kernels_;
+  std::span<const uint8_t> bytes_;
+  Header header_;
+  std::vector<CodeTableBuilder> dc_tables_, ac_tables_;
+  BlockKind kinds_[6] = {};
+  int32_t kind_count_ = 0;
+  Planes planes_;
+  McuBox mcus_;
+  int64_t first_segment_ = 0, segment_end_ = 0;  // of each row, that hold the MCUs
+  Lane lanes_[2];
+
+  Box box_;
+  int64_t delivered_ = 0;  // rows
+  std::vector<uint8_t> block_;
+};
+
+}  // namespace shoal::data::jpeg

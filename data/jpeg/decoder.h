@@ -1,0 +1,45 @@
+#pragma once
+// JPEG, by our own decoder where it can and by libjpeg-turbo where it cannot; nobody sees which.
+
+#include <cstdint>
+#include <span>
+
+#include "data/geometry.h"
+#include "data/jpeg/baseline.h"
+#include "data/jpeg/turbo.h"
+
+namespace shoal::data {
+
+// Reads one picture after the other; one object per thread. Pixels are those of a decode of the
+// whole picture by libjpeg-turbo with its defaults (turbo.h says more).
+class JpegDecoder {
+ public:
+  // own: false leaves every picture to libjpeg-turbo, for comparison.
+  explicit JpegDecoder(bool own = true) : own_(own) {}
+
+  // Reads the header. `bytes` must stay until the picture is done with. Throws DamagedPicture.
+  Size open(std::span<const uint8_t> bytes);
+
+  // Prepares to deliver `box` (inside the picture, not empty). `padding` bytes behind each row can
+  // be read (they hold anything). `index`: see BaselineDecoder::start(); may be null. Throws
+  // DamagedPicture.
+  void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
+
+  // The next rows of the box, from the top; valid until the next call. Throws DamagedPicture.
+  RowBlock next();
+
+  // After start(): the samples of the box, when our own decoder has made them, else null.
+  jpeg::Planes* planes() { return baseline_ ? &decoder_.planes() : nullptr; }
+
+  // After the last row: extends the index to the whole picture. False when the picture has none.
+  bool complete_index(jpeg::SeekIndex& index) { return baseline_ && decoder_.complete(index); }
+
+ private:
+  bool own_, baseline_ = false;
+  std::span<const uint8_t> bytes_;
+  int64_t padding_ = 0;
+  jpeg::BaselineDecoder decoder_;
+  TurboDecoder turbo_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,288 @@
+// N.seek holds records: a Record, then the packed index. N.places holds a Place for each of them;
+// its lock says whose N is. Numbers are little-endian as the machine is.
+#include "data/jpeg/index_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "data/pixel_hash.h"
+
+namespace shoal::data::jpeg {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
+constexpr size_t kWriteAt = size_t{1} << 18;  // bytes that wait before they are written
+constexpr size_t kLargestShare = 25;          // of a picture's bytes: 1 / 25
+constexpr uint32_t kLargestRecord = 1u << 28, kUnwanted = UINT32_MAX;
+
+struct Record {
+  uint64_t sample = 0, picture = 0;  // `picture`: see fingerprint()
+  uint32_t length = 0;               // of the packed index behind this
+  uint32_t check = 0;                // of everything else
+};
+static_assert(sizeof(Record) == 24);
+
+struct Place {
+  uint64_t sample = 0, offset = 0;  // of its record in N.seek
+  uint32_t length = 0, unused = 0;
+};
+constexpr int64_t kEntry = sizeof(Place);
+static_assert(kEntry == 24);
+
+uint64_t fingerprint(std::span<const uint8_t> bytes) {
+  const auto part = static_cast<int64_t>(std::min<size_t>(bytes.size(), 1024));
+  return combine(combine(hash_bytes(bytes.data(), part),
+                         hash_bytes(bytes.data() + bytes.size() - part, part)),
+                 bytes.size());
+}
+
+uint32_t check_of(const Record& record, const void* packed) {
+  uint64_t hash = combine(combine(record.sample, record.picture), record.length);
+  hash = combine(hash, hash_bytes(packed, record.length));
+  return static_cast<uint32_t>(hash >> 32);
+}
+
+void put(std::string& out, uint64_t value) {
+  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
+  out += static_cast<char>(value);
+}
+
+// Signed to unsigned so that small ones of either sign stay small.
+uint64_t folded(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+int64_t unfolded(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+bool take(std::span<const uint8_t>& from, uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 63 && !from.empty(); shift += 7) {
+    const uint8_t byte = from.front();
+    from = from.subspan(1);
+    value |= static_cast<uint64_t>(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
+bool read_at(int descriptor, uint64_t offset, void* to, size_t bytes) {
+  auto* out = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t count = ::pread(descriptor, out, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    out += count, offset += static_cast<uint64_t>(count), bytes -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool append(int descriptor, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string pack_index(const SeekIndex& index) {
+  std::string out;
+  put(out, index.size());
+  SeekPoint before;
+  for (const SeekPoint& point : index) {
+    const auto bits = [](const SeekPoint& p) { return uint64_t{p.byte} * 8 + p.bit; };
+    put(out, bits(point) - bits(before));
+    for (int i = 0; i < 3; ++i) put(out, folded(point.predictor[i] - before.predictor[i]));
+    before = point;
+  }
+  return out;
+}
+
+bool unpack_index(std::span<const uint8_t> packed, SeekIndex& index) {
+  index.clear();
+  uint64_t count = 0, value = 0, bits = 0;
+  if (!take(packed, count) || count > packed.size()) return false;
+  SeekPoint point;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!take(packed, value) || value > UINT32_MAX) return false;
+    bits += value;
+    if (bits / 8 > UINT32_MAX) return false;
+    point.byte = static_cast<uint32_t>(bits / 8);
+    point.bit = static_cast<uint16_t>(bits % 8);
+    for (int16_t& predictor : point.predictor) {
+      if (!take(packed, value)) return false;
+      predictor = static_cast<int16_t>(predictor + unfolded(value));
+    }
+    index.push_back(point);
+  }
+  return packed.empty();
+}
+
+IndexStore::IndexStore(std::string folder, int64_t samples,
+                       std::function<void(const std::string&)> warning)
+    : folder_(std::move(folder)),
+      warning_(std::move(warning)),
+      slots_(static_cast<size_t>(samples)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  open_own();
+  refresh();
+}
+
+IndexStore::~IndexStore() {
+  write_waiting();
+  for (const int own : {records_, places_})
+    if (own >= 0) ::close(own);
+  for (const File& file : files_) ::close(file.descriptor);
+}
+
+// The first number that no other process holds.
+void IndexStore::open_own() {
+  constexpr int kMostWriters = 4096;
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  for (int number = 0; number < kMostWriters; ++number) {
+    const std::string stem = folder_ + "/" + std::to_string(number);
+    places_ = ::open((stem + kPlacesExtension).c_str(), flags, 0644);
+    if (places_ < 0) break;
+    if (::flock(places_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(places_);
+      continue;
+    }
+    records_ = ::open((stem + kRecordsExtension).c_str(), flags, 0644);
+    struct stat records {}, places{};
+    if (records_ < 0 || ::fstat(records_, &records) != 0 || ::fstat(places_, &places) != 0) break;
+    end_ = static_cast<uint64_t>(records.st_size);
+    // A process that was killed may have left half an entry.
+    if (::ftruncate(places_, places.st_size / kEntry * kEntry) != 0) break;
+    return;
+  }
+  give_up("cannot write to ");
+}
+
+void IndexStore::give_up(const std::string& what) {
+  const std::string reason = std::generic_category().message(errno);
+  for (int* own : {&records_, &places_}) {
+    if (*own >= 0) ::close(*own);
+    *own = -1;
+  }
+  waiting_records_.clear();
+  waiting_places_.clear();
+  if (warning_)
+    warning_(what + folder_ + " (" + reason +
+             "): no more seek indexes are kept, so that pictures are decoded more slowly");
+}
+
+void IndexStore::refresh() {
+  const std::lock_guard lock(mutex_);
+  write_waiting();
+  open_others();
+  for (uint32_t file = 0; file < files_.size(); ++file) take_notice(file);
+}
+
+void IndexStore::open_others() {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    const bool known = std::any_of(files_.begin(), files_.end(),
+                                   [&](const File& file) { return file.records == path; });
+    if (known || entry->path().extension() != kRecordsExtension) continue;
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) files_.push_back({path, descriptor, 0});
+  }
+}
+
+// Reads the list of places from where it stopped last.
+void IndexStore::take_notice(uint32_t number) {
+  File& file = files_[number];
+  const fs::path path = fs::path(file.records).replace_extension(kPlacesExtension);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  std::vector<Place> places(size_t{1} << 14);
+  struct stat info {};
+  while (::fstat(descriptor, &info) == 0) {
+    const auto size = static_cast<uint64_t>(info.st_size);
+    const uint64_t count = std::min<uint64_t>((size - std::min(size, file.noticed)) / kEntry,
+                                              places.size());
+    if (count == 0 || !read_at(descriptor, file.noticed, places.data(), count * kEntry)) break;
+    for (uint64_t i = 0; i < count; ++i) {
+      const Place& place = places[i];
+      if (place.sample < slots_.size() && place.length <= kLargestRecord)
+        slots_[place.sample] = {place.offset, place.length, number};
+    }
+    file.noticed += count * kEntry;
+  }
+  ::close(descriptor);
+}
+
+void IndexStore::write_waiting() {
+  if (records_ < 0 || waiting_records_.empty()) return;
+  // First the records, then the places that tell of them.
+  if (!append(records_, waiting_records_) || !append(places_, waiting_places_))
+    return give_up("cannot write to ");
+  waiting_records_.clear();
+  waiting_places_.clear();
+}
+
+IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> bytes,
+                                    SeekIndex& index) const {
+  index.clear();
+  Slot slot;
+  int descriptor = -1;
+  {
+    const std::lock_guard lock(mutex_);
+    slot = slots_[static_cast<size_t>(sample)];
+    if (slot.length == kUnwanted) return Answer::unwanted;
+    if (slot.length == 0) return Answer::unknown;
+    descriptor = files_[slot.file].descriptor;
+  }
+  thread_local std::vector<uint8_t> memory;
+  memory.resize(slot.length);
+  Record record;
+  if (slot.length < sizeof record ||
+      !read_at(descriptor, slot.offset, memory.data(), memory.size()))
+    return Answer::unknown;
+  std::memcpy(&record, memory.data(), sizeof record);
+  const std::span<const uint8_t> packed = std::span(memory).subspan(sizeof record);
+  const bool good = record.sample == static_cast<uint64_t>(sample) &&
+                    record.length == packed.size() && record.picture == fingerprint(bytes) &&
+                    record.check == check_of(record, packed.data()) && unpack_index(packed, index);
+  if (!good) index.clear();
+  return good ? Answer::found : Answer::unknown;
+}
+
+void IndexStore::add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index) {
+  const std::string packed = pack_index(index);
+  if ((sizeof(Record) + packed.size()) * kLargestShare > bytes.size()) {
+    const std::lock_guard lock(mutex_);
+    slots_[static_cast<size_t>(sample)].length = kUnwanted;
+    return;
+  }
+  Record record{static_cast<uint64_t>(sample), fingerprint(bytes),
+                static_cast<uint32_t>(packed.size()), 0};
+  record.check = check_of(record, packed.data());
+  const std::lock_guard lock(mutex_);
+  if (records_ < 0) return;
+  const Place place{record.sample, end_, static_cast<uint32_t>(sizeof record + packed.size()), 0};
+  waiting_places_.append(reinterpret_cast<const char*>(&place), sizeof place);
+  waiting_records_.append(reinterpret_cast<const char*>(&record), sizeof record);
+  waiting_records_ += packed;
+  end_ += place.length;
+  if (waiting_records_.size() >= kWriteAt) write_waiting();
+}
+
+}  // namespace shoal::data::jpeg

@@ -1,0 +1,170 @@
+#include "data/pack/reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "data/errors.h"
+#include "data/jpeg/index_store.h"
+#include "data/pixel_hash.h"
+
+namespace shoal::data {
+namespace {
+
+[[noreturn]] void fail(const char* what, const std::string& path) {
+  throw std::runtime_error("cannot " + std::string(what) + " " + path + ": " +
+                           std::generic_category().message(errno));
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw std::invalid_argument(path + " " + reason);
+}
+
+std::span<const uint8_t> map(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path);
+  struct stat info {};
+  const bool known = ::fstat(descriptor, &info) == 0;
+  const auto bytes = static_cast<size_t>(info.st_size);
+  void* memory = known && bytes > 0
+                     ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
+                     : MAP_FAILED;
+  const int error = errno;
+  ::close(descriptor);
+  if (known && bytes == 0) refuse(path, "is empty");
+  errno = error;
+  if (memory == MAP_FAILED) fail("map", path);
+  return {static_cast<const uint8_t*>(memory), bytes};
+}
+
+}  // namespace
+
+uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind) {
+  PackHeader plain = header;
+  plain.check = 0;
+  return combine(hash_bytes(&plain, sizeof plain),
+                 hash_bytes(behind.data(), static_cast<int64_t>(behind.size())));
+}
+
+PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(map(path)) {
+  try {
+    PackHeader header;
+    if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)
+      refuse(path, "is no packed set");
+    std::memcpy(&header, file_.data(), sizeof header);
+    if (header.version != kPackVersion || header.header_bytes != sizeof header)
+      refuse(path, "is a packed set of version " + std::to_string(header.version) +
+                       "; this program reads version " + std::to_string(kPackVersion) +
+                       ": make it anew with `shoal pack`");
+    if (header.end != file_.size())
+      refuse(path, "has " + std::to_string(file_.size()) + " of its " +
+                       std::to_string(header.end) + " bytes: it was cut short or copied in part");
+    const bool ordered = header.table % alignof(PackEntry) == 0 && header.table <= header.text &&
+                         header.text <= header.end &&
+                         header.samples == (header.text - header.table) / sizeof(PackEntry);
+    if (!ordered || header.samples == 0 ||
+        header.check != pack_check(header, file_.subspan(header.table)))
+      refuse(path, "is damaged: its table does not have the right checksum");
+    entries_ = {reinterpret_cast<const PackEntry*>(file_.data() + header.table), header.samples};
+    uint64_t at = header.text;
+    const auto next = [&] {
+      uint32_t length = 0;
+      std::memcpy(&length, part(at, 4).data(), 4);
+      const auto text = part(at + 4, length);
+      at += 4 + uint64_t{length};
+      return std::string(text.begin(), text.end());
+    };
+    for (uint64_t i = 0; i < header.classes; ++i) classes_.push_back(next());
+    names_.reserve(header.samples);
+    for (uint64_t i = 0; i < header.samples; ++i) {
+      names_.push_back(at);
+      next();
+      const PackEntry& e = entries_[i];
+      part(e.offset, uint64_t{e.bytes} + e.index_bytes);
+      if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
+        refuse(path, "is damaged: picture " + std::to_string(i) + " has no class");
+    }
+  } catch (...) {
+    ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
+    throw;
+  }
+  ::madvise(const_cast<uint8_t*>(file_.data()), file_.size(), MADV_RANDOM);
+}
+
+PackedDataset::~PackedDataset() {
+  ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
+}
+
+std::span<const uint8_t> PackedDataset::part(uint64_t offset, uint64_t bytes) const {
+  if (offset > file_.size() || bytes > file_.size() - offset)
+    refuse(path_, "is damaged: its table points behind its end");
+  return file_.subspan(offset, bytes);
+}
+
+std::string PackedDataset::name(int64_t sample) const {
+  uint32_t length = 0;
+  const uint8_t* at = file_.data() + names_[static_cast<size_t>(sample)];
+  std::memcpy(&length, at, 4);
+  return path_ + ":" + std::string(reinterpret_cast<const char*>(at) + 4, length);
+}
+
+std::span<const uint8_t> PackedDataset::checked(int64_t sample) const {
+  const PackEntry& e = entry(sample);
+  const auto all = file_.subspan(e.offset, size_t{e.bytes} + e.index_bytes);
+  if (hash_bytes(all.data(), static_cast<int64_t>(all.size())) != e.check)
+    throw DamagedPicture("its bytes do not have the checksum they were packed with");
+  return all;
+}
+
+void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
+  const auto all = checked(sample);
+  bytes.assign(all.begin(), all.begin() + entry(sample).bytes);
+}
+
+bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
+  const PackEntry& e = entry(sample);
+  return e.index_bytes > 0 &&
+         jpeg::unpack_index(file_.subspan(e.offset + e.bytes, e.index_bytes), index);
+}
+
+bool is_packed_set(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  return file.read(magic, sizeof magic) && std::memcmp(magic, kPackMagic, sizeof magic) == 0;
+}
+
+int64_t verify_pack(const PackedDataset& pack, int threads,
+                    const std::function<void(const std::string&)>& damaged) {
+  std::atomic<int64_t> next = 0, bad = 0;
+  std::mutex one_at_a_time;
+  const auto work = [&] {
+    std::vector<uint8_t> bytes;
+    for (int64_t i = next++; i < pack.size(); i = next++) {
+      try {
+        pack.read(i, bytes);
+      } catch (const DamagedPicture& damage) {
+        ++bad;
+        const std::lock_guard lock(one_at_a_time);
+        damaged(pack.name(i) + ": " + damage.what());
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(work);
+  }
+  return bad;
+}
+
+}  // namespace shoal::data

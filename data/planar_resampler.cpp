@@ -1,0 +1,165 @@
+#include "data/planar_resampler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/resample_kernels.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr int64_t kVector = 32;  // bytes that the kernels may go on behind a row
+
+int64_t rounded(int64_t bytes) {
+  return (bytes + kVector - 1) / kVector * kVector;
+}
+
+void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
+  if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
+}
+
+// Tap k of 22 fractional bits (resample_kernels.h).
+int32_t tap(const int16_t* weights, int32_t k) {
+  const int16_t* at = weights + k / kGroup * 2 * kGroup + k % kGroup;
+  return at[0] * (1 << kLowBits) + at[kGroup];
+}
+
+}  // namespace
+
+// `axis` counts full-size samples from `offset` + axis.source_first on. `halved`: the plane has one
+// sample for two of them, `samples` in all, and a full-size one is 3/4 of its own and 1/4 of the
+// nearest other.
+void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
+                                       int64_t samples) {
+  const auto outputs = static_cast<int64_t>(axis.starts.size());
+  const int64_t origin = offset + axis.source_first;
+  const int64_t end = origin + axis.source_count;
+  const int64_t begin = halved ? std::max<int64_t>(0, (origin + 1) / 2 - 1) : origin;
+  const int64_t last = halved ? std::min(samples - 1, end / 2) : end - 1;
+  first = begin;
+  count = last - begin + 1;
+  const int64_t needed = halved ? axis.taps / 2 + 2 : axis.taps;
+  taps = static_cast<int32_t>((std::min(needed, count) + 1) / 2 * 2);
+  starts.resize(static_cast<size_t>(outputs));
+  weights.assign(static_cast<size_t>(outputs * taps), 0);
+  std::vector<int32_t> sums(static_cast<size_t>(taps));
+  for (int64_t i = 0; i < outputs; ++i) {
+    const int16_t* const exact = axis.weights.data() + i * 2 * axis.taps;
+    const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
+    const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
+    // Taps of weight zero lie before the others rather than behind the last sample.
+    const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int32_t k = 0; k < axis.taps; ++k) {
+      const int32_t weight = tap(exact, k);
+      if (weight == 0) continue;
+      const int64_t full = at + k;
+      if (!halved) {
+        sums[static_cast<size_t>(full - start)] += 4 * weight;
+        continue;
+      }
+      const int64_t own = full / 2;
+      const int64_t other = std::clamp<int64_t>(full % 2 == 0 ? own - 1 : own + 1, 0, samples - 1);
+      sums[static_cast<size_t>(own - start)] += 3 * weight;
+      sums[static_cast<size_t>(other - start)] += weight;
+    }
+    // Rounded so that they still sum to one: the largest takes what is left.
+    int16_t* const out = weights.data() + i * taps;
+    int32_t rest = 1 << kPlanarBits;
+    int32_t largest = 0;
+    for (int32_t k = 0; k < taps; ++k) {
+      constexpr int kDrop = kWeightBits + 2 - kPlanarBits;
+      out[k] = static_cast<int16_t>((sums[static_cast<size_t>(k)] + (1 << (kDrop - 1))) >> kDrop);
+      rest -= out[k];
+      if (out[k] > out[largest]) largest = k;
+    }
+    out[largest] = static_cast<int16_t>(out[largest] + rest);
+    starts[static_cast<size_t>(i)] = static_cast<int32_t>(start - begin);
+  }
+}
+
+PlanarResampler::PlanarResampler(bool portable)
+    : kernels_(portable || &jpeg::best_kernels() == &jpeg::kPortableKernels
+                   ? kPortablePlanarKernels
+#if defined(__x86_64__)
+                   : kAvx2PlanarKernels
+#else
+                   : kPortablePlanarKernels
+#endif
+               ),
+      colours_(portable ? jpeg::kPortableKernels : jpeg::best_kernels()) {
+}
+
+void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x,
+                          const Axis& y, uint8_t* out, int64_t stride) {
+  const jpeg::Header& header = planes.header();
+  const Axis* const axes[] = {&x, &y};
+  const int64_t offsets[] = {left, top}, sizes[] = {header.size.width, header.size.height};
+  const bool halved[] = {header.horizontal == 2, header.vertical == 2};
+  for (int i = 0; i < 2; ++i) {
+    luma_[i].build(*axes[i], offsets[i], false, sizes[i]);
+    if (header.count == 3 && halved[i])
+      chroma_[i].build(*axes[i], offsets[i], true, (sizes[i] + 1) / 2);
+  }
+  for (int c = 0; c < header.count; ++c) {
+    const auto along = [&](int i) -> const Direction& {
+      return c > 0 && halved[i] ? chroma_[i] : luma_[i];
+    };
+    resize(planes, c, along(0), along(1), planes_[c]);
+  }
+  const auto width = static_cast<int64_t>(x.starts.size());
+  const auto height = static_cast<int64_t>(y.starts.size());
+  const int64_t row = rounded(width);
+  reserve(row_, 3 * width + 64);
+  for (int64_t i = 0; i < height; ++i) {
+    const uint8_t* const luma = planes_[0].data() + i * row;
+    // The conversion goes on behind the row's end.
+    if (header.count == 1)
+      colours_.grey_to_rgb(luma, row_.data(), width);
+    else
+      colours_.to_rgb(luma, planes_[1].data() + i * row, planes_[2].data() + i * row, row_.data(),
+                      width);
+    std::memcpy(out + i * stride, row_.data(), static_cast<size_t>(3 * width));
+  }
+}
+
+// Rows first, then columns as rows of the transposed plane.
+void PlanarResampler::resize(jpeg::Planes& planes, int component, const Direction& x,
+                             const Direction& y, std::vector<uint8_t>& out) {
+  const jpeg::Planes::View view = planes.view(component);
+  const auto width = static_cast<int64_t>(x.starts.size());
+  const auto height = static_cast<int64_t>(y.starts.size());
+  const int64_t wide = rounded(x.count), high = rounded(height);
+  reserve(middle_, wide * high + kVector);
+  RowSums rows{};
+  rows.in = view.at(x.first, y.first);
+  rows.in_stride = view.stride;
+  rows.starts = y.starts.data();
+  rows.weights = y.weights.data();
+  rows.taps = y.taps;
+  rows.rows = height;
+  rows.bytes = x.count;
+  rows.out = middle_.data();
+  rows.out_stride = wide;
+  kernels_.sum_rows(rows);
+
+  reserve(turned_, (wide + 1) * high + kVector);
+  kernels_.transpose(middle_.data(), wide, turned_.data(), high, high, wide);
+  const int64_t across = rounded(width);
+  reserve(columns_, across * high + kVector);
+  RowSums columns{};
+  columns.in = turned_.data();
+  columns.in_stride = high;
+  columns.starts = x.starts.data();
+  columns.weights = x.weights.data();
+  columns.taps = x.taps;
+  columns.rows = width;
+  columns.bytes = height;
+  columns.out = columns_.data();
+  columns.out_stride = high;
+  kernels_.sum_rows(columns);
+  reserve(out, across * high + kVector);
+  kernels_.transpose(columns_.data(), high, out.data(), across, across, high);
+}
+
+}  // namespace shoal::data

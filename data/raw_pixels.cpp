@@ -1,0 +1,29 @@
+#include "data/raw_pixels.h"
+
+#include <cstring>
+
+#include "data/errors.h"
+
+namespace shoal::data {
+
+std::vector<uint8_t> raw_picture(const uint8_t* pixels, const Size& size) {
+  const auto bytes = static_cast<size_t>(3 * size.width * size.height);
+  const uint32_t sides[2] = {static_cast<uint32_t>(size.width), static_cast<uint32_t>(size.height)};
+  std::vector<uint8_t> out(kRawHead + bytes);
+  std::memcpy(out.data(), kRawMagic, 8);
+  std::memcpy(out.data() + 8, sides, 8);
+  std::memcpy(out.data() + kRawHead, pixels, bytes);
+  return out;
+}
+
+Size raw_size(std::span<const uint8_t> bytes) {
+  uint32_t sides[2] = {};
+  if (bytes.size() >= kRawHead) std::memcpy(sides, bytes.data() + 8, 8);
+  const Size size{sides[0], sides[1]};
+  if (size.width == 0 || size.height == 0 ||
+      static_cast<int64_t>(bytes.size()) - kRawHead != 3 * size.width * size.height)
+    throw DamagedPicture("raw pixels: not as many bytes as width and height say");
+  return size;
+}
+
+}  // namespace shoal::data

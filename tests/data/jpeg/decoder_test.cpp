@@ -1,0 +1,245 @@
+#include "data/jpeg/decoder.h"
+
+#include <catch2/catch.hpp>
+
+#include "data/errors.h"
+#include "data/random.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+const char* const kFiles[] = {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg",
+                              "progressive.jpg",  "restart.jpg",      "grey.jpg",
+                              "cmyk.jpg"};
+
+Bytes cut(const Bytes& whole, const Size& size, const Box& box) {
+  Bytes part;
+  for (int64_t y = box.top; y < box.top + box.height; ++y) {
+    const auto row = whole.begin() + 3 * (y * size.width + box.left);
+    part.insert(part.end(), row, row + 3 * box.width);
+  }
+  return part;
+}
+
+}  // namespace
+
+TEST_CASE("a part of a picture has the pixels of the whole, whatever the sampling") {
+  KeyedRandom random(9);
+  JpegDecoder decoder;
+  std::vector<Bytes> files;
+  for (const char* name : kFiles) files.push_back(read_golden(std::string("pictures/") + name));
+  const Bytes photo = formula_picture({211, 157});
+  files.push_back(encode_jpeg(photo.data(), {211, 157}, 90, true));
+  files.push_back(encode_jpeg(photo.data(), {211, 157}, 95, false));
+  for (const Bytes& file : files) {
+    const Size size = decoder.open(file);
+    const Bytes whole = read_box(decoder, file, {0, 0, size.width, size.height});
+    for (int i = 0; i < 60; ++i) {
+      Box box;
+      box.width = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(size.width)));
+      box.height = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(size.height)));
+      box.left =
+          static_cast<int64_t>(random.below(static_cast<uint64_t>(size.width - box.width + 1)));
+      box.top =
+          static_cast<int64_t>(random.below(static_cast<uint64_t>(size.height - box.height + 1)));
+      REQUIRE(read_box(decoder, file, box) == cut(whole, size, box));
+    }
+  }
+}
+
+TEST_CASE("a file cut short at any place is damaged, even when the wanted part is there") {
+  JpegDecoder decoder;
+  for (const char* name : kFiles) {
+    const Bytes file = read_golden(std::string("pictures/") + name);
+    const Size size = decoder.open(file);
+    for (size_t i = 0; i < 200; ++i) {
+      const Bytes head(file.begin(),
+                       file.begin() + static_cast<int64_t>((file.size() - 1) * i / 199));
+      INFO(name << ", " << head.size() << " of " << file.size() << " bytes");
+      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, size.width, size.height}), DamagedPicture);
+      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, 4, 4}), DamagedPicture);
+    }
+    CHECK_NOTHROW(
+        read_box(decoder, file, {0, 0, size.width, size.height}));  // good again afterwards
+  }
+}
+
+TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm") {
+  JpegDecoder decoder;
+  Bytes file = read_golden("pictures/baseline_420.jpg");
+  const Bytes clean = read_box(decoder, file, {0, 0, 67, 45});
+  file.insert(file.end(), 300, 0);
+  CHECK(read_box(decoder, file, {0, 0, 67, 45}) == clean);
+  const uint8_t stray[] = {1, 2, 3};
+  file.insert(file.begin() + 2, std::begin(stray), std::end(stray));  // before the first segment
+  CHECK(read_box(decoder, file, {0, 0, 67, 45}) == clean);
+}
+
+TEST_CASE("changed bytes never crash the decoder and often count as damage") {
+  KeyedRandom random(4);
+  JpegDecoder decoder;
+  for (const char* name : kFiles) {
+    const Bytes file = read_golden(std::string("pictures/") + name);
+    int damaged = 0;
+    for (int i = 0; i < 300; ++i) {
+      Bytes broken = file;
+      for (int k = 0; k < 4; ++k)
+        broken[random.below(broken.size())] = static_cast<uint8_t>(random.next());
+      try {
+        const Size size = decoder.open(broken);
+        if (size.width * size.height > 1'000'000) continue;
+        read_box(decoder, broken, {0, 0, size.width, size.height});
+      } catch (const DamagedPicture&) {
+        ++damaged;
+      }
+    }
+    INFO(name << ": " << damaged << " of 300");
+    CHECK(damaged > 60);  // other values of pixels or of a table are no damage that can be seen
+  }
+}
+
+TEST_CASE("a huge stated size is refused before memory is taken for it") {
+  JpegDecoder decoder;
+  Bytes file = read_golden("pictures/baseline_444.jpg");
+  for (size_t i = 0; i + 8 < file.size(); ++i)
+    if (file[i] == 0xff && file[i + 1] == 0xc0) {
+      for (size_t k = 5; k < 9; ++k) file[i + k] = 0xfd;  // 65021 x 65021
+      break;
+    }
+  CHECK_THROWS_WITH(decoder.open(file), Catch::Contains("out of bounds"));
+}
+
+namespace {
+
+// Files that our own decoder takes: sampling, quality and sizes around the borders of an MCU.
+std::vector<Bytes> own_files() {
+  std::vector<Bytes> files;
+  for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
+    files.push_back(read_golden(std::string("pictures/") + name));
+  for (const Size size : {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{1, 1},
+                          Size{2, 3}, Size{500, 375}}) {
+    const Bytes photo = formula_picture(size);
+    for (const int quality : {20, 90, 100})
+      for (const bool subsample : {false, true})
+        files.push_back(encode_jpeg(photo.data(), size, quality, subsample));
+  }
+  return files;
+}
+
+Box random_box(KeyedRandom& random, const Size& size) {
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random.below(static_cast<uint64_t>(n)));
+  };
+  Box box;
+  box.width = 1 + below(size.width);
+  box.height = 1 + below(size.height);
+  box.left = below(size.width - box.width + 1);
+  box.top = below(size.height - box.height + 1);
+  return box;
+}
+
+// The box by our own decoder, or nothing when it leaves the file to libjpeg-turbo.
+Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box,
+               jpeg::SeekIndex* index) {
+  if (!decoder.open(file) || !decoder.start(box, index)) return {};
+  Bytes pixels;
+  for (RowBlock rows = decoder.next(64); rows.count > 0; rows = decoder.next(64))
+    for (int64_t y = 0; y < rows.count; ++y)
+      pixels.insert(pixels.end(), rows.data + y * rows.stride,
+                    rows.data + y * rows.stride + 3 * box.width);
+  return pixels;
+}
+
+std::vector<const jpeg::Kernels*> all_kernels() {
+  std::vector<const jpeg::Kernels*> all = {&jpeg::kPortableKernels};
+  if (&jpeg::best_kernels() != all[0]) all.push_back(&jpeg::best_kernels());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while making an index") {
+  TurboDecoder turbo;
+  for (const jpeg::Kernels* kernels : all_kernels()) {
+    KeyedRandom random(12);
+    jpeg::BaselineDecoder decoder(*kernels);
+    for (const Bytes& file : own_files()) {
+      REQUIRE(decoder.open(file));
+      const Size size = decoder.size();
+      jpeg::SeekIndex growing, whole;
+      REQUIRE(decoder.complete(whole));
+      CHECK(whole.size() == static_cast<size_t>(jpeg::Segments(*jpeg::read_header(file)).total()));
+      for (int i = 0; i < 20; ++i) {
+        const Box box = i == 0 ? Box{0, 0, size.width, size.height} : random_box(random, size);
+        const Bytes expected = read_box(turbo, file, box);
+        INFO(size.width << "x" << size.height << ", " << box.left << "," << box.top << " "
+                        << box.width << "x" << box.height);
+        REQUIRE((read_own(decoder, file, box, nullptr) == expected));
+        REQUIRE((read_own(decoder, file, box, &whole) == expected));
+        REQUIRE((read_own(decoder, file, box, &growing) == expected));
+        REQUIRE(growing.size() <= whole.size());
+        REQUIRE(std::equal(growing.begin(), growing.end(), whole.begin()));
+      }
+    }
+  }
+}
+
+TEST_CASE("an index of another file is noticed and does no harm") {
+  const Bytes photo = formula_picture({211, 157}), other = formula_picture({214, 160});
+  const Bytes file = encode_jpeg(photo.data(), {211, 157}, 90, true);
+  const Bytes stale = encode_jpeg(other.data(), {211, 157}, 80, true);
+  TurboDecoder turbo;
+  jpeg::BaselineDecoder decoder;
+  KeyedRandom random(3);
+  jpeg::SeekIndex theirs;
+  REQUIRE(decoder.open(stale));
+  REQUIRE(decoder.complete(theirs));
+  const Box all{0, 0, 211, 157};
+  jpeg::SeekIndex index = theirs;
+  CHECK(read_own(decoder, file, all, &index) == read_box(turbo, file, all));
+  for (int i = 0; i < 200; ++i) {  // anything at all
+    index = theirs;
+    for (jpeg::SeekPoint& point : index) {
+      point.byte = static_cast<uint32_t>(random.below(2 * file.size()));
+      point.bit = static_cast<uint16_t>(random.below(9));
+    }
+    read_own(decoder, file, random_box(random, {211, 157}), &index);
+  }
+}
+
+TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, or leaves to it") {
+  TurboDecoder turbo;
+  for (const jpeg::Kernels* kernels : all_kernels()) {
+    KeyedRandom random(5);
+    jpeg::BaselineDecoder decoder(*kernels);
+    int taken = 0, different = 0;
+    for (const Bytes& file : own_files()) {
+      for (int i = 0; i < 40; ++i) {
+        Bytes broken = file;
+        for (int k = 0; k < 1 + i % 4; ++k)
+          broken[random.below(broken.size())] = static_cast<uint8_t>(random.next());
+        if (!decoder.open(broken)) continue;
+        const Size size = decoder.size();
+        if (size.width * size.height > 1'000'000) continue;
+        const Box box{0, 0, size.width, size.height};
+        const Bytes pixels = read_own(decoder, broken, box, nullptr);
+        if (pixels.empty()) continue;
+        ++taken;
+        INFO(size.width << "x" << size.height << ", attempt " << i);
+        different += read_box(turbo, broken, box) != pixels;  // throws where it sees damage
+      }
+    }
+    CHECK(taken > 100);
+    // Coefficients that no encoder makes overflow 16 bits, in other places than theirs.
+    CHECK(different <= taken / 50);
+  }
+}
+
+TEST_CASE("other kinds of JPEG are left to libjpeg-turbo") {
+  jpeg::BaselineDecoder decoder;
+  for (const char* name : {"progressive.jpg", "restart.jpg", "cmyk.jpg"})
+    CHECK_FALSE(decoder.open(read_golden(std::string("pictures/") + name)));
+  CHECK_FALSE(decoder.open({}));
+}

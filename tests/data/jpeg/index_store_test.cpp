@@ -1,0 +1,134 @@
+#include "data/jpeg/index_store.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "data/jpeg/baseline.h"
+#include "data/random.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+using jpeg::IndexStore;
+using jpeg::SeekIndex;
+using Answer = IndexStore::Answer;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A photograph-like file: enough bytes for its index to be worth its room.
+Bytes noisy_jpeg(uint64_t seed) {
+  KeyedRandom random(seed);
+  Bytes pixels(300 * 200 * 3);
+  for (uint8_t& level : pixels) level = static_cast<uint8_t>(random.next());
+  return encode_jpeg(pixels.data(), {300, 200}, 90, false);
+}
+
+SeekIndex index_of(const Bytes& file) {
+  jpeg::BaselineDecoder decoder;
+  SeekIndex index;
+  REQUIRE(decoder.open(file));
+  REQUIRE(decoder.complete(index));
+  return index;
+}
+
+}  // namespace
+
+TEST_CASE("a packed index is the same again, and takes little room") {
+  const Bytes file = noisy_jpeg(1);
+  const SeekIndex index = index_of(file);
+  const std::string packed = jpeg::pack_index(index);
+  CHECK(packed.size() < index.size() * 12);
+  const auto bytes = [&](size_t count) {
+    return std::span(reinterpret_cast<const uint8_t*>(packed.data()), count);
+  };
+  SeekIndex again;
+  REQUIRE(jpeg::unpack_index(bytes(packed.size()), again));
+  CHECK(again == index);
+  for (size_t cut = 0; cut < packed.size(); ++cut) CHECK_FALSE(jpeg::unpack_index(bytes(cut), again));
+}
+
+TEST_CASE("what one store writes another finds; changed pictures have no index") {
+  const TempFolder folder;
+  const Bytes file = noisy_jpeg(1), other = noisy_jpeg(2);
+  const SeekIndex index = index_of(file);
+  SeekIndex found;
+  IndexStore reader(folder / "seek", 10);
+  CHECK(reader.find(3, file, found) == Answer::unknown);
+  {
+    IndexStore writer(folder / "seek", 10);
+    writer.add(3, file, index);
+    CHECK(writer.find(3, file, found) == Answer::unknown);  // not yet
+    writer.refresh();
+    CHECK(writer.find(3, file, found) == Answer::found);
+    CHECK(found == index);
+    CHECK(writer.find(3, other, found) == Answer::unknown);
+    CHECK(found.empty());
+    CHECK(writer.find(4, file, found) == Answer::unknown);
+    writer.add(5, other, index_of(other));
+  }
+  reader.refresh();
+  CHECK(reader.find(3, file, found) == Answer::found);
+  CHECK(reader.find(5, other, found) == Answer::found);
+  reader.add(3, other, index_of(other));  // the newest record counts
+  reader.refresh();
+  CHECK(reader.find(3, file, found) == Answer::unknown);
+  CHECK(reader.find(3, other, found) == Answer::found);
+}
+
+TEST_CASE("a picture whose index would take more than 4 % of its bytes has none") {
+  const TempFolder folder;
+  const Bytes flat(64 * 64 * 3, 90);
+  const Bytes file = encode_jpeg(flat.data(), {64, 64}, 90, false);
+  IndexStore store(folder.path(), 1);
+  SeekIndex found;
+  CHECK(store.find(0, file, found) == Answer::unknown);
+  store.add(0, file, index_of(file));
+  CHECK(store.find(0, file, found) == Answer::unwanted);
+}
+
+TEST_CASE("damaged and cut files of indexes are as if they were not there") {
+  const TempFolder folder;
+  const Bytes file = noisy_jpeg(1);
+  const SeekIndex index = index_of(file);
+  { IndexStore(folder.path(), 1).add(0, file, index); }
+  const Bytes records = [&] {
+    std::ifstream in(folder / "0.seek", std::ios::binary);
+    return Bytes(std::istreambuf_iterator<char>(in), {});
+  }();
+  KeyedRandom random(8);
+  for (int i = 0; i < 100; ++i) {
+    Bytes broken = records;
+    if (i % 2 == 0)
+      broken.resize(random.below(broken.size()));
+    else
+      broken[random.below(broken.size())] ^= static_cast<uint8_t>(1 + random.below(255));
+    std::ofstream(folder / "0.seek", std::ios::binary)
+        .write(reinterpret_cast<const char*>(broken.data()), static_cast<std::streamsize>(broken.size()));
+    SeekIndex found;
+    IndexStore store(folder.path(), 1);
+    CHECK(store.find(0, file, found) == Answer::unknown);
+    CHECK(found.empty());
+  }
+  // The next writer goes on behind half an entry that a killed one left.
+  std::ofstream(folder / "0.places", std::ios::binary | std::ios::app) << "half";
+  IndexStore store(folder.path(), 1);
+  store.add(0, file, index);
+  store.refresh();
+  SeekIndex found;
+  CHECK(store.find(0, file, found) == Answer::found);
+  CHECK(found == index);
+}
+
+TEST_CASE("a folder that cannot be written is told once, and pictures are read without") {
+  const TempFolder folder;
+  std::ofstream(folder / "file") << "x";
+  int warnings = 0;
+  IndexStore store(folder / "file/seek", 1, [&](const std::string&) { ++warnings; });
+  const Bytes file = noisy_jpeg(1);
+  store.add(0, file, index_of(file));
+  store.refresh();
+  SeekIndex found;
+  CHECK(store.find(0, file, found) == Answer::unknown);
+  CHECK(warnings == 1);
+}

@@ -1,0 +1,206 @@
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "data/errors.h"
+#include "data/jpeg/baseline.h"
+#include "data/loader.h"
+#include "data/pack/reader.h"
+#include "data/pack/writer.h"
+#include "data/random.h"
+#include "data/raw_pixels.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+namespace fs = std::filesystem;
+
+namespace {
+
+Bytes noise(const Size& size, uint64_t seed) {
+  KeyedRandom random(seed);
+  Bytes pixels(static_cast<size_t>(3 * size.width * size.height));
+  for (uint8_t& level : pixels) level = static_cast<uint8_t>(random.next());
+  return pixels;
+}
+
+std::shared_ptr<MemoryDataset> pictures(int64_t count) {
+  std::vector<Bytes> files;
+  for (int64_t i = 0; i < count; ++i) {
+    const Size size{100 + 7 * i, 80 + 3 * i};
+    const Bytes pixels = noise(size, static_cast<uint64_t>(i));
+    files.push_back(i % 5 == 4 ? encode_bmp(pixels, size)
+                               : encode_jpeg(pixels.data(), size, 90, i % 2 == 0));
+  }
+  return std::make_shared<MemoryDataset>(std::move(files));
+}
+
+Bytes file_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(in), {});
+}
+
+void write_bytes(const std::string& path, const Bytes& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+Bytes batch_pixels(std::shared_ptr<const Dataset> data) {
+  LoaderOptions options;
+  options.batch_size = 5;
+  options.transform.size = 32;
+  Loader loader(std::move(data), options);
+  Bytes pixels;
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    loader.start_epoch(epoch);
+    while (const Batch* batch = loader.next())
+      pixels.insert(pixels.end(), batch->images, batch->images + batch->count * 32 * 32 * 3);
+  }
+  return pixels;
+}
+
+}  // namespace
+
+TEST_CASE("a packed set holds the same pictures, labels, names and batches as its source") {
+  const TempFolder folder;
+  const auto source = pictures(20);
+  PackOptions options;
+  options.threads = 3;
+  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
+  CHECK(summary.pictures == 20);
+  CHECK(summary.original == 20);
+  CHECK(summary.index_bytes > 0);
+  CHECK(summary.file_bytes == fs::file_size(folder / "set.pack"));
+  CHECK_FALSE(fs::exists(folder / "set.pack.partial"));
+  CHECK_FALSE(fs::exists(folder / "set.pack.partial.table"));
+
+  REQUIRE(is_packed_set(folder / "set.pack"));
+  const auto pack = open_dataset(folder / "set.pack");
+  REQUIRE(pack->size() == 20);
+  CHECK(pack->classes() == source->classes());
+  Bytes ours, theirs;
+  for (int64_t i = 0; i < 20; ++i) {
+    pack->read(i, ours);
+    source->read(i, theirs);
+    CHECK((ours == theirs));
+    CHECK(pack->label(i) == source->label(i));
+    CHECK(pack->name(i) == folder / "set.pack" + ":" + source->name(i));
+    jpeg::SeekIndex kept, made;
+    jpeg::BaselineDecoder decoder;
+    const bool baseline = decoder.open(theirs) && decoder.complete(made);
+    CHECK(pack->seek_index(i, kept) == baseline);
+    if (baseline) CHECK((kept == made));
+  }
+  CHECK((batch_pixels(pack) == batch_pixels(source)));
+  CHECK(verify_pack(PackedDataset(folder / "set.pack"), 2, [](const std::string&) {}) == 0);
+}
+
+TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays as it was") {
+  const TempFolder folder;
+  const auto source = pictures(20);
+  PackOptions options;
+  options.max_side = 150;
+  options.raw_share = 0.3;
+  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
+  CHECK(summary.original + summary.reduced + summary.pixels == 20);
+  CHECK(summary.pixels >= 2);
+  const PackedDataset pack(folder / "set.pack");
+  PictureReader reader;
+  Bytes bytes, before;
+  for (int64_t i = 0; i < 20; ++i) {
+    pack.read(i, bytes);
+    source->read(i, before);
+    const Size size = reader.open(bytes), full = reader.open(before);
+    CHECK(std::max(size.width, size.height) == std::min<int64_t>(150, full.width));
+    const bool raw = recognise(bytes) == Format::raw;
+    CHECK(raw == (pack.entry(i).kind == Packed::pixels));
+    if (!raw && full.width <= 150) CHECK((bytes == before));
+    const Box all{0, 0, size.width, size.height};
+    if (raw && full.width <= 150)
+      CHECK((read_box(reader, bytes, all) == read_box(reader, before, all)));
+  }
+}
+
+TEST_CASE("packing goes on where it was interrupted, and only the same request does") {
+  const TempFolder folder;
+  const auto source = pictures(60);
+  PackOptions options;
+  write_pack(*source, folder / "whole.pack", options);
+  for (const int64_t stop : {17, 33}) {
+    struct Interrupted {};
+    const auto interrupt = [&](int64_t done) {
+      if (done >= stop) throw Interrupted();
+    };
+    CHECK_THROWS_AS(write_pack(*source, folder / "set.pack", options, interrupt), Interrupted);
+    CHECK_FALSE(fs::exists(folder / "set.pack"));
+  }
+  // What a killed process had written beyond its table, and half an entry of it.
+  std::ofstream(folder / "set.pack.partial", std::ios::binary | std::ios::app) << "torn";
+  std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
+  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
+  CHECK(summary.resumed >= 33);
+  CHECK(summary.pictures == 60);
+  CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
+
+  const auto interrupt = [](int64_t) { throw std::runtime_error("stop"); };
+  CHECK_THROWS(write_pack(*source, folder / "other.pack", options, interrupt));
+  options.index = false;
+  CHECK(write_pack(*source, folder / "other.pack", options).resumed == 0);
+}
+
+TEST_CASE("damage is found and named") {
+  const TempFolder folder;
+  const auto source = pictures(10);
+  write_pack(*source, folder / "set.pack", {});
+  const Bytes good = file_bytes(folder / "set.pack");
+  PackHeader header;
+  std::memcpy(&header, good.data(), sizeof header);
+  KeyedRandom random(4);
+  for (int i = 0; i < 200; ++i) {  // a changed byte anywhere
+    Bytes bad = good;
+    const auto at = i < 64 ? static_cast<size_t>(i) : random.below(bad.size());
+    bad[at] ^= static_cast<uint8_t>(1 + random.below(255));
+    write_bytes(folder / "bad.pack", bad);
+    INFO("byte " << at << ", table at " << header.table);
+    try {
+      const PackedDataset pack(folder / "bad.pack");
+      std::vector<std::string> sentences;
+      const int64_t found = verify_pack(pack, 1, [&](const std::string& s) { sentences.push_back(s); });
+      if (at < header.table - 8) CHECK(found == 1);  // else perhaps filling before the table
+      if (found == 1) CHECK(sentences[0].find("bad.pack:picture ") != std::string::npos);
+      CHECK(at >= sizeof header);
+      CHECK(at < header.table);
+    } catch (const std::invalid_argument& error) {
+      CHECK(std::string(error.what()).find("bad.pack") != std::string::npos);
+      CHECK((at < sizeof header || at >= header.table));
+    }
+  }
+  for (int i = 0; i < 200; ++i) {  // cut short anywhere
+    write_bytes(folder / "bad.pack",
+                Bytes(good.begin(), good.begin() + static_cast<int64_t>(good.size() * static_cast<size_t>(i) / 200)));
+    CHECK_THROWS_AS(PackedDataset(folder / "bad.pack"), std::invalid_argument);
+  }
+}
+
+TEST_CASE("damaged pictures are left out and named; a set that exists is not overwritten") {
+  const TempFolder folder;
+  const auto source = pictures(10);
+  source->pictures[3].resize(200);
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& text) { warnings.push_back(text); };
+  const PackSummary summary = write_pack(*source, folder / "set.pack", {}, {}, warn);
+  CHECK(summary.damaged == 1);
+  CHECK(summary.pictures == 9);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("picture 3") != std::string::npos);
+  CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}), Catch::Contains("--overwrite"));
+  PackOptions again;
+  again.overwrite = true;
+  CHECK(write_pack(*source, folder / "set.pack", again).pictures == 9);
+  for (Bytes& bytes : source->pictures) bytes.clear();
+  CHECK_THROWS_WITH(write_pack(*source, folder / "none.pack", {}), Catch::Contains("no picture"));
+  PackOptions wrong;
+  wrong.quality = 0;
+  CHECK_THROWS_AS(write_pack(*source, folder / "none.pack", wrong), std::invalid_argument);
+}
