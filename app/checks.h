@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/options.h"
 #include "dist/env.h"
 #include "train/job.h"
 
@@ -26,11 +27,12 @@ std::string to_line(const Check& check);
 int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups);
 
 // The host: processor, memory, /dev/shm, open files, network, directories, GPUs and their driver,
-// the worker.
+// EFA, the worker.
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// How a command started here and now would find its ranks (--launcher).
-std::vector<Check> launcher_checks(const dist::Variables& environment);
+// How a command started here and now, with these options, would find its ranks (--launcher): who
+// has started it, from which variables, and what its workers are.
+std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);
 
 }  // namespace shoal::app

@@ -10,7 +10,7 @@ namespace shoal::app {
 
 int run_doctor(const Call& call) {
   if (call.arguments.launcher) {
-    return print_checks({[&] { return launcher_checks(call.environment); }});
+    return print_checks({[&] { return launcher_checks(call.arguments, call.environment); }});
   }
   const int host = print_checks(host_checks(call.arguments.job, call.environment));
   Launch launch_plan;

@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "app/platform.h"
@@ -53,6 +56,7 @@ bool first_to_report(const Reporting& reporting) {
 
 // The user's mistake: every rank finds the same one, so one of them says it, and without its rank.
 int fail_usage(const Reporting& reporting, const std::string& text) {
+  write_error_file(reporting.error_file, text);
   if (first_to_report(reporting)) {
     print_error(text);
     write_failure_file(reporting.failure_file, text);
@@ -63,6 +67,7 @@ int fail_usage(const Reporting& reporting, const std::string& text) {
 int fail(const Reporting& reporting, int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
+  write_error_file(reporting.error_file, line);
   // A worker that only lost a peer is no cause; the launcher writes the file if nobody else does.
   if (code != kPeerLost || reporting.token_file < 0)
     write_failure_file(reporting.failure_file, line);
@@ -103,6 +108,7 @@ Reporting reporting(const dist::Variables& environment) {
     result.who = "rank " + value("RANK") + ": ";
   if (!value(kReportVariable).empty())
     result.token_file = std::atoi(value(kReportVariable).c_str());
+  result.error_file = value("TORCHELASTIC_ERROR_FILE");
   return result;
 }
 
@@ -152,6 +158,18 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   ::close(file);
 } catch (const std::exception&) {
   return;  // the message is on stderr already
+}
+
+void write_error_file(const std::string& path, const std::string& text) noexcept try {
+  if (path.empty()) return;
+  const nlohmann::json report = {
+      {"message",
+       {{"message", text},
+        {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
+  using Json = nlohmann::json;
+  std::ofstream(path) << report.dump(-1, ' ', false, Json::error_handler_t::replace);
+} catch (const std::exception&) {
+  return;
 }
 
 void clear_failure_file(const std::string& path) noexcept try {

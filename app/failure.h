@@ -33,13 +33,15 @@ struct Reporting {
   // BASE/output/failure, where BASE is SAGEMAKER_BASE_DIR or /opt/ml: what tells SageMaker why a
   // job failed.
   std::string failure_file = "/opt/ml/output/failure";
-  std::string who;      // "rank 3: " in one of several workers, else empty
-  int token_file = -1;  // the launcher's pipe (kReportVariable); -1: no launcher of ours
+  std::string who;         // "rank 3: " in one of several workers, else empty
+  int token_file = -1;     // the launcher's pipe (kReportVariable); -1: no launcher of ours
+  std::string error_file;  // torchrun's TORCHELASTIC_ERROR_FILE, from which it tells why; or empty
 };
 Reporting reporting(const dist::Variables& environment);
 
-// Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error: …",
-// the failure file (not for kPeerLost under our launcher, which knows the cause), and an exit code:
+// Runs `body` and returns its exit code. An exception becomes one line on stderr, "shoal: error:
+// …", the failure file (not for kPeerLost under our launcher, which knows the cause), and an exit
+// code:
 //
 //   kUsage          train::UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
@@ -65,6 +67,9 @@ void print_error(const std::string& text) noexcept;
 // a word. Never throws.
 void write_failure_file(const std::string& path, const std::string& text,
                         bool replace = false) noexcept;
+
+// Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Never throws.
+void write_error_file(const std::string& path, const std::string& text) noexcept;
 
 // Takes away a failure file left by an earlier run. Only the first process of a host does it,
 // before it starts others.

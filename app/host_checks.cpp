@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "app/checks.h"
+#include "app/fabric.h"
 #include "app/machine.h"
-#include "app/plan.h"
 #include "app/platform.h"
 #include "dist/network.h"
 
@@ -198,33 +198,8 @@ std::vector<std::function<Checks()>> host_checks(const train::Job& job,
           network,
           [&job, &environment] { return directories(job, environment); },
           [&environment] { return gpus(environment); },
+          [&environment] { return Checks{fabric_check(find_fabric("/", environment))}; },
           worker};
-}
-
-Checks launcher_checks(const dist::Variables& environment) {
-  Arguments arguments;
-  const HostFacts facts{gpu_count(environment), usable_processors(), dist::free_port,
-                        dist::interface_exists};
-  const Plan plan = plan_workers(arguments, environment, facts);
-  std::string origin = "nobody: one process; --nproc N starts more";
-  if (dist::from_torchrun(environment)) {
-    origin = "torchrun's variables";
-  } else if (const auto hosts = dist::from_sagemaker(environment)) {
-    origin = "SageMaker's SM_* variables, " + std::to_string(hosts->hosts.size()) + " host(s)";
-  }
-  Checks checks = {{Verdict::ok, "launched by", origin, ""}};
-  for (const WorkerStart& worker : plan.workers) {
-    std::string text;
-    for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-                             "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "GLOO_SOCKET_IFNAME",
-                             "NCCL_SOCKET_IFNAME", "OMP_NUM_THREADS"}) {
-      const auto entry = worker.environment.find(name);
-      if (entry != worker.environment.end())
-        text += (text.empty() ? "" : " ") + entry->first + "=" + entry->second;
-    }
-    checks.push_back({Verdict::ok, worker.name, text, ""});
-  }
-  return checks;
 }
 
 }  // namespace shoal::app

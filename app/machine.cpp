@@ -87,6 +87,13 @@ int usable_processors() {
   return count;
 }
 
+bool bound_by_parent() {
+  cpu_set_t own, parents;
+  return ::sched_getaffinity(0, sizeof own, &own) == 0 &&
+         ::sched_getaffinity(::getppid(), sizeof parents, &parents) == 0 &&
+         CPU_COUNT(&own) < CPU_COUNT(&parents);
+}
+
 uint64_t memory_bytes() {
   struct sysinfo info {};
   uint64_t bytes = ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;

@@ -22,6 +22,10 @@ int visible_gpus(int present, const dist::Variables& environment);
 // allows (rounded up).
 int usable_processors();
 
+// Whether the process that started this one may use more processors: mpirun and srun bind each of
+// their processes to its own ones, which it need not share.
+bool bound_by_parent();
+
 // The quota in processors from a cgroup v2 directory (cpu.max) or a v1 one (cpu.cfs_quota_us); 0
 // when there is none.
 double processor_quota(const std::filesystem::path& cgroup);

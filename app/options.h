@@ -32,9 +32,12 @@ enum class Command : unsigned {
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  std::vector<std::string>
-      paths;           // positional: of `predict` pictures or folders, of `pack` see there
-  std::string nproc;   // processes on this host: a number, "auto", or empty when not given
+  // Positional: of `predict` pictures or folders, of `pack` source and destination.
+  std::vector<std::string> paths;
+  std::string nproc;  // processes on this host: a number, "auto", or empty when not given
+  // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
+  // all.
+  std::string instance_group;
   std::string recipe;  // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
   bool definitions = false;        // metrics: print MetricDefinitions

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
+
+#include "dist/instance_groups.h"
+#include "dist/launcher.h"
 
 namespace shoal::app {
 namespace {
@@ -17,18 +21,17 @@ const std::string* find(const Variables& variables, const char* name) {
   return entry == variables.end() || entry->second.empty() ? nullptr : &entry->second;
 }
 
-// The meaning of --nproc; 0 when it was not given.
-int workers_asked(const Arguments& arguments, const HostFacts& facts) {
-  const std::string& text = arguments.nproc;
+// The meaning of --nproc (or of `text`, which stands for it); 0 when it was not given.
+int workers_asked(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const int most = std::max({kFewWorkers, kMostPerProcessor * facts.processors, facts.gpus});
   if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most) {
-    throw UserError("--nproc is '" + text + "'; it must be auto or a number from 1 to " +
-                    std::to_string(most) + " on this host's " + std::to_string(facts.processors) +
-                    " processors");
+    throw UserError((arguments.nproc.empty() ? "PET_NPROC_PER_NODE is '" : "--nproc is '") + text +
+                    "'; it must be auto or a number from 1 to " + std::to_string(most) +
+                    " on this host's " + std::to_string(facts.processors) + " processors");
   }
   return count;
 }
@@ -56,27 +59,124 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
       {"rank " + std::to_string(env.rank), with(environment, dist::to_variables(env))});
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream text(list);
+  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+// The hosts that take part; false when this one does not.
+bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
+               const Variables& environment) {
+  auto groups = split(arguments.instance_group);
+  if (groups.empty()) groups = dist::asked_groups(environment);
+  if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
+  std::string names;
+  for (const std::string& name : groups) names += (names.empty() ? "" : ", ") + name;
+  plan.notes.push_back("this host, " + hosts.current_host + ", has no part in the job: only " +
+                       names + " trains (--instance-group)");
+  return false;
+}
+
 // One worker per GPU of each host of the job. A job of several hosts gets a launcher even for one
 // worker per host, so that a host whose worker dies ends in order.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
+  plan.launched_by = "SageMaker, " + std::to_string(hosts.hosts.size()) +
+                     (hosts.hosts.size() == 1 ? " host" : " hosts");
+  plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
+  plan.host = hosts.current_host;
+  if (!take_part(plan, hosts, arguments, environment)) return;
   if (asked > 0) {
     hosts.workers_per_host = asked;
   } else if (arguments.job.device == "cpu") {
     hosts.workers_per_host = 1;
+  } else {
+    plan.variables.push_back("SM_NUM_GPUS");
   }
   // Local mode names an interface that does not exist; then it is chosen by the route to the first
   // host.
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
+  if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
-  base["SM_NUM_GPUS"] = std::to_string(hosts.workers_per_host);  // a single worker reads it again
   for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
     if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
   }
-  plan.host = hosts.current_host;
-  for (int i = 0; i < hosts.workers_per_host; ++i)
-    add_worker(plan, base, dist::for_worker(hosts, i));
+  if (hosts.hosts.size() > 1 && !find(base, "NCCL_HOSTID"))
+    base["NCCL_HOSTID"] = hosts.current_host;  // containers often share a name
+  for (int i = 0; i < hosts.workers_per_host; ++i) {
+    dist::Env env = dist::for_worker(hosts, i);
+    if (const std::string* users = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *users;
+    add_worker(plan, base, env);
+  }
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
+}
+
+// rank 0 has to be where the others look for it. Only an address that was worked out is checked: a
+// given one may be that of a gateway.
+void check_master(const dist::Launched& launched, const HostFacts& facts) {
+  const dist::Env& env = launched.env;
+  if (!launched.derived_master || env.rank != 0 || facts.may_be_this_host(env.master_addr)) return;
+  throw UserError("rank 0 is not on " + env.master_addr + ", where " + launched.variables.back() +
+                  " has the other processes look for it; set MASTER_ADDR to rank 0's host for all "
+                  "processes (mpirun -x MASTER_ADDR=HOST)");
+}
+
+// This process is a worker, or with --nproc stands for a host.
+void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
+                   const Arguments& arguments, const Variables& environment,
+                   const HostFacts& facts) {
+  const dist::Env& env = launched.env;
+  plan.launched_by = launched.launcher;
+  plan.variables = launched.variables;
+  const bool is_torchrun = launched.launcher == "torchrun";
+  if (asked > 0 && (is_torchrun || (asked > 1 && env.local_world_size > 1))) {
+    throw UserError("--nproc is " + arguments.nproc + ", but " + launched.launcher +
+                    " has started this process as one of " + std::to_string(env.local_world_size) +
+                    " on this host already (" + launched.variables.front() +
+                    " says so); leave out --nproc, or start one process per host");
+  }
+  check_master(launched, facts);
+  const auto note = [&](const std::string& text) {
+    if (env.rank == 0) plan.notes.push_back(text);
+  };
+  if (const std::string text = dist::contradiction(launched, environment); !text.empty())
+    note(text);
+  const int workers =
+      std::max(1, asked > 0 ? asked : workers_asked(arguments, launched.workers, facts));
+  if (workers == 1) {
+    if (env.local_world_size == 1 && facts.gpus > 1 && !is_torchrun &&
+        arguments.job.device != "cpu")
+      note("each process uses one GPU of its host's " + std::to_string(facts.gpus) +
+           "; --nproc auto uses all");
+    if (is_torchrun) {
+      plan.workers.push_back({"rank " + std::to_string(env.rank), environment});
+    } else {
+      add_worker(plan, environment, env);
+    }
+    plan.in_place = true;
+    return;
+  }
+  note("each of the " + std::to_string(env.world_size) + " process(es) that " + launched.launcher +
+       " has started stands for a host, with " + std::to_string(workers) + " workers");
+  const uint16_t port = env.world_size == 1 ? facts.free_port() : uint16_t{0};
+  for (int i = 0; i < workers; ++i)
+    add_worker(plan, environment,
+               env.world_size == 1 ? dist::for_local_worker(workers, i, port)
+                                   : dist::for_worker_of(env, workers, i));
+}
+
+void plan_local(Plan& plan, int workers, const Variables& environment, const HostFacts& facts) {
+  plan.launched_by = workers > 1 ? "--nproc" : "nobody: one process; --nproc N starts more";
+  if (workers == 1) {
+    plan.workers.push_back({"the worker", environment});
+    plan.in_place = true;
+    return;
+  }
+  const uint16_t port = facts.free_port();
+  for (int i = 0; i < workers; ++i)
+    add_worker(plan, environment, dist::for_local_worker(workers, i, port));
 }
 
 }  // namespace
@@ -96,36 +196,30 @@ dist::Variables tuned(dist::Variables environment, int threads) {
 Plan plan_workers(const Arguments& arguments, const Variables& environment,
                   const HostFacts& facts) {
   Plan plan;
-  const int asked = workers_asked(arguments, facts);
-  int on_this_host = 1;
-  if (const auto env = dist::from_torchrun(environment)) {
-    if (asked > 0) {
-      throw UserError("--nproc is " + arguments.nproc +
-                      ", but RANK and WORLD_SIZE say that a launcher (torchrun?) has started this "
-                      "process already; leave "
-                      "out --nproc, or unset these variables");
-    }
-    plan.workers.push_back({"rank " + std::to_string(env->rank), environment});
-    plan.in_place = true;
-    on_this_host = env->local_world_size;
+  const int asked = workers_asked(arguments, arguments.nproc, facts);
+  int on_this_host = 0;
+  if (const auto launched = dist::find_launcher(environment)) {
+    plan_launched(plan, *launched, asked, arguments, environment, facts);
+    on_this_host = launched->env.local_world_size;
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
-    on_this_host = static_cast<int>(plan.workers.size());
   } else {
-    on_this_host = std::max(1, asked);
-    const uint16_t port = on_this_host > 1 ? facts.free_port() : uint16_t{0};
-    for (int i = 0; i < on_this_host; ++i)
-      add_worker(plan, environment, dist::for_local_worker(on_this_host, i, port));
-    plan.in_place = on_this_host == 1;
+    if (!arguments.instance_group.empty())
+      throw UserError("--instance-group is " + arguments.instance_group +
+                      ", but this is no SageMaker job: neither SM_HOSTS nor resourceconfig.json is "
+                      "there");
+    plan_local(plan, std::max(1, asked), environment, facts);
   }
+  on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});
 
   const int users = threads_from_environment(environment, on_this_host);
-  const int share = std::max(1, facts.processors / on_this_host);
+  const int sharers = facts.bound && plan.in_place ? 1 : on_this_host;
+  const int share = std::max(1, facts.processors / sharers);
   const int threads = arguments.job.threads.value_or(users > 0 ? users : share);
   if (users > 0 && !arguments.job.threads)
     plan.extra_arguments = {"--threads=" + std::to_string(users)};
   for (WorkerStart& worker : plan.workers)
-    worker.environment = tuned(std::move(worker.environment), threads);
+    worker.environment = with_fabric(tuned(std::move(worker.environment), threads), facts.fabric);
   return plan;
 }
 

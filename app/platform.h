@@ -14,10 +14,10 @@ std::filesystem::path platform_base(const dist::Variables& environment);
 // True in a SageMaker training container: BASE/input/config/resourceconfig.json is there.
 bool on_platform(const dist::Variables& environment);
 
-// In such a container: the variables with SM_HOSTS, SM_CURRENT_HOST and SM_NETWORK_INTERFACE_NAME
-// from resourceconfig.json, and SM_NUM_GPUS = `gpus`, where a toolkit has not set them. Elsewhere
-// the variables as they are. Throws std::runtime_error naming the file when it cannot be
-// understood: a job of several hosts must not become several jobs.
+// In such a container: the variables with SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and
+// SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`, where a toolkit has not
+// set them. Elsewhere the variables as they are. Throws std::runtime_error naming the file when it
+// cannot be understood: a job of several hosts must not become several jobs.
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
 
 // In such a container: sets job.on_platform, and job.checkpoint_dir where it is unset, to LocalPath

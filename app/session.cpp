@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
@@ -96,7 +97,7 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const
   here.train_images = datasets.train ? datasets.train->size() : 0;
   here.val_images = datasets.val->size();
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
-  here.processors = usable_processors();
+  here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);
@@ -108,6 +109,9 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const
 dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env) {
   dist::ConnectOptions options;
   if (job.backend == "gloo") options.backend = dist::Backend::gloo;
+  options.rendezvous_timeout =
+      std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
+  options.tell = train::log::warning;
   return dist::connect(env, options);
 }
 

@@ -6,7 +6,8 @@
 #include "app/local_commands.h"
 #include "app/machine.h"
 #include "app/plan.h"
-#include "dist/network.h"
+#include "dist/launcher.h"
+#include "train/log.h"
 
 namespace shoal::app {
 namespace {
@@ -24,17 +25,16 @@ int start(const Plan& plan, const Call& call) {
   return launch(start_of);
 }
 
-HostFacts host_facts(const dist::Variables& environment) {
-  return {gpu_count(environment), usable_processors(), dist::free_port, dist::interface_exists};
-}
-
 }  // namespace
 
 int run_distributed(const Call& call) {
   train::check_values(call.arguments.job);  // before anything is started
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
-  // Under torchrun another rank may have written it already.
-  if (!dist::from_torchrun(call.environment))
+  train::log::set_level(call.arguments.job.log_level, 0);
+  for (const std::string& note : plan.notes) train::log::warning(note);
+  if (plan.workers.empty()) return kOk;
+  // Under a launcher another rank may have written it already.
+  if (!dist::find_launcher(call.environment))
     clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);
 }

@@ -3,6 +3,7 @@
 
 #include "dist/connect.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -14,13 +15,21 @@ namespace shoal::dist {
 
 namespace {
 
+// For the ranks to meet, however long the master's name took to resolve.
+constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
+
 class Opener {
  public:
-  Opener(const Env& env, const ConnectOptions& options)
-      : env_(env),
-        options_(options),
-        address_(gloo_address(env)),  // before the meeting: a wrong interface is told at once
-        store_(meet(env, options.rendezvous_timeout)) {}
+  Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
+    const Tell tell = env.local_rank == 0 ? options.tell : [](const std::string&) {};
+    const auto start = std::chrono::steady_clock::now();
+    if (env.local_world_size < env.world_size)
+      wait_for_address(env.master_addr, options.rendezvous_timeout, tell);
+    address_ = gloo_address(env);  // before the meeting: a wrong interface is told at once
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - start);
+    store_ = meet(env, std::max(options.rendezvous_timeout - waited, kLeast), tell);
+  }
 
   Group open(const std::string& name, bool with_nccl) {
     auto state = std::make_shared<GroupState>();

@@ -11,6 +11,7 @@
 #include "dist/env.h"
 #include "dist/group.h"
 #include "dist/nccl.h"
+#include "dist/network.h"
 
 namespace shoal::dist {
 
@@ -21,10 +22,14 @@ struct ConnectOptions {
   // This rank computes on GPU env.local_rank, which is already the current device.
   bool use_cuda = false;
   const NcclFunctions* nccl = nullptr;  // of the CUDA plug-in; needed for NCCL, outlives the groups
-  // For all ranks to arrive; more where hosts start many minutes apart.
+  // For the master's name to resolve and for all ranks to arrive; more where hosts start many
+  // minutes apart.
   std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);
   // Of one collective: above the longest pause of one rank (a checkpoint, the slowest first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
+  // Gets a sentence when a wait is long: which host or rank is missing. On the first rank of each
+  // host, from the connecting thread.
+  Tell tell = [](const std::string&) {};
 };
 
 // The groups are separate so that calls made at different moments by different parts never have to

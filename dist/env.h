@@ -7,7 +7,8 @@
 // variable: distribution that was asked for and cannot be set up is an error, never a silent run on
 // one process. No torch: the launcher links this too.
 //
-// Variables read (a rank is found from nothing else):
+// This header knows two sources: torchrun's variables, which shoal sets for its own workers too,
+// and the hosts of a SageMaker job. All others (mpirun, srun, …) are in launcher.h.
 //
 //   RANK WORLD_SIZE LOCAL_RANK       torchrun's: any of these asks for a distributed run, and then
 //   LOCAL_WORLD_SIZE                 all are needed
@@ -16,6 +17,7 @@
 //   TORCHELASTIC_RESTART_COUNT       attempt number; keys of different attempts never mix
 //   GLOO_SOCKET_IFNAME,              network interface
 //     else NCCL_SOCKET_IFNAME
+//   SHOAL_HOSTS                      our launcher's: Env::hosts, with commas
 //   SM_HOSTS SM_CURRENT_HOST         SageMaker's: a JSON list, and one of it
 //   SM_NUM_GPUS                      workers per host
 //   SM_NETWORK_INTERFACE_NAME        a hint: the interface may not exist
@@ -40,7 +42,11 @@ struct Env {
   std::string interface;     // or a comma-separated list; empty: chosen by route to the master
   bool agent_store = false;  // the launcher runs the store: every rank, also rank 0, is a client
   int attempt = 0;           // how often this group of processes was started before
-  std::string origin = "single";  // "single", "torchrun" or "sagemaker": who said so
+  // Names of the hosts in the order of ranks, local_world_size ranks on each; empty: not known. For
+  // messages.
+  std::vector<std::string> hosts;
+  // Who said so: "single", "torchrun", "sagemaker", or a launcher's name (launcher.h).
+  std::string origin = "single";
 
   bool operator==(const Env&) const = default;
 };
@@ -59,10 +65,11 @@ struct Hosts {
 
 Env single_process();
 
-// Nothing when none of the four rank variables is there.
+// Nothing when none of the four rank variables is there. A world of one needs no master.
 std::optional<Env> from_torchrun(const Variables&);
 
-// Nothing when neither SM_HOSTS nor SM_CURRENT_HOST is there.
+// Nothing when neither SM_HOSTS nor SM_CURRENT_HOST is there. The port is MASTER_PORT, else
+// SM_MASTER_PORT, else 7777.
 std::optional<Hosts> from_sagemaker(const Variables&);
 
 // The environment of worker `local_rank` on the current host; a job of one worker is a single
@@ -73,13 +80,18 @@ Env for_worker(const Hosts&, int local_rank);
 // `--nproc`.
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
+// Worker `local_rank` of N in the place of `host`, which is one process per host: rank r becomes
+// the ranks r·N … r·N+N-1.
+Env for_worker_of(const Env& host, int workers, int local_rank);
+
 // What a launcher sets for a worker: the torchrun variables. from_torchrun(to_variables(e)) is e
-// with origin "torchrun". Empty for a single process.
+// with origin "torchrun". For a single process the four rank variables, which say so whatever other
+// launchers' variables stand beside them.
 Variables to_variables(const Env&);
 
-// What a worker is: torchrun's variables, else the SageMaker job when each host has exactly one
-// worker, else a single process. A SageMaker job of several workers per host without a launcher is
-// an error.
+// What a worker is: one of a launcher's processes (launcher.h), else of a SageMaker job when each
+// host has exactly one worker, else a single process. A SageMaker job of several workers per host
+// without a launcher is an error.
 Env this_worker(const Variables&);
 
 // A copy of the process's environment. Call before any thread changes it.

@@ -2,31 +2,10 @@
 // without talking.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "dist/variables.h"
 
 namespace shoal::dist {
-
-namespace {
-
-std::vector<std::string> parse_hosts(const std::string& text) {
-  std::vector<std::string> hosts;
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array() || json.empty())
-    bad_variable("SM_HOSTS is '" + text + "', but must be a JSON list of host names");
-  for (const auto& host : json) {
-    if (!host.is_string() || host.get<std::string>().empty())
-      bad_variable("SM_HOSTS is '" + text + "', but must hold host names only");
-    hosts.push_back(host.get<std::string>());
-  }
-  std::sort(hosts.begin(), hosts.end());
-  if (const auto twice = std::adjacent_find(hosts.begin(), hosts.end()); twice != hosts.end())
-    bad_variable("SM_HOSTS names " + *twice + " twice");
-  return hosts;
-}
-
-}  // namespace
 
 std::optional<Hosts> from_sagemaker(const Variables& variables) {
   const std::string* list = find(variables, "SM_HOSTS");
@@ -36,7 +15,7 @@ std::optional<Hosts> from_sagemaker(const Variables& variables) {
   if (!current) bad_variable("SM_CURRENT_HOST is not set although SM_HOSTS is " + *list);
 
   Hosts result;
-  result.hosts = parse_hosts(*list);
+  result.hosts = name_list("SM_HOSTS", *list);
   result.current_host = *current;
   if (!std::binary_search(result.hosts.begin(), result.hosts.end(), *current))
     bad_variable("SM_CURRENT_HOST is " + *current + ", which is not one of SM_HOSTS " + *list);
@@ -44,8 +23,9 @@ std::optional<Hosts> from_sagemaker(const Variables& variables) {
     result.workers_per_host = std::max(1, number("SM_NUM_GPUS", *gpus, 0, 1024));
   if (const std::string* interface = find(variables, "SM_NETWORK_INTERFACE_NAME"))
     result.interface = *interface;
-  if (const std::string* port = find(variables, "MASTER_PORT"))
-    result.master_port = static_cast<uint16_t>(number("MASTER_PORT", *port, 1, 65535));
+  for (const char* name : {"SM_MASTER_PORT", "MASTER_PORT"})
+    if (const std::string* port = find(variables, name))
+      result.master_port = static_cast<uint16_t>(number(name, *port, 1, 65535));
   return result;
 }
 
@@ -66,9 +46,11 @@ Env for_worker(const Hosts& hosts, int local_rank) {
   env.master_addr = hosts.hosts.front();
   env.master_port = hosts.master_port;
   env.interface = hosts.interface;
+  env.hosts = hosts.hosts;
   if (hosts.hosts.size() == 1) {  // nothing leaves the host: its name and interface need not work
     env.master_addr = "127.0.0.1";
     env.interface.clear();
+    env.hosts.clear();
   }
   env.origin = "sagemaker";
   return env;

@@ -52,11 +52,14 @@ GlooAddress gloo_address(const Env& env) {
       result.interfaces.push_back(find_interface(name));
     return result;
   }
-  // Gloo's own default is the address of the host's name, which /etc/hosts often maps to loopback:
-  // ranks on other hosts would then wait for ever.
   result.address = "127.0.0.1";
   if (env.local_world_size < env.world_size)
     result.address = address_towards(env.master_addr, env.master_port);
+  // On the master itself /etc/hosts often maps its name to loopback, where ranks on other hosts
+  // would never reach it. A master that is loopback for all (127.0.0.1) means it.
+  const bool by_name = env.master_addr != "localhost" && !env.master_addr.starts_with("127.");
+  if (result.address.starts_with("127.") && env.local_world_size < env.world_size && by_name)
+    if (const std::string outside = outside_address(); !outside.empty()) result.address = outside;
   if (result.address.empty())
     throw std::runtime_error("rank " + std::to_string(env.rank) +
                              ": no network route to the master " + env.master_addr +

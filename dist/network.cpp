@@ -8,11 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 namespace shoal::dist {
 
@@ -58,13 +60,83 @@ bool interface_exists(const std::string& name) {
   return !name.empty() && if_nametoindex(name.c_str()) != 0;
 }
 
-std::string address_towards(const std::string& host, uint16_t port) {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+// Null when the name does not resolve.
+AddressList resolve(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* raw = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &raw) != 0) return "";
-  std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(raw, freeaddrinfo);
-  for (const addrinfo* target = raw; target; target = target->ai_next) {
+  if (getaddrinfo(host.c_str(), port.empty() ? nullptr : port.c_str(), &hints, &raw) != 0)
+    raw = nullptr;
+  return AddressList(raw, freeaddrinfo);
+}
+
+}  // namespace
+
+bool has_address(const std::string& host) {
+  return resolve(host, "") != nullptr;
+}
+
+bool may_be_this_host(const std::string& host) {
+  const AddressList list = resolve(host, "");
+  if (!list) return true;
+  const auto own = interfaces();
+  for (const addrinfo* entry = list.get(); entry; entry = entry->ai_next) {
+    const std::string address = numeric(entry->ai_addr, entry->ai_addrlen);
+    if (address.starts_with("127.")) return true;
+    if (std::any_of(own.begin(), own.end(),
+                    [&](const Interface& one) { return one.address == address; }))
+      return true;
+  }
+  return false;
+}
+
+std::string outside_address() {
+  for (const Interface& interface : interfaces()) {
+    const auto called = [&](const char* start) { return interface.name.starts_with(start); };
+    const bool bridge = called("docker") || called("br-") || called("virbr") || called("veth");
+    const bool link_local =
+        interface.address.starts_with("fe80") || interface.address.starts_with("169.254.");
+    if (interface.up && !interface.loopback && !bridge && !link_local) return interface.address;
+  }
+  return "";
+}
+
+bool Reminder::due() {
+  if (Clock::now() < next_) return false;
+  next_ = Clock::now() + std::chrono::seconds(30);
+  return true;
+}
+
+int64_t Reminder::seconds() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_).count();
+}
+
+void wait_for_address(const std::string& host, std::chrono::milliseconds timeout,
+                      const Tell& tell) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + timeout;
+  Reminder reminder;
+  while (!has_address(host)) {
+    const auto left = end - Clock::now();
+    if (left <= Clock::duration::zero())
+      throw std::runtime_error(
+          "host " + host + " had no address for " + std::to_string(reminder.seconds()) +
+          " s; check that it has started and that its name is right, or wait longer with "
+          "--rendezvous-timeout SECONDS");
+    if (reminder.due())
+      tell("waiting for " + host + " to have an address (" + std::to_string(reminder.seconds()) +
+           " s so far)");
+    std::this_thread::sleep_for(std::min<Clock::duration>(left, std::chrono::milliseconds(200)));
+  }
+}
+
+std::string address_towards(const std::string& host, uint16_t port) {
+  const AddressList list = resolve(host, std::to_string(port));
+  for (const addrinfo* target = list.get(); target; target = target->ai_next) {
     Socket socket_(socket(target->ai_family, SOCK_DGRAM, 0));
     // Connecting a datagram socket only asks the routing table.
     if (socket_.fd < 0 || connect(socket_.fd, target->ai_addr, target->ai_addrlen) != 0) continue;

@@ -38,27 +38,64 @@ std::string first_line(const std::exception& error) {
   return text;
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const Env& env, std::chrono::milliseconds timeout) {
-  const std::string where = env.master_addr + ":" + std::to_string(env.master_port);
-  c10d::TCPStoreOptions options;
-  options.port = env.master_port;
-  options.isServer = env.rank == 0 && !env.agent_store;
-  options.waitWorkers = false;  // join() waits, and says for whom
-  options.timeout = timeout;
+using Milliseconds = std::chrono::milliseconds;
+
+// A wait is made of pieces, between which it can speak.
+constexpr Milliseconds kPiece = std::chrono::seconds(5);
+
+std::string place(const Env& env) {
+  return env.master_addr + ":" + std::to_string(env.master_port);
+}
+
+std::string master_name(const Env& env) {
+  return env.agent_store ? "the launcher's store" : "rank 0";
+}
+
+std::string so_far(const Reminder& reminder) {
+  return " (" + std::to_string(reminder.seconds()) + " s so far)";
+}
+
+c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions options) {
+  options.isServer = true;
   try {
     return c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
   } catch (const std::exception& error) {
-    const std::string rank = "rank " + std::to_string(env.rank);
-    if (options.isServer)
-      throw std::runtime_error(
-          rank + " cannot open the meeting point " + where + ": " + first_line(error) +
-          "; is another program (or an earlier run) using the port? Choose another MASTER_PORT");
     throw std::runtime_error(
-        rank + " did not reach " + (env.agent_store ? "the launcher's store" : "rank 0") + " at " +
-        where + " within " + seconds(timeout) + ": " + first_line(error) + "; check that " +
-        (env.agent_store ? "the launcher" : "rank 0") +
-        " has started, that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no "
-        "firewall or security group closes the port");
+        "rank " + std::to_string(env.rank) + " cannot open the meeting point " + place(env) + ": " +
+        first_line(error) +
+        "; is another program (or an earlier run) using the port? Choose another MASTER_PORT");
+  }
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout, const Tell& tell) {
+  c10d::TCPStoreOptions options;
+  options.port = env.master_port;
+  options.waitWorkers = false;  // join() waits, and says for whom
+  options.timeout = timeout;
+  if (env.rank == 0 && !env.agent_store) return serve(env, options);
+  const std::string who = "rank " + std::to_string(env.rank);
+  const auto end = Reminder::Clock::now() + timeout;
+  for (Reminder reminder;;) {
+    const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
+    options.timeout = std::max(std::min(left, kPiece), Milliseconds(1));
+    try {
+      auto store = c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
+      store->setTimeout(timeout);
+      return store;
+    } catch (const std::exception& error) {
+      if (left > kPiece) {
+        if (reminder.due())
+          tell(who + " is waiting for " + master_name(env) + " at " + place(env) +
+               so_far(reminder));
+        continue;
+      }
+      throw std::runtime_error(
+          who + " did not reach " + master_name(env) + " at " + place(env) + " within " +
+          seconds(timeout) + ": " + first_line(error) + "; check that " +
+          (env.agent_store ? "the launcher" : "rank 0") +
+          " has started, that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no "
+          "firewall or security group closes the port");
+    }
   }
 }
 
@@ -66,19 +103,44 @@ std::string key_of(int rank) {
   return "rank/" + std::to_string(rank);
 }
 
-std::string missing_ranks(c10d::Store& store, int world_size) {
+// "2" or, where hosts are known, "2 (algo-2)".
+std::string named(int rank, const Env& env) {
+  const std::string text = std::to_string(rank);
+  if (env.hosts.empty()) return text;
+  const std::string& host = env.hosts[static_cast<size_t>(rank / env.local_world_size)];
+  return text + " (" + host + (has_address(host) ? ")" : ", which has no address yet)");
+}
+
+std::string missing_ranks(c10d::Store& store, const Env& env) {
   constexpr int kNamed = 16;
   std::string list;
   int count = 0;
-  for (int rank = 0; rank < world_size; ++rank) {
+  for (int rank = 0; rank < env.world_size; ++rank) {
     if (store.check({key_of(rank)})) continue;
-    if (++count <= kNamed) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    if (++count <= kNamed) list += (list.empty() ? "" : ", ") + named(rank, env);
   }
   return count > kNamed ? list + " and " + std::to_string(count - kNamed) + " more" : list;
 }
 
-void join(c10d::Store& store, const Env& env, std::chrono::milliseconds timeout) {
-  const std::string where = env.master_addr + ":" + std::to_string(env.master_port);
+// Returns when all keys are there; throws the store's error when they are not in time.
+void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
+                  Milliseconds timeout, const Tell& tell) {
+  const auto end = Reminder::Clock::now() + timeout;
+  for (Reminder reminder;;) {
+    const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
+    try {
+      return store.wait(keys, std::max(std::min(left, kPiece), Milliseconds(1)));
+    } catch (const std::exception&) {
+      if (left <= kPiece) throw;
+    }
+    if (env.rank == 0 && reminder.due())
+      tell("waiting for rank " + missing_ranks(store, env) + " of " +
+           std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));
+  }
+}
+
+void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& tell) {
+  const std::string where = place(env);
   const std::string who = "rank " + std::to_string(env.rank);
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -87,7 +149,7 @@ void join(c10d::Store& store, const Env& env, std::chrono::milliseconds timeout)
     store.set(key_of(env.rank), std::to_string(env.world_size));
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
-    store.wait(keys, timeout);
+    wait_for_all(store, keys, env, timeout, tell);
     const std::string expected = std::to_string(env.world_size);
     if (const std::string first = store.get_to_str(key_of(0)); first != expected)
       throw std::invalid_argument("rank 0 was started with WORLD_SIZE " + first +
@@ -98,7 +160,7 @@ void join(c10d::Store& store, const Env& env, std::chrono::milliseconds timeout)
   } catch (const std::exception& error) {
     std::string missing;
     try {
-      missing = missing_ranks(store, env.world_size);
+      missing = missing_ranks(store, env);
     } catch (const std::exception&) {
       // The store is gone: the transport's reason below says so.
     }
@@ -108,19 +170,22 @@ void join(c10d::Store& store, const Env& env, std::chrono::milliseconds timeout)
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
         std::to_string(env.world_size) + ": " + first_line(error) +
-        "; see what those processes say, and that they were started with this address");
+        "; see what those processes say, and that they were started with this address; hosts that "
+        "start later need --rendezvous-timeout SECONDS");
   }
 }
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout) {
+c10::intrusive_ptr<c10d::Store> meet(const Env& env, Milliseconds timeout, const Tell& tell) {
   const QuietLog quiet;
-  auto store = open_store(env, timeout);
+  const auto start = Reminder::Clock::now();
+  auto store = open_store(env, timeout, tell);
   // Keys are never removed, so each attempt has its own.
   store =
       c10::make_intrusive<c10d::PrefixStore>("shoal/attempt_" + std::to_string(env.attempt), store);
-  join(*store, env, timeout);
+  const auto waited = std::chrono::duration_cast<Milliseconds>(Reminder::Clock::now() - start);
+  join(*store, env, std::max(timeout - waited, Milliseconds(1000)), tell);
   return store;
 }
 

@@ -7,12 +7,15 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "dist/env.h"
+#include "dist/network.h"
 
 namespace shoal::dist {
 
 // Returns a store that all ranks of env have joined, private to this attempt. Rank 0 serves it
-// unless env.agent_store; its process must outlive the others' use. Throws std::runtime_error
-// naming host:port, the ranks that are missing at the timeout, and what to check.
-c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout);
+// unless env.agent_store; its process must outlive the others' use. `tell` gets what a long wait is
+// for. Throws std::runtime_error naming host:port, the ranks (and hosts) that are missing at the
+// timeout, and what to check.
+c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout,
+                                     const Tell& tell);
 
 }  // namespace shoal::dist

@@ -51,6 +51,9 @@ void check_values(const Job& job) {
   check_count("--accumulate", job.accumulate, 1 << 16);
   check_count("--scale-lr", job.scale_lr, 1 << 24);
   check_count("--classes", job.classes, 1 << 24);
+  require(job.rendezvous_timeout >= 1 && job.rendezvous_timeout <= 1e6,
+          "--rendezvous-timeout is " + number(job.rendezvous_timeout) +
+              "; it must lie between 1 and 1000000 seconds");
   check_count("--workers", job.workers, 1024);
   check_count("--threads", job.threads, 1024);
   check_count("--print-freq", job.print_freq, int64_t{1} << 40);

@@ -69,6 +69,8 @@ struct Job {
   // Where and how; changes only the speed.
   std::string device = "auto";   // auto | cpu | cuda
   std::string backend = "auto";  // auto | nccl | gloo
+  // Seconds that all processes have to find one another.
+  double rendezvous_timeout = 900;
   // Loader threads per process; default: the processors of this process's share.
   std::optional<int> workers;
   std::optional<int> threads;  // compute threads per process; default likewise

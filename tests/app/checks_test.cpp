@@ -79,16 +79,29 @@ TEST_CASE("a folder that cannot be made is bad and names the option") {
   CHECK_THAT(named(checks, "output folder")->advice, Contains("--output"));
 }
 
-TEST_CASE("the launcher's view shows who decides the rank") {
-  const auto single = app::launcher_checks({});
+TEST_CASE("the launcher's view shows who decides the rank, by which variables, and the rank") {
+  const app::Arguments plain;
+  const auto single = app::launcher_checks(plain, {});
   CHECK_THAT(single.at(0).value, Contains("nobody"));
-  const auto torchrun = app::launcher_checks({{"RANK", "1"},
-                                              {"WORLD_SIZE", "2"},
-                                              {"LOCAL_RANK", "1"},
-                                              {"LOCAL_WORLD_SIZE", "2"},
-                                              {"MASTER_ADDR", "h"},
-                                              {"MASTER_PORT", "1"}});
+  const auto torchrun = app::launcher_checks(plain, {{"RANK", "1"},
+                                                     {"WORLD_SIZE", "2"},
+                                                     {"LOCAL_RANK", "1"},
+                                                     {"LOCAL_WORLD_SIZE", "2"},
+                                                     {"MASTER_ADDR", "h"},
+                                                     {"MASTER_PORT", "1"},
+                                                     {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   CHECK_THAT(torchrun.at(0).value, Contains("torchrun"));
-  CHECK(torchrun.at(1).name == "rank 1");
   CHECK_THAT(torchrun.at(1).value, Contains("WORLD_SIZE=2"));
+  CHECK(torchrun.at(2).name == "rank 1");
+  CHECK_THAT(torchrun.at(2).value, Contains("of 2, local rank 1 of 2") &&
+                                       Contains("master h:1 (the launcher's store)") &&
+                                       Contains("interface by the route"));
+  const auto slurm = app::launcher_checks(plain, {{"SLURM_PROCID", "0"},
+                                                  {"SLURM_STEP_ID", "0"},
+                                                  {"SLURM_NTASKS", "1"},
+                                                  {"SLURM_TASKS_PER_NODE", "1"},
+                                                  {"SLURM_LOCALID", "0"},
+                                                  {"SLURM_NODEID", "0"}});
+  CHECK(slurm.at(0).value == "Slurm");
+  CHECK_THAT(slurm.at(1).value, Contains("SLURM_PROCID=0"));
 }

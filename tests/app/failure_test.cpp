@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "capture.h"
 #include "train/job.h"
@@ -71,9 +72,8 @@ TEST_CASE("of several workers one names the user's mistake, without its rank") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
   REQUIRE(::write(ends[1], "1", 1) == 1);
-  const dist::Variables worker = {{app::kReportVariable, std::to_string(ends[0])},
-                                  {"RANK", "1"},
-                                  {"WORLD_SIZE", "2"}};
+  const dist::Variables worker = {
+      {app::kReportVariable, std::to_string(ends[0])}, {"RANK", "1"}, {"WORLD_SIZE", "2"}};
   const Captured first = thrown(train::UserError("--lr is bad"), worker);
   const Captured second = thrown(train::UserError("--lr is bad"), worker);
   const Captured other = thrown(std::runtime_error("disk is gone"), worker);
@@ -134,4 +134,18 @@ TEST_CASE("success leaves no failure file") {
   const dist::Variables platform = {{"SAGEMAKER_BASE_DIR", folder.text()}};
   CHECK(app::guarded_main(app::reporting(platform), [] { return 0; }) == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
+}
+
+TEST_CASE("torchrun's error file holds the message") {
+  Folder folder;
+  const auto file = folder / "error.json";
+  const auto reporting = app::reporting(
+      {{"TORCHELASTIC_ERROR_FILE", file.string()}, {"SAGEMAKER_BASE_DIR", folder.text()}});
+  const auto run = test::capture([&] {
+    return app::guarded_main(reporting, []() -> int { throw std::runtime_error("disk \"x\""); });
+  });
+  CHECK(run.code == app::kFailure);
+  const auto json = nlohmann::json::parse(test::read_text(file));
+  CHECK(json.at("message").at("message") == "disk \"x\"");
+  CHECK(json.at("message").at("extraInfo").at("timestamp").is_string());
 }

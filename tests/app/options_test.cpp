@@ -133,6 +133,8 @@ TEST_CASE("the names people were promised are there") {
                            "device",
                            "backend",
                            "nproc",
+                           "rendezvous-timeout",
+                           "instance-group",
                            "output",
                            "checkpoint-dir",
                            "checkpoint-steps",

@@ -160,6 +160,116 @@ TEST_CASE("nproc decides the workers of each SageMaker host") {
   CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
 }
 
+TEST_CASE("a process that mpirun has started becomes a worker with torchrun's variables") {
+  const Variables mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "2"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  const Plan made = plan({}, mpi);
+  CHECK(made.in_place);
+  CHECK(made.launched_by == "OpenMPI");
+  REQUIRE(made.workers.size() == 1);
+  CHECK(variable(made, 0, "RANK") == "1");
+  CHECK(variable(made, 0, "WORLD_SIZE") == "2");
+  CHECK(variable(made, 0, "MASTER_ADDR") == "127.0.0.1");
+  CHECK(variable(made, 0, "OMP_NUM_THREADS") == "4");
+  HostFacts bound = kHost;
+  bound.bound = true;
+  CHECK(variable(plan({}, mpi, bound), 0, "OMP_NUM_THREADS") == "8");
+  CHECK_THROWS_WITH(plan({"--nproc", "2"}, mpi),
+                    Contains("--nproc is 2, but OpenMPI has started this process as one of 2"));
+}
+
+TEST_CASE("rank 0 on another host than the one worked out is an error that says what to set") {
+  Variables mpi = {{"OMPI_COMM_WORLD_RANK", "0"},
+                   {"OMPI_COMM_WORLD_SIZE", "2"},
+                   {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+                   {"OMPI_MCA_orte_hnp_uri", "1.0;tcp://10.0.0.9:1"}};
+  HostFacts elsewhere = kHost;
+  elsewhere.may_be_this_host = [](const std::string&) { return false; };
+  CHECK_THROWS_WITH(plan({}, mpi, elsewhere),
+                    Contains("rank 0 is not on 10.0.0.9") && Contains("-x MASTER_ADDR=HOST"));
+  CHECK(variable(plan({}, mpi), 0, "MASTER_ADDR") == "10.0.0.9");
+  mpi["MASTER_ADDR"] = "gateway";  // the user's word
+  CHECK(variable(plan({}, mpi, elsewhere), 0, "MASTER_ADDR") == "gateway");
+}
+
+TEST_CASE("a process per host becomes its host's workers with nproc") {
+  const Variables pod = {{"MASTER_ADDR", "job-master-0"},
+                         {"MASTER_PORT", "23456"},
+                         {"WORLD_SIZE", "2"},
+                         {"RANK", "1"}};
+  CHECK(plan({}, pod).in_place);
+  CHECK(plan({}, pod).notes.empty());
+  const Plan made = plan({"--nproc", "2"}, pod);
+  CHECK_FALSE(made.in_place);
+  REQUIRE(made.workers.size() == 2);
+  CHECK(variable(made, 1, "RANK") == "3");
+  CHECK(variable(made, 1, "WORLD_SIZE") == "4");
+  CHECK(variable(made, 1, "LOCAL_WORLD_SIZE") == "2");
+  CHECK(variable(made, 1, "MASTER_ADDR") == "job-master-0");
+  CHECK(variable(made, 1, "OMP_NUM_THREADS") == "4");
+  Variables first = pod;
+  first["RANK"] = "0";  // it speaks for all
+  REQUIRE(plan({"--nproc", "2"}, first).notes.size() == 1);
+  CHECK_THAT(plan({"--nproc", "2"}, first).notes[0], Contains("stands for a host"));
+  HostFacts gpus = kHost;
+  gpus.gpus = 4;
+  CHECK_THAT(plan({}, first, gpus).notes.at(0), Contains("--nproc auto uses all"));
+  CHECK(plan({"--nproc", "auto"}, pod, gpus).workers.size() == 4);
+
+  const Variables alone = {
+      {"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}, {"PET_NPROC_PER_NODE", "2"}};
+  const Plan local = plan({}, alone);
+  REQUIRE(local.workers.size() == 2);
+  CHECK(variable(local, 1, "MASTER_ADDR") == "127.0.0.1");
+  CHECK(variable(local, 1, "MASTER_PORT") == "12345");
+}
+
+TEST_CASE("torchrun wins over SageMaker's variables, and rank 0 says it") {
+  Variables both = kTwoHosts;
+  for (const auto& [name, value] : kTorchrun) both[name] = value;
+  CHECK(plan({}, both).notes.empty());  // 2 hosts of 2 agree with 4 processes
+  both["SM_NUM_GPUS"] = "8";
+  CHECK(plan({}, both).notes.empty());  // rank 3 is silent
+  both["RANK"] = both["LOCAL_RANK"] = "0";
+  const Plan made = plan({}, both);
+  CHECK(variable(made, 0, "WORLD_SIZE") == "4");
+  REQUIRE(made.notes.size() == 1);
+  CHECK_THAT(made.notes[0], Contains("torchrun has started 4 processes, which holds"));
+}
+
+TEST_CASE("hosts of other instance groups have no part in the job") {
+  Variables environment = kTwoHosts;
+  environment["SM_INSTANCE_GROUPS_DICT"] =
+      R"({"gpu":{"hosts":["algo-2"]},"data":{"hosts":["algo-1"]}})";
+  CHECK_THROWS_WITH(plan({}, environment), Contains("--instance-group NAME"));
+  const Plan made = plan({"--instance-group", "gpu"}, environment);
+  REQUIRE(made.workers.size() == 2);
+  CHECK(variable(made, 0, "WORLD_SIZE") == "2");
+  CHECK(variable(made, 0, "MASTER_ADDR") == "127.0.0.1");
+  const Plan idle = plan({"--instance-group", "data"}, environment);
+  CHECK(idle.workers.empty());
+  CHECK_THAT(idle.notes.at(0), Contains("algo-2, has no part in the job"));
+  environment["SM_DISTRIBUTION_INSTANCE_GROUPS"] = R"(["data"])";
+  CHECK(plan({}, environment).workers.empty());
+  CHECK(plan({"--instance-group", "data,gpu"}, environment).workers.size() == 2);
+  // A single worker of a smaller group does not take the whole job for its own.
+  environment["SM_NUM_GPUS"] = "1";
+  const Plan single = plan({"--instance-group", "gpu"}, environment);
+  CHECK(dist::this_worker(single.workers.at(0).environment).world_size == 1);
+  CHECK_THROWS_WITH(plan({"--instance-group", "gpu"}, {}), Contains("no SageMaker job"));
+}
+
+TEST_CASE("an interface the user has named stays on SageMaker") {
+  Variables environment = kTwoHosts;
+  environment["GLOO_SOCKET_IFNAME"] = "eth7";
+  const Plan made = plan({}, environment);
+  CHECK(variable(made, 0, "GLOO_SOCKET_IFNAME") == "eth7");
+  CHECK(variable(made, 0, "NCCL_SOCKET_IFNAME") == "eth0");
+}
+
 TEST_CASE("what libraries read when they are loaded is set unless the user has") {
   const Variables plain = app::tuned({}, 4);
   CHECK(plain.at("OMP_NUM_THREADS") == "4");

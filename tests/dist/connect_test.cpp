@@ -42,6 +42,34 @@ TEST_CASE("a master whose ranks do not come says where it waited and who is miss
                         Contains("for rank 1, 2 of 3"));
 }
 
+TEST_CASE("a missing rank is named with its host") {
+  auto env = dist::for_local_worker(3, 0, dist::free_port());
+  env.local_world_size = 1;
+  env.hosts = {"127.0.0.1", "localhost", "nosuch.invalid"};
+  CHECK_THROWS_WITH(
+      dist::connect(env, hurried()),
+      Contains("for rank 1 (localhost), 2 (nosuch.invalid, which has no address yet)"));
+}
+
+TEST_CASE("a master without an address is named") {
+  auto env = dist::for_local_worker(2, 1, dist::free_port());
+  env.local_world_size = 1;
+  env.local_rank = 0;
+  env.master_addr = "nosuch.invalid";
+  CHECK_THROWS_WITH(dist::connect(env, hurried()), Contains("host nosuch.invalid had no address"));
+}
+
+TEST_CASE("long waits say whom they are for") {
+  std::vector<std::string> told;
+  auto options = hurried();
+  options.rendezvous_timeout = std::chrono::milliseconds(6500);
+  options.tell = [&](const std::string& text) { told.push_back(text); };
+  const auto env = dist::for_local_worker(2, 0, dist::free_port());
+  CHECK_THROWS(dist::connect(env, options));
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("waiting for rank 1 of 2 at 127.0.0.1:") && Contains("so far"));
+}
+
 TEST_CASE("a port in use is named") {
   test::run_ranks(2, "port in use", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);

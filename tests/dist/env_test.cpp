@@ -42,7 +42,7 @@ TEST_CASE("without variables there is one process") {
   CHECK(this_worker({{"PATH", "/bin"}, {"MASTER_ADDR", "algo-1"}, {"MASTER_PORT", "7777"}}) ==
         single_process());
   CHECK(single_process().world_size == 1);
-  CHECK(to_variables(single_process()).empty());
+  CHECK(this_worker(to_variables(single_process())) == single_process());
 }
 
 TEST_CASE("torchrun's variables are read whole") {
@@ -145,6 +145,7 @@ TEST_CASE("SageMaker hosts are ordered as the platform orders them") {
   CHECK(env.master_addr == "algo-1");
   CHECK(env.master_port == 7777);
   CHECK(env.interface == "eth0");
+  CHECK(env.hosts == hosts.hosts);
   CHECK(env.origin == "sagemaker");
   CHECK_THROWS_AS(for_worker(hosts, 4), std::invalid_argument);
 }
@@ -188,6 +189,24 @@ TEST_CASE("the port of a SageMaker job can be chosen") {
   CHECK(this_worker(variables).master_port == 12345);
   CHECK(this_worker(variables).rank == 1);
   CHECK_THROWS_WITH(this_worker(with(variables, "MASTER_PORT", "x")), Contains("MASTER_PORT"));
+  CHECK(this_worker(with(variables, "SM_MASTER_PORT", "9")).master_port == 12345);
+  CHECK(this_worker(with(without(variables, "MASTER_PORT"), "SM_MASTER_PORT", "9")).master_port ==
+        9);
+}
+
+TEST_CASE("the variables of ModelTrainer's driver are a SageMaker job's") {
+  const Env env = this_worker({{"SM_HOSTS", R"(["algo-1","algo-2","algo-3"])"},
+                               {"SM_CURRENT_HOST", "algo-2"},
+                               {"SM_HOST_COUNT", "3"},
+                               {"SM_CURRENT_HOST_RANK", "1"},
+                               {"SM_MASTER_ADDR", "algo-1"},
+                               {"SM_MASTER_PORT", "7778"},
+                               {"SM_NUM_GPUS", "0"},
+                               {"SM_NETWORK_INTERFACE_NAME", "eth0"}});
+  CHECK(env.rank == 1);
+  CHECK(env.world_size == 3);
+  CHECK(env.master_addr == "algo-1");
+  CHECK(env.master_port == 7778);
 }
 
 TEST_CASE("broken SageMaker variables are errors that name them") {
@@ -206,6 +225,18 @@ TEST_CASE("broken SageMaker variables are errors that name them") {
 TEST_CASE("one process cannot stand for a SageMaker host of several GPUs") {
   CHECK_THROWS_WITH(this_worker(sagemaker(R"(["algo-1"])", "algo-1", 8)),
                     Contains("SM_NUM_GPUS asks for 8"));
+}
+
+TEST_CASE("a worker that is alone stays alone beside other launchers' variables") {
+  auto variables = sagemaker(R"(["algo-1","algo-2"])", "algo-1", 8);
+  variables["OMPI_COMM_WORLD_SIZE"] = "4";
+  for (const auto& [name, value] : to_variables(single_process())) variables[name] = value;
+  CHECK(this_worker(variables) == single_process());
+}
+
+TEST_CASE("hosts that do not fit the ranks are not ours") {
+  CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b"))->hosts.size() == 2);
+  CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b,c"))->hosts.empty());
 }
 
 TEST_CASE("torchrun's variables come before SageMaker's") {

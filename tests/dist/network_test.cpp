@@ -26,6 +26,25 @@ TEST_CASE("the way to loopback starts at loopback") {
   CHECK(address_towards("no such host", 80) == "");
 }
 
+TEST_CASE("a name without an address is waited for, and named when it does not come") {
+  std::vector<std::string> told;
+  const Tell tell = [&](const std::string& text) { told.push_back(text); };
+  wait_for_address("127.0.0.1", std::chrono::seconds(1), tell);
+  CHECK(told.empty());
+  CHECK_THROWS_WITH(wait_for_address("nosuch.invalid", std::chrono::milliseconds(300), tell),
+                    Catch::Contains("host nosuch.invalid had no address") &&
+                        Catch::Contains("--rendezvous-timeout"));
+}
+
+TEST_CASE("addresses of this host are told from others") {
+  CHECK(may_be_this_host("127.0.0.1"));
+  CHECK(may_be_this_host("nosuch.invalid"));   // nobody knows
+  CHECK_FALSE(may_be_this_host("203.0.113.254"));  // of a range that no host has
+  const std::string outside = outside_address();
+  CHECK_FALSE(outside.starts_with("127."));
+  if (!outside.empty()) CHECK(may_be_this_host(outside));
+}
+
 TEST_CASE("a free port can be listened on") {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

@@ -193,7 +193,7 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
 TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run evaluates again") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 500, 4, 40);
+  test::make_pictures(root / "data", 100, 200, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
   const auto stopped =
       run_and_stop(command(root, "run", 2, false), [&] { return evaluating(root / "run"); });
@@ -212,7 +212,7 @@ TEST_CASE(
     "a run that --max-steps ends inside an epoch is evaluated, also when it is stopped there") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 500, 4, 40);
+  test::make_pictures(root / "data", 100, 200, 4, 40);
   auto words = command(root, "run", 1, false);
   words.insert(words.end(), {"--max-steps", "5"});
   const auto stopped = run_and_stop(words, [&] { return evaluating(root / "run"); });

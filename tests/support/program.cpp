@@ -33,52 +33,90 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Outcome run_shoal(const std::vector<std::string>& words,
-                  const std::vector<std::string>& environment,
-                  const std::function<bool(pid_t)>& watch, double limit_seconds) {
-  const TemporaryDirectory scratch;
-  const std::string program = std::string(SHOAL_BINARY_DIR) + "/shoal";
-  const std::string out = (scratch.path() / "out").string();
-  const std::string err = (scratch.path() / "err").string();
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+namespace {
+
+struct Started {
+  pid_t pid = 0;
+  std::string out, err;
+  int status = 0;
+  bool running = true;
+};
+
+// In a process group of its own, which its process id names too.
+Started start(const Invocation& invocation, const fs::path& scratch) {
+  Started process;
+  process.out = (scratch / "out").string();
+  process.err = (scratch / "err").string();
+  fs::create_directories(scratch);
+  std::vector<char*> argv, variables;
+  for (const auto& word : invocation.words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  std::vector<char*> variables;
   for (char** v = environ; *v; ++v) variables.push_back(*v);
-  for (const auto& v : environment) variables.push_back(const_cast<char*>(v.c_str()));
+  for (const auto& v : invocation.environment) variables.push_back(const_cast<char*>(v.c_str()));
   variables.push_back(nullptr);
 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0644);
-  posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0644);
+  posix_spawn_file_actions_addopen(&files, 1, process.out.c_str(), O_WRONLY | O_CREAT, 0644);
+  posix_spawn_file_actions_addopen(&files, 2, process.err.c_str(), O_WRONLY | O_CREAT, 0644);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
   const int failed =
-      posix_spawn(&pid, program.c_str(), &files, &attributes, argv.data(), variables.data());
+      posix_spawnp(&process.pid, argv[0], &files, &attributes, argv.data(), variables.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
+  INFO(invocation.words[0]);
   REQUIRE(failed == 0);
+  return process;
+}
+
+}  // namespace
+
+std::string shoal_program() {
+  return std::string(SHOAL_BINARY_DIR) + "/shoal";
+}
+
+std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
+                                  const std::function<bool(pid_t)>& watch, double limit_seconds) {
+  const TemporaryDirectory scratch;
+  std::vector<Started> processes;
+  for (const auto& invocation : invocations)
+    processes.push_back(start(invocation, scratch.path() / std::to_string(processes.size())));
 
   using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  int status = 0;
+  const auto begin = Clock::now();
   bool late = false;
-  while (waitpid(pid, &status, WNOHANG) == 0) {
-    late = std::chrono::duration<double>(Clock::now() - start).count() > limit_seconds;
-    if (late || (watch && watch(pid))) ::kill(-pid, SIGKILL);
+  for (size_t left = processes.size(); left > 0;) {
+    late = std::chrono::duration<double>(Clock::now() - begin).count() > limit_seconds;
+    const bool end = late || (watch && watch(processes[0].pid));
+    for (Started& process : processes) {
+      if (!process.running) continue;
+      if (end) ::kill(-process.pid, SIGKILL);
+      if (waitpid(process.pid, &process.status, WNOHANG) == 0) continue;
+      process.running = false;
+      --left;
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
-  Outcome outcome;
-  outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  outcome.out = read_text(out);
-  outcome.err = read_text(err);
-  INFO(outcome.err);
+  std::vector<Outcome> outcomes;
+  for (const Started& process : processes) {
+    const int status = process.status;
+    outcomes.push_back({WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+                        read_text(process.out), read_text(process.err)});
+    UNSCOPED_INFO(outcomes.back().err);
+  }
   REQUIRE_FALSE(late);
-  return outcome;
+  return outcomes;
+}
+
+Outcome run_shoal(const std::vector<std::string>& words,
+                  const std::vector<std::string>& environment,
+                  const std::function<bool(pid_t)>& watch, double limit_seconds) {
+  Invocation invocation{{shoal_program()}, environment};
+  invocation.words.insert(invocation.words.end(), words.begin(), words.end());
+  return run_together({invocation}, watch, limit_seconds).front();
 }
 
 void make_pictures(const fs::path& root, int train, int val, int classes, int side) {

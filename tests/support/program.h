@@ -25,6 +25,19 @@ Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
+struct Invocation {
+  std::vector<std::string> words;             // the program's path and its arguments
+  std::vector<std::string> environment = {};  // "NAME=value", added
+};
+
+std::string shoal_program();
+
+// Runs several programs at the same time and returns when all have ended, in their order. `watch`
+// gets the first one's process; true kills them all. Fails the test when they take too long.
+std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
+                                  const std::function<bool(pid_t group)>& watch = {},
+                                  double limit_seconds = 120);
+
 std::string read_text(const std::filesystem::path& path);
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -1,0 +1,45 @@
+// `shoal doctor --launcher`: who has started this process, and what its workers would be.
+#include "app/checks.h"
+#include "app/fabric.h"
+#include "app/plan.h"
+#include "dist/env.h"
+
+namespace shoal::app {
+namespace {
+
+using Verdict = Check::Verdict;
+
+std::string describe_worker(const dist::Env& env) {
+  std::string text = "of " + std::to_string(env.world_size) + ", local rank " +
+                     std::to_string(env.local_rank) + " of " + std::to_string(env.local_world_size);
+  if (env.world_size == 1) return text;
+  text += ", master " + env.master_addr + ":" + std::to_string(env.master_port) +
+          (env.agent_store ? " (the launcher's store)" : " (rank 0's store)");
+  text += ", interface " + (env.interface.empty() ? "by the route to the master" : env.interface);
+  if (env.attempt > 0) text += ", attempt " + std::to_string(env.attempt);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment) {
+  const HostFacts facts = host_facts(environment);
+  const Plan plan = plan_workers(arguments, environment, facts);
+  std::vector<Check> checks = {{Verdict::ok, "launched by", plan.launched_by, ""}};
+  std::string names;
+  for (const std::string& name : plan.variables)
+    names += (names.empty() ? "" : " ") + name + "=" + environment.at(name);
+  if (!names.empty()) checks.push_back({Verdict::ok, "variables", names, ""});
+  for (const std::string& note : plan.notes) checks.push_back({Verdict::warn, "note", note, ""});
+  for (const WorkerStart& worker : plan.workers) {
+    const dist::Env env = dist::this_worker(worker.environment);
+    checks.push_back({Verdict::ok, "rank " + std::to_string(env.rank),
+                      describe_worker(env) + ", " + worker.environment.at("OMP_NUM_THREADS") +
+                          " compute threads",
+                      ""});
+  }
+  checks.push_back(fabric_check(facts.fabric));
+  return checks;
+}
+
+}  // namespace shoal::app

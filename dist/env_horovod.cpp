@@ -1,0 +1,32 @@
+// horovodrun over Gloo; over MPI it is mpirun, whose variables are read first. Horovod itself is
+// not used, only its way of starting.
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+Launched read_horovod(const Variables& variables) {
+  constexpr RankNames kNames = {"HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK",
+                                "HOROVOD_LOCAL_SIZE"};
+  Reader reader(variables,
+                {kNames.rank, kNames.world_size, kNames.local_rank, kNames.local_world_size},
+                "start with horovodrun");
+  Launched found;
+  found.launcher = found.env.origin = "Horovod";
+  reader.ranks(kNames, found.env);
+  // The driver's own port is taken; ours follows from it, since it is another one for each job.
+  const std::string* port = find(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT");
+  const std::string* driver = find(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR");
+  found.derived_master =
+      reader.master(found.env, driver ? *driver : "", port_from(port ? *port : ""),
+                    "set it to the host of rank 0, the first of horovodrun's list");
+  if (found.derived_master) reader.find("HOROVOD_GLOO_RENDEZVOUS_ADDR");
+  reader.interface(found.env);
+  if (found.env.interface.empty())
+    if (const std::string* interface = reader.find("HOROVOD_GLOO_IFACE"))
+      found.env.interface = interface->substr(0, interface->find(','));
+  found.variables = reader.used();
+  return found;
+}
+
+}  // namespace shoal::dist

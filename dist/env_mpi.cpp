@@ -1,0 +1,71 @@
+// mpirun: OpenMPI's variables (also under SageMaker's toolkits, and smddprun), and those of the
+// process managers of Intel MPI and MPICH. MPI itself is not used, only its way of starting.
+
+#include <algorithm>
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+namespace {
+
+constexpr uint16_t kSageMakerPort = 7777;
+
+// "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…": addresses of the host that mpirun runs on. The first
+// that is neither loopback nor Docker's bridge; empty when there is none.
+std::string address_of_mpirun(const std::string& uri) {
+  const std::string scheme = "tcp://";
+  const size_t start = uri.find(scheme);
+  if (start == uri.npos) return "";
+  const size_t first = start + scheme.size();
+  const std::string list = uri.substr(first, uri.find_first_of(":;", first) - first);
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t comma = std::min(list.find(',', begin), list.size());
+    const std::string address = list.substr(begin, comma - begin);
+    if (!address.starts_with("127.") && !address.starts_with("172.17.")) return address;
+    begin = comma + 1;
+  }
+  return "";
+}
+
+}  // namespace
+
+Launched read_open_mpi(const Variables& variables) {
+  constexpr RankNames kNames = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+  Reader reader(variables,
+                {kNames.rank, kNames.world_size, kNames.local_rank, kNames.local_world_size},
+                "start with mpirun");
+  Launched found;
+  found.launcher = found.env.origin = "OpenMPI";
+  reader.ranks(kNames, found.env);
+  const bool several_hosts = found.env.local_world_size < found.env.world_size;
+  const std::string* uri = several_hosts ? find(variables, "OMPI_MCA_orte_hnp_uri") : nullptr;
+  const std::string* job = find(variables, "PMIX_NAMESPACE");
+  const bool sagemaker = find(variables, "SM_HOSTS") != nullptr;
+  const uint16_t port = sagemaker || !job ? kSageMakerPort : port_from(*job);
+  found.derived_master = reader.master(found.env, uri ? address_of_mpirun(*uri) : "", port,
+                                       "name the host of rank 0: mpirun -x MASTER_ADDR=HOST …");
+  if (found.derived_master) reader.find("OMPI_MCA_orte_hnp_uri");
+  reader.interface(found.env);
+  found.variables = reader.used();
+  return found;
+}
+
+Launched read_pmi(const Variables& variables) {
+  constexpr RankNames kNames = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+  Reader reader(
+      variables,
+      {kNames.rank, kNames.world_size, kNames.local_rank, kNames.local_world_size, "PMIX_RANK"},
+      "start with the mpirun of OpenMPI, Intel MPI or MPICH, or with torchrun");
+  Launched found;
+  found.launcher = found.env.origin = "MPI (PMI)";
+  reader.ranks(kNames, found.env);
+  reader.master(found.env, "", kSageMakerPort,
+                "name the host of rank 0: mpirun -genv MASTER_ADDR HOST …");
+  reader.interface(found.env);
+  found.variables = reader.used();
+  return found;
+}
+
+}  // namespace shoal::dist

@@ -1,0 +1,133 @@
+// srun: the tasks of a step. Slurm tells neither an address nor a port; both follow from what all
+// tasks know: the list of hosts and the numbers of job and step.
+
+#include <algorithm>
+#include <charconv>
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+namespace {
+
+constexpr size_t kMostHosts = 1 << 16;
+
+[[noreturn]] void unreadable(const std::string& variable, const std::string& text) {
+  bad_variable(variable + " is '" + text + "', which is not a list of hosts");
+}
+
+// The texts of what stands in brackets: "01-03,7" is 01, 02, 03, 7.
+std::vector<std::string> expand_ranges(const std::string& variable, const std::string& whole,
+                                       const std::string& ranges) {
+  std::vector<std::string> texts;
+  for (size_t begin = 0; begin <= ranges.size();) {
+    const size_t comma = std::min(ranges.find(',', begin), ranges.size());
+    const std::string range = ranges.substr(begin, comma - begin);
+    const std::string first = range.substr(0, range.find('-'));
+    const std::string last = first.size() == range.size() ? first : range.substr(first.size() + 1);
+    uint32_t from = 0, to = 0;
+    const auto parse = [&](const std::string& text, uint32_t& value) {
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error != std::errc() || end != text.data() + text.size()) unreadable(variable, whole);
+    };
+    parse(first, from);
+    parse(last, to);
+    if (to < from || to - from >= kMostHosts) unreadable(variable, whole);
+    for (uint32_t i = from; i <= to; ++i) {
+      std::string text = std::to_string(i);
+      if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
+      texts.push_back(text);
+    }
+    begin = comma + 1;
+  }
+  return texts;
+}
+
+// One host or "prefix[ranges]suffix", where the suffix may have brackets again.
+std::vector<std::string> expand_one(const std::string& variable, const std::string& whole,
+                                    const std::string& text) {
+  const size_t open = text.find('['), close = text.find(']');
+  if (open == text.npos && close == text.npos) {
+    if (text.empty()) unreadable(variable, whole);
+    return {text};
+  }
+  if (open == text.npos || close == text.npos || close < open) unreadable(variable, whole);
+  const std::string rest = text.substr(close + 1);
+  const auto suffixes =
+      rest.empty() ? std::vector<std::string>{""} : expand_one(variable, whole, rest);
+  std::vector<std::string> hosts;
+  for (const std::string& number :
+       expand_ranges(variable, whole, text.substr(open + 1, close - open - 1)))
+    for (const std::string& suffix : suffixes)
+      hosts.push_back(text.substr(0, open) + number + suffix);
+  if (hosts.size() > kMostHosts) unreadable(variable, whole);
+  return hosts;
+}
+
+// Of "4(x2),1" the number for host `node`: 4, 4, 1.
+int tasks_on(const std::string& variable, const std::string& text, int node) {
+  int host = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, comma - begin);
+    const size_t times = part.find("(x");
+    const int tasks = number(variable, part.substr(0, times), 1, kMostProcesses);
+    const std::string count =
+        times == part.npos ? "1" : part.substr(times + 2, part.size() - times - 3);
+    host += number(variable, count, 1, kMostProcesses);
+    if (node < host) return tasks;
+    begin = comma + 1;
+  }
+  bad_variable(variable + " is '" + text + "', which has no number for host " +
+               std::to_string(node) + " (SLURM_NODEID)");
+}
+
+}  // namespace
+
+std::vector<std::string> expand_hosts(const std::string& variable, const std::string& text) {
+  std::vector<std::string> hosts;
+  int depth = 0;
+  for (size_t begin = 0, i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '[') ++depth;
+    if (i < text.size() && text[i] == ']') --depth;
+    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+    for (const std::string& host : expand_one(variable, text, text.substr(begin, i - begin)))
+      hosts.push_back(host);
+    begin = i + 1;
+  }
+  return hosts;
+}
+
+Launched read_slurm(const Variables& variables) {
+  Reader reader(variables, {"SLURM_PROCID", "SLURM_STEP_ID"}, "start with srun");
+  Launched found;
+  Env& env = found.env;
+  found.launcher = env.origin = "Slurm";
+  const std::string world = reader.one_of({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  const std::string counts = reader.one_of({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
+  env.rank = reader.whole("SLURM_PROCID", 0, kMostProcesses);
+  env.world_size = reader.whole(world, 1, kMostProcesses);
+  env.local_rank = reader.whole("SLURM_LOCALID", 0, kMostProcesses);
+  const int node = reader.whole("SLURM_NODEID", 0, kMostProcesses);
+  env.local_world_size = tasks_on(counts, reader.required(counts), node);
+  Reader::check_ranks({"SLURM_PROCID", world.c_str(), "SLURM_LOCALID", counts.c_str()}, env);
+
+  std::vector<std::string> hosts;
+  if (env.local_world_size < env.world_size) {
+    const std::string list =
+        reader.one_of({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+    hosts = expand_hosts(list, reader.required(list));
+    // However tasks are dealt out, with one per host it is in order.
+    if (static_cast<int>(hosts.size()) == env.world_size) env.hosts = hosts;
+  }
+  const std::string* job = find(variables, "SLURM_JOB_ID");
+  const std::string* step = find(variables, "SLURM_STEP_ID");
+  const uint16_t port = port_from((job ? *job : "") + "." + *step);
+  found.derived_master =
+      reader.master(env, hosts.empty() ? "" : hosts.front(), port, "set it to the host of rank 0");
+  reader.interface(env);
+  found.variables = reader.used();
+  return found;
+}
+
+}  // namespace shoal::dist

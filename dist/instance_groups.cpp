@@ -1,0 +1,80 @@
+#include "dist/instance_groups.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+namespace {
+
+using Json = nlohmann::json;
+
+void add_group(InstanceGroups& groups, const char* variable, const std::string& name,
+               const Json& group) {
+  if (!group.is_object() || !group.contains("hosts"))
+    bad_variable(std::string(variable) + " names no hosts of the instance group " + name);
+  groups[name] = name_list(variable, group["hosts"].dump());
+}
+
+std::vector<std::string> names_of(const InstanceGroups& groups) {
+  std::vector<std::string> names;
+  for (const auto& [name, hosts] : groups) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+InstanceGroups instance_groups(const Variables& variables) {
+  InstanceGroups groups;
+  if (const std::string* text = find(variables, "SM_INSTANCE_GROUPS_DICT")) {
+    const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object())
+      bad_variable("SM_INSTANCE_GROUPS_DICT is '" + *text + "', but must be a JSON object");
+    for (const auto& [name, group] : json.items())
+      add_group(groups, "SM_INSTANCE_GROUPS_DICT", name, group);
+    return groups;
+  }
+  const std::string* text = find(variables, "SM_RESOURCE_CONFIG");
+  if (!text) return groups;
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    bad_variable("SM_RESOURCE_CONFIG is '" + *text + "', but must be a JSON object");
+  for (const Json& group : json.value("instance_groups", Json::array())) {
+    const Json name = group.is_object() ? group.value("instance_group_name", Json()) : Json();
+    if (!name.is_string())
+      bad_variable("SM_RESOURCE_CONFIG has an instance group without instance_group_name");
+    add_group(groups, "SM_RESOURCE_CONFIG", name.get<std::string>(), group);
+  }
+  return groups;
+}
+
+std::vector<std::string> asked_groups(const Variables& variables) {
+  const char* name = "SM_DISTRIBUTION_INSTANCE_GROUPS";
+  const std::string* text = find(variables, name);
+  return text && *text != "[]" ? name_list(name, *text) : std::vector<std::string>();
+}
+
+bool keep_groups(Hosts& hosts, const InstanceGroups& groups,
+                 const std::vector<std::string>& asked) {
+  if (asked.empty() && groups.size() <= 1) return true;
+  if (asked.empty())
+    bad_variable("the job has the instance groups " + joined(names_of(groups)) +
+                 "; say which of them trains: --instance-group NAME (several with commas)");
+  std::vector<std::string> chosen;
+  for (const std::string& name : asked) {
+    const auto group = groups.find(name);
+    if (group == groups.end())
+      bad_variable(
+          "there is no instance group " + name +
+          (groups.empty() ? ": the job has none" : "; the job has " + joined(names_of(groups))));
+    chosen.insert(chosen.end(), group->second.begin(), group->second.end());
+  }
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  hosts.hosts = chosen;
+  return std::binary_search(chosen.begin(), chosen.end(), hosts.current_host);
+}
+
+}  // namespace shoal::dist

@@ -1,0 +1,117 @@
+// The table of launchers. Each row says which variables mean it; its reader, in a file of its own,
+// insists on the rest.
+
+#include "dist/launcher.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+
+#include "dist/variables.h"
+
+namespace shoal::dist {
+
+namespace {
+
+bool all_of(const Variables& variables, std::initializer_list<const char*> names) {
+  return std::all_of(names.begin(), names.end(),
+                     [&](const char* name) { return find(variables, name); });
+}
+
+bool any_of(const Variables& variables, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const char* name) { return find(variables, name); });
+}
+
+// smddprun sets RANK and friends beside mpirun's variables but no master: mpirun's decide then.
+bool is_torchrun(const Variables& variables) {
+  return find(variables, "TORCHELASTIC_RUN_ID") ||
+         all_of(variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"});
+}
+
+bool is_open_mpi(const Variables& variables) {
+  return any_of(variables, {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"});
+}
+
+bool is_horovod(const Variables& variables) {
+  return any_of(variables, {"HOROVOD_RANK", "HOROVOD_SIZE"});
+}
+
+// A step of srun: the shells of sbatch and salloc have Slurm's variables too, without a step or
+// with one of its special numbers (batch, interactive, external), and are one process.
+bool is_slurm(const Variables& variables) {
+  const std::string* step = find(variables, "SLURM_STEP_ID");
+  const bool special = step && step->size() >= 10 && *step >= "4294967280";
+  return step && !special && find(variables, "SLURM_PROCID");
+}
+
+// srun --mpi sets PMI's or PMIx's variables beside its own, which say more.
+bool is_pmi(const Variables& variables) {
+  if (any_of(variables, {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"})) return true;
+  return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);
+}
+
+bool is_pet(const Variables& variables) {
+  const std::string* nodes = find(variables, "PET_NNODES");
+  const bool one = nodes && (*nodes == "1" || *nodes == "1:1");
+  return nodes && (!one || find(variables, "PET_NODE_RANK"));
+}
+
+bool is_alone(const Variables& variables) {  // what our own launcher says to a single worker
+  const std::string* world = find(variables, "WORLD_SIZE");
+  return world && *world == "1" && all_of(variables, {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
+}
+
+bool is_ranked(const Variables& variables) {
+  return any_of(variables, {"LOCAL_RANK", "LOCAL_WORLD_SIZE"});
+}
+
+bool is_pods(const Variables& variables) {
+  return any_of(variables, {"RANK", "WORLD_SIZE"});
+}
+
+bool is_simple(const Variables& variables) {
+  return any_of(variables, {"SSM_NUM_NODES", "SSM_HOST_RANK"}) &&
+         !any_of(variables, {"SM_HOSTS", "SM_CURRENT_HOST"});
+}
+
+struct Row {
+  bool (*asked)(const Variables&);
+  Launched (*read)(const Variables&);
+};
+
+constexpr Row kLaunchers[] = {
+    {is_torchrun, read_torchrun}, {is_alone, read_torchrun},  {is_open_mpi, read_open_mpi},
+    {is_horovod, read_horovod},   {is_pmi, read_pmi},         {is_slurm, read_slurm},
+    {is_pet, read_pet},           {is_ranked, read_torchrun}, {is_pods, read_pods},
+    {is_simple, read_simple},
+};
+
+}  // namespace
+
+std::optional<Launched> find_launcher(const Variables& variables) {
+  for (const Row& row : kLaunchers)
+    if (row.asked(variables)) return row.read(variables);
+  return std::nullopt;
+}
+
+std::string contradiction(const Launched& launched, const Variables& variables) {
+  std::optional<Hosts> hosts;
+  try {
+    hosts = from_sagemaker(variables);
+  } catch (const std::invalid_argument&) {
+    return "";  // nobody asks these variables
+  }
+  const int world = launched.env.world_size;
+  const int count = hosts ? static_cast<int>(hosts->hosts.size()) : 0;
+  if (!hosts || world == count * hosts->workers_per_host) return "";
+  const auto counted = [](int n, const char* one, const char* several) {
+    return std::to_string(n) + (n == 1 ? one : several);
+  };
+  return launched.launcher + " has started " + counted(world, " process", " processes") +
+         ", which holds; SM_HOSTS and SM_NUM_GPUS mean " + counted(count, " host", " hosts") +
+         " with " + counted(hosts->workers_per_host, " process", " processes") +
+         " each and are not used";
+}
+
+}  // namespace shoal::dist

@@ -1,0 +1,141 @@
+#include "dist/variables.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace shoal::dist {
+
+void bad_variable(const std::string& sentence) {
+  throw std::invalid_argument(sentence);
+}
+
+const std::string* find(const Variables& variables, const std::string& name) {
+  const auto it = variables.find(name);
+  return it == variables.end() || it->second.empty() ? nullptr : &it->second;
+}
+
+int number(const std::string& name, const std::string& text, int lowest, int highest) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    bad_variable(name + " is '" + text + "', which is not a whole number");
+  if (value < lowest || value > highest)
+    bad_variable(name + " is " + text + ", but must be from " + std::to_string(lowest) + " to " +
+                 std::to_string(highest));
+  return value;
+}
+
+std::vector<std::string> name_list(const std::string& variable, const std::string& text) {
+  std::vector<std::string> names;
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.empty())
+    bad_variable(variable + " is '" + text + "', but must be a JSON list of names");
+  for (const auto& name : json) {
+    if (!name.is_string() || name.get<std::string>().empty())
+      bad_variable(variable + " is '" + text + "', but must hold names only");
+    names.push_back(name.get<std::string>());
+  }
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    bad_variable(variable + " names " + *twice + " twice");
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+uint16_t port_from(const std::string& text) {
+  constexpr uint32_t kFirst = 20000, kCount = 12000;
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return static_cast<uint16_t>(kFirst + hash % kCount);
+}
+
+const std::string* Reader::find(const std::string& name) {
+  const std::string* value = dist::find(variables_, name);
+  if (value && std::find(used_.begin(), used_.end(), name) == used_.end()) used_.push_back(name);
+  return value;
+}
+
+const std::string& Reader::required(const std::string& name) {
+  if (const std::string* value = find(name)) return *value;
+  std::vector<std::string> present;
+  for (const std::string& other : family_)
+    if (dist::find(variables_, other)) present.push_back(other);
+  const std::string list = joined(present);
+  bad_variable(name + " is not set although " + list + (present.size() == 1 ? " is; " : " are; ") +
+               advice_ + ", or unset " + list);
+}
+
+std::string Reader::one_of(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (dist::find(variables_, name)) return name;
+  required(names.front());
+  return names.front();
+}
+
+int Reader::whole(const std::string& name, int lowest, int highest) {
+  return number(name, required(name), lowest, highest);
+}
+
+void Reader::ranks(const RankNames& names, Env& env) {
+  env.world_size = whole(names.world_size, 1, kMostProcesses);
+  env.rank = whole(names.rank, 0, kMostProcesses);
+  env.local_world_size = whole(names.local_world_size, 1, kMostProcesses);
+  env.local_rank = whole(names.local_rank, 0, kMostProcesses);
+  check_ranks(names, env);
+}
+
+void Reader::check_ranks(const RankNames& names, const Env& env) {
+  const auto below = [](const char* small, int value, const char* large, int limit,
+                        bool or_equal = false) {
+    if (value < limit || (or_equal && value == limit)) return;
+    bad_variable(std::string(small) + " is " + std::to_string(value) + ", but must be " +
+                 (or_equal ? "at most " : "below ") + large + ", which is " +
+                 std::to_string(limit));
+  };
+  below(names.rank, env.rank, names.world_size, env.world_size);
+  below(names.local_rank, env.local_rank, names.local_world_size, env.local_world_size);
+  below(names.local_world_size, env.local_world_size, names.world_size, env.world_size, true);
+  below(names.local_rank, env.local_rank, names.rank, env.rank, true);
+}
+
+bool Reader::master(Env& env, const std::string& derived, uint16_t port,
+                    const std::string& advice) {
+  if (env.world_size == 1) return false;
+  env.master_port = port;
+  if (find("MASTER_PORT")) env.master_port = static_cast<uint16_t>(whole("MASTER_PORT", 1, 65535));
+  if (const std::string* given = find("MASTER_ADDR")) {
+    env.master_addr = *given;
+    return false;
+  }
+  if (env.local_world_size == env.world_size) {
+    env.master_addr = "127.0.0.1";
+    return false;
+  }
+  if (derived.empty())
+    bad_variable("MASTER_ADDR is not set, and the " + std::to_string(env.world_size) +
+                 " processes are on several hosts: " + advice);
+  env.master_addr = derived;
+  return true;
+}
+
+// NCCL's syntax allows "=eth0" (exactly this one) and "^eth0" (all but this one, of which we make
+// nothing).
+void Reader::interface(Env& env) {
+  if (const std::string* gloo = find("GLOO_SOCKET_IFNAME")) {
+    env.interface = *gloo;
+    return;
+  }
+  const std::string* nccl = dist::find(variables_, "NCCL_SOCKET_IFNAME");
+  if (!nccl || nccl->front() == '^') return;
+  env.interface = nccl->substr(nccl->front() == '=', nccl->find(',') - (nccl->front() == '='));
+  find("NCCL_SOCKET_IFNAME");
+}
+
+}  // namespace shoal::dist

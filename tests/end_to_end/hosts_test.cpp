@@ -1,0 +1,136 @@
+// Three hosts of a SageMaker job without any toolkit: network namespaces joined by a bridge, each
+// with its own resourceconfig.json and its own /etc/hosts. Needs the right to make namespaces:
+// CMake registers it where `ip netns add` works.
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+#include "small_run.h"
+
+using namespace shoal;
+namespace fs = std::filesystem;
+
+namespace {
+
+void shell(const std::string& command) {
+  INFO(command);
+  REQUIRE(std::system(command.c_str()) == 0);
+}
+
+// Hosts algo-1 … with addresses 10.77.0.1 … on eth0, on a bridge in a namespace of its own, so that
+// nothing outside is touched.
+class Cluster {
+ public:
+  Cluster(const fs::path& root, const std::vector<std::string>& hosts)
+      : root_(root), hosts_(hosts) {
+    const std::string hub = space("hub");
+    shell("ip netns add " + hub + " && ip -n " + hub + " link add name lan type bridge && ip -n " +
+          hub + " link set lan up");
+    for (size_t i = 0; i < hosts.size(); ++i) {
+      const std::string ns = space(hosts[i]), port = "port" + std::to_string(i);
+      shell("ip netns add " + ns + " && ip -n " + hub + " link add " + port +
+            " type veth peer name eth0 netns " + ns + " && ip -n " + hub + " link set " + port +
+            " master lan up && ip -n " + ns + " address add " + address(i) +
+            "/24 dev eth0 && ip -n " + ns + " link set eth0 up && ip -n " + ns + " link set lo up");
+      add_names(hosts[i], hosts);
+      write_config(hosts[i]);
+    }
+  }
+  ~Cluster() {
+    for (const std::string& host : hosts_) remove(space(host));
+    remove(space("hub"));
+  }
+  Cluster(const Cluster&) = delete;
+
+  fs::path base(const std::string& host) const { return root_ / host; }
+
+  // What `host` can resolve from now on.
+  void add_names(const std::string& host, const std::vector<std::string>& names) const {
+    fs::create_directories(base(host));
+    std::ofstream file(base(host) / "hosts", std::ios::app);
+    for (const std::string& name : names)
+      for (size_t i = 0; i < hosts_.size(); ++i)
+        if (hosts_[i] == name) file << address(i) << " " << name << "\n";
+  }
+  void forget_names(const std::string& host) const {
+    std::ofstream(base(host) / "hosts", std::ios::trunc) << "127.0.0.1 localhost\n";
+  }
+
+  test::Invocation on(const std::string& host, const std::vector<std::string>& words) const {
+    std::string line = "mount --bind '" + (base(host) / "hosts").string() + "' /etc/hosts && exec";
+    for (const std::string& word : words) line += " '" + word + "'";
+    return {{"ip", "netns", "exec", space(host), "sh", "-c", line},
+            {"SAGEMAKER_BASE_DIR=" + base(host).string()}};
+  }
+
+ private:
+  static std::string space(const std::string& name) {
+    return "shoal-" + std::to_string(::getpid()) + "-" + name;
+  }
+  static std::string address(size_t i) { return "10.77.0." + std::to_string(i + 1); }
+  static void remove(const std::string& ns) {
+    if (std::system(("ip netns delete " + ns + " 2>/dev/null").c_str()) != 0) return;
+  }
+
+  void write_config(const std::string& host) const {
+    fs::create_directories(base(host) / "input/config");
+    std::string list;
+    for (const std::string& name : hosts_) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+    std::ofstream(base(host) / "input/config/resourceconfig.json")
+        << R"({"current_host": ")" << host << R"(", "current_instance_type": "ml.c5.xlarge", )"
+        << R"("current_group_name": "homogeneousCluster", "hosts": [)" << list
+        << R"(], "instance_groups": [{"instance_group_name": "homogeneousCluster", )"
+        << R"("instance_type": "ml.c5.xlarge", "hosts": [)" << list
+        << R"(]}], "network_interface_name": "eth0"})";
+  }
+
+  fs::path root_;
+  std::vector<std::string> hosts_;
+};
+
+}  // namespace
+
+TEST_CASE("three bare SageMaker hosts train together, the names of some coming late", "[hosts]") {
+  const test::SmallRun run(3);
+  // Sorted as the platform sorts: algo-1, algo-10, algo-2.
+  const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
+  cluster.forget_names("algo-10");
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  bool known = false;
+  const auto names_come = [&](pid_t) {
+    if (!known && Clock::now() - start > std::chrono::seconds(7)) {
+      cluster.add_names("algo-10", {"algo-1", "algo-2", "algo-10"});
+      known = true;
+    }
+    return false;
+  };
+  const auto words = run.words("bare");
+  const auto outcomes = test::run_together(
+      {cluster.on("algo-1", words), cluster.on("algo-2", words), cluster.on("algo-10", words)},
+      names_come);
+  test::require_success(outcomes);
+  const std::string &first = outcomes[0].err, &last = outcomes[2].err;
+  REQUIRE(first.find("waiting for rank 1 (algo-10)") != std::string::npos);
+  REQUIRE(last.find("waiting for algo-1 to have an address") != std::string::npos);
+  // The platform's checkpoint folder, on the host of rank 0 only.
+  run.require_same_checkpoints(cluster.base("algo-1") / "checkpoints");
+  REQUIRE_FALSE(fs::exists(cluster.base("algo-2") / "checkpoints"));
+}
+
+TEST_CASE("a bare SageMaker host that never comes is named by all the others", "[hosts]") {
+  const test::SmallRun run(1);
+  const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
+  const auto words = run.words("missing", {"--rendezvous-timeout", "4"});
+  const auto outcomes =
+      test::run_together({cluster.on("algo-1", words), cluster.on("algo-2", words)});
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 1);
+    REQUIRE(outcome.err.find("for rank 1 (algo-10) of 3") != std::string::npos);
+  }
+}

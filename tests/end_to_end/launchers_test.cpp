@@ -1,0 +1,132 @@
+// Two processes, started as each launcher does it, must end with the bits of our own launcher's
+// two. The launchers' variables are replayed here; those that are installed run in
+// launchers_installed_test.cpp.
+
+#include <catch2/catch.hpp>
+
+#include "dist/network.h"
+#include "small_run.h"
+
+using namespace shoal;
+using test::Invocation;
+using test::pair_run;
+
+namespace {
+
+using Environment = std::vector<std::string>;
+
+std::string port() {
+  return std::to_string(dist::free_port());
+}
+
+void check(const std::string& name, const Environment& first, const Environment& second) {
+  INFO(name);
+  const auto words = pair_run().words(name);
+  test::require_success(test::run_together({{words, first}, {words, second}}));
+  pair_run().require_same(name);
+}
+
+}  // namespace
+
+TEST_CASE("srun's tasks on two hosts train together", "[replayed]") {
+  const std::string job = "SLURM_JOB_ID=" + port();
+  const auto task = [&](const std::string& id) -> Environment {
+    return {job,
+            "SLURM_STEP_ID=0",
+            "SLURM_NTASKS=2",
+            "SLURM_STEP_NUM_TASKS=2",
+            "SLURM_STEP_TASKS_PER_NODE=1(x2)",
+            "SLURM_STEP_NODELIST=127.0.0.[1-2]",
+            "SLURM_LOCALID=0",
+            "SLURM_PROCID=" + id,
+            "SLURM_NODEID=" + id};
+  };
+  check("slurm", task("0"), task("1"));
+}
+
+TEST_CASE("the pods of a Kubeflow job train together", "[replayed]") {
+  const std::string master = "MASTER_PORT=" + port();
+  const auto pod = [&](const std::string& rank) -> Environment {
+    return {"MASTER_ADDR=localhost", master, "WORLD_SIZE=2", "RANK=" + rank,
+            "KUBERNETES_PORT=tcp://10.96.0.1:443"};
+  };
+  check("kubeflow", pod("0"), pod("1"));
+}
+
+TEST_CASE("horovodrun's processes train together", "[replayed]") {
+  const std::string driver = "HOROVOD_GLOO_RENDEZVOUS_PORT=" + port();
+  const auto process = [&](const std::string& rank) -> Environment {
+    return {driver,
+            "HOROVOD_GLOO_RENDEZVOUS_ADDR=127.0.0.1",
+            "HOROVOD_GLOO_IFACE=lo",
+            "HOROVOD_CONTROLLER=gloo",
+            "HOROVOD_SIZE=2",
+            "HOROVOD_RANK=" + rank,
+            "HOROVOD_LOCAL_SIZE=1",
+            "HOROVOD_LOCAL_RANK=0",
+            "HOROVOD_CROSS_SIZE=2",
+            "HOROVOD_CROSS_RANK=" + rank};
+  };
+  check("horovod", process("0"), process("1"));
+}
+
+TEST_CASE("Intel MPI's processes on one host train together", "[replayed]") {
+  const std::string master = "MASTER_PORT=" + port();
+  const auto process = [&](const std::string& rank) -> Environment {
+    return {master, "PMI_SIZE=2", "PMI_RANK=" + rank, "MPI_LOCALNRANKS=2",
+            "MPI_LOCALRANKID=" + rank};
+  };
+  check("pmi", process("0"), process("1"));
+}
+
+TEST_CASE("the hosts of a SageMaker toolkit's script mode train together", "[replayed]") {
+  const std::string master = "MASTER_PORT=" + port();
+  const auto host = [&](const std::string& name) -> Environment {
+    return {master,          R"(SM_HOSTS=["localhost","127.0.0.1"])", "SM_CURRENT_HOST=" + name,
+            "SM_NUM_GPUS=0", "SM_NETWORK_INTERFACE_NAME=ethwe",       "SSM_NUM_NODES=2"};
+  };
+  check("script mode", host("127.0.0.1"), host("localhost"));
+}
+
+TEST_CASE("only the host of rank 0 needs a checkpoint to continue from", "[replayed]") {
+  const auto pod = [](const std::string& master_port, const std::string& rank) -> Environment {
+    return {"MASTER_ADDR=localhost", "MASTER_PORT=" + master_port, "WORLD_SIZE=2", "RANK=" + rank};
+  };
+  const auto train = [&](const std::string& second, const std::vector<std::string>& more) {
+    const std::string master_port = port();
+    return test::run_together({{pair_run().words("first", more), pod(master_port, "0")},
+                               {pair_run().words(second, more), pod(master_port, "1")}});
+  };
+  test::require_success(train("second", {"--max-steps", "3"}));
+  const auto checkpoints = [](const std::string& name) {
+    return train::CheckpointStore(pair_run().output(name) / "checkpoints", 1).entries();
+  };
+  REQUIRE(checkpoints("first").front().step == 3);
+  REQUIRE(checkpoints("second").empty());
+  const auto resumed = train("new", {"--resume"});
+  test::require_success(resumed);
+  REQUIRE(resumed[0].err.find("step-00000003") != std::string::npos);
+  REQUIRE(checkpoints("new").empty());
+  pair_run().require_same("first");
+}
+
+TEST_CASE("rank 0 names the host that never comes", "[replayed]") {
+  const auto run =
+      test::run_shoal({"train", "--data", (pair_run().output("data")).string(), "--output",
+                       pair_run().output("alone").string(), "--rendezvous-timeout", "1"},
+                      {"MASTER_PORT=" + port(), R"(SM_HOSTS=["127.0.0.1","algo-2.invalid"])",
+                       "SM_CURRENT_HOST=127.0.0.1"});
+  REQUIRE(run.exit_code == 1);
+  REQUIRE(run.err.find("for rank 1 (algo-2.invalid, which has no address yet) of 2") !=
+          std::string::npos);
+  REQUIRE(run.err.find("--rendezvous-timeout") != std::string::npos);
+}
+
+TEST_CASE("a host of another instance group ends well at once", "[replayed]") {
+  const auto run = test::run_shoal(
+      {"train", "--data", "nowhere", "--instance-group", "gpu"},
+      {R"(SM_HOSTS=["algo-1","algo-2"])", "SM_CURRENT_HOST=algo-2",
+       R"(SM_INSTANCE_GROUPS_DICT={"gpu":{"hosts":["algo-1"]},"data":{"hosts":["algo-2"]}})"});
+  REQUIRE(run.exit_code == 0);
+  REQUIRE(run.err.find("algo-2, has no part in the job") != std::string::npos);
+}
