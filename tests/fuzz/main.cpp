@@ -2,6 +2,7 @@
 // them for a number of seconds.
 //
 //   fuzz_NAME SECONDS SEED_FILE…
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -50,7 +51,7 @@ Bytes mutated(const std::vector<Bytes>& seeds, shoal::data::KeyedRandom& random)
         const Bytes& other = seeds[random.below(seeds.size())];
         if (other.empty()) break;
         const size_t from = random.below(other.size());
-        const size_t count = std::min({size_t{16}, other.size() - from, bytes.size() - at});
+        const size_t count = std::min<size_t>({16, other.size() - from, bytes.size() - at});
         std::copy_n(other.begin() + static_cast<int64_t>(from), count,
                     bytes.begin() + static_cast<int64_t>(at));
       }
