@@ -15,12 +15,15 @@ struct Launch {
   std::vector<WorkerStart> workers;
   std::string host;  // for messages
   // After a failure: time for the rank that failed first to show.
-  std::string failure_file{};   // see failure.h
+  std::string failure_file{};  // see failure.h
   double settle_seconds = 0.3;
   // The same when all that failed so far only lost their connection (kPeerLost).
   double lost_peer_seconds = 3;
   // From SIGTERM to SIGKILL for the workers that are left.
   double grace_seconds = 7;
+  // A worker that a stop signal ended before it could catch it counts as stopped in order: on a
+  // platform where a stop is no failure.
+  bool early_stop_is_fine = false;
 };
 
 // Starts one process per worker and returns when all have ended. Meanwhile:

@@ -3,8 +3,9 @@
 // tests pass strings.
 //
 // Who asked is looked for in this order: torchrun's variables (this process is one worker already),
-// SageMaker's SM_* (one worker per GPU, on each of the job's hosts), --nproc (workers on this host,
-// over loopback), else a single process. Everything a worker learns about its rank goes through
+// SageMaker's SM_* (one worker per GPU, on each of the job's hosts), --nnodes (workers on this host
+// of several, meeting at --master-addr), --nproc (workers on this host, over loopback), else a
+// single process. Everything a worker learns about its rank goes through
 // torchrun's variables.
 
 #include <cstdint>

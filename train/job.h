@@ -42,6 +42,7 @@ struct Job {
 
   // Model.
   models::ModelOptions model;
+  std::string weights;   // checkpoint or safetensors file whose weights a fresh run starts from
   bool sync_bn = false;  // batch statistics over all ranks
 
   // Length and batch.
@@ -51,7 +52,10 @@ struct Job {
   std::optional<int64_t> batch_size;  // pictures per process and micro-batch; default 32
   // Pictures per update: batch_size × world × accumulate.
   std::optional<int64_t> global_batch_size;
-  int64_t accumulate = 1;  // micro-batches per update
+  // Micro-batches per update; when both batch sizes are given it follows from them.
+  int64_t accumulate = 1;
+  // batch_size and workers are those of a host, whose processes share them.
+  bool batch_per_host = false;
 
   // Optimisation.
   OptimizerOptions optimizer;
@@ -75,7 +79,9 @@ struct Job {
   // Output.
   std::string output = "runs/shoal";
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  std::optional<std::string> cache_dir;       // listings of data folders; unset: none are kept
+  // Where the finished model goes (train/export.h); unset: nowhere.
+  std::optional<std::string> export_dir;
+  std::optional<std::string> cache_dir;  // listings of data folders; unset: none are kept
   // Updates between checkpoints; default: by time and at epoch ends only.
   std::optional<int64_t> checkpoint_steps;
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time

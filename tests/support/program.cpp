@@ -33,11 +33,20 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::string shoal_program() {
+  return std::string(SHOAL_BINARY_DIR) + "/shoal";
+}
+
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment,
                   const std::function<bool(pid_t)>& watch, double limit_seconds) {
+  return run_program(shoal_program(), words, environment, watch, limit_seconds);
+}
+
+Outcome run_program(const std::string& program, const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment,
+                    const std::function<bool(pid_t)>& watch, double limit_seconds) {
   const TemporaryDirectory scratch;
-  const std::string program = std::string(SHOAL_BINARY_DIR) + "/shoal";
   const std::string out = (scratch.path() / "out").string();
   const std::string err = (scratch.path() / "err").string();
   std::vector<char*> argv{const_cast<char*>(program.c_str())};

@@ -25,6 +25,13 @@ Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
+// The same for another program, which stands at `program`.
+Outcome run_program(const std::string& program, const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment = {},
+                    const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
+
+std::string shoal_program();  // where the built `shoal` stands
+
 std::string read_text(const std::filesystem::path& path);
 std::vector<std::string> lines_of(const std::string& text);
 
