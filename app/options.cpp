@@ -91,19 +91,18 @@ const Option* find_option(Command command, std::string_view name) {
 std::string nearest_option(Command command, std::string_view name) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
-  std::map<std::string, std::string> hints;  // a name somebody may mean → ours
-  for (const std::string& own : names_of(command)) hints[own] = own;
-  for (const auto& [other, ours] : kSynonyms) {
-    if (find_option(command, ours)) hints.emplace(other, ours);
-  }
+  std::vector<std::string> names = names_of(command);  // of two equally near ours come first
+  std::map<std::string, std::string> ours_of;
+  const auto hint = [&](const std::string& other, const std::string& ours) {
+    if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);
+  };
+  for (const auto& [other, ours] : kSynonyms) hint(other, ours);
   for (const ForeignOption& other : foreign_options()) {
-    if (other.name.size() > 1 && find_option(command, other.ours))
-      hints.emplace(other.name, other.ours);
+    if (other.name.size() > 1) hint(other.name, other.ours);
   }
-  std::vector<std::string> names;
-  for (const auto& [hint, ours] : hints) names.push_back(hint);
   const std::string found = nearest(wanted, names);
-  return found.empty() ? "" : hints.at(found);
+  const auto ours = ours_of.find(found);
+  return ours == ours_of.end() ? found : ours->second;
 }
 
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {

@@ -61,7 +61,13 @@ class Channels {
     }
   }
 
-  bool has(const std::string& name) const { return names_.contains(name); }
+  // The channel of that name, in its own case; empty when there is none.
+  std::string named(const std::string& wanted) const {
+    for (const std::string& name : names_) {
+      if (lower(name) == wanted) return name;
+    }
+    return "";
+  }
   const std::set<std::string>& names() const { return names_; }
 
   Place place(const std::string& name) const {
@@ -98,7 +104,8 @@ class Channels {
     const std::string path = input_ + "/config/inputdataconfig.json";
     const auto text = files_.read(path);
     if (!text) return;
-    for (const auto& [name, channel] : parse_config(path, *text).items()) {
+    const auto config = parse_config(path, *text);
+    for (const auto& [name, channel] : config.items()) {
       names_.insert(name);
       if (channel.is_object()) modes_[name] = channel.value("TrainingInputMode", "File");
     }
@@ -124,7 +131,7 @@ const std::vector<std::string> kValFolders = {"val", "validation", "eval", "test
 
 std::string first_of(const Channels& channels, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (channels.has(name)) return name;
+    if (const std::string channel = channels.named(name); !channel.empty()) return channel;
   }
   return "";
 }
@@ -135,7 +142,7 @@ bool holds_both(const Channels& channels, const std::string& name) {
 
 // Per-rank channels, train_0 … train_{n-1}, are those of pipes.
 void refuse_several(const Channels& channels, const std::string& stem, const char* option) {
-  if (!channels.has(stem + "_0") || !channels.has(stem + "_1")) return;
+  if (channels.named(stem + "_0").empty() || channels.named(stem + "_1").empty()) return;
   throw UserError("channels " + stem + "_0, " + stem +
                   "_1 … : this version reads one folder per half of the data; put the objects into "
                   "one channel, or say which with " +
@@ -206,7 +213,7 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   for (const std::string& name : channels.names()) {
     if (!holds_no_pictures(name)) paths.channels.push_back(name);
   }
-  if (channels.has("pretrained")) paths.pretrained = channels.place("pretrained");
+  if (!channels.named("pretrained").empty()) paths.pretrained = channels.place("pretrained");
   if (with_data) find_data(channels, paths);
   const auto or_base = [&](std::optional<Place> place, const char* folder) {
     if (place || !platform) return place;

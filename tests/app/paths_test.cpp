@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "fake_files.h"
+#include "train/job.h"
 
 using namespace shoal;
 using app::Paths;
