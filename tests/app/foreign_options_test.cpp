@@ -122,7 +122,7 @@ TEST_CASE("its other flags and spellings") {
   const Arguments tcp = parsed({"--dist-url", "tcp://10.0.0.1:2345"});
   CHECK(tcp.nodes.master_addr == "10.0.0.1");
   CHECK(tcp.nodes.master_port == 2345);
-  CHECK_THROWS_WITH(parsed({"--dist-url", "file:///tmp/x"}), Contains("--dist-url"));
+  CHECK_THROWS_WITH(parsed({"--dist-url", "file:///x"}), Contains("--dist-url"));
   CHECK_THROWS_WITH(parsed({"--dist-url", "tcp://host"}), Contains("tcp://HOST:PORT"));
   CHECK_THROWS_WITH(parsed({"-b"}), Contains("-b needs a value"));
   CHECK_THROWS_WITH(parsed({"-ex"}), Contains("unknown option"));
