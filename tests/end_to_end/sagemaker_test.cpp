@@ -208,7 +208,7 @@ void require_stopped_in_order(const Container& container, const test::Outcome& o
 TEST_CASE("SIGTERM in a container saves, leaves the model and is no failure") {
   Container container;
   container.fill(80, 4);
-  require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run(),
+  require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run("2"),
                                               [](pid_t process) { ::kill(process, SIGTERM); }));
 }
 

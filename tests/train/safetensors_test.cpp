@@ -25,7 +25,7 @@ std::vector<char> written(const Safetensors& content) {
 Safetensors example() {
   const at::Tensor weight = at::arange(24, at::kFloat).reshape({2, 3, 2, 2});
   return {{{"conv.weight", weight.contiguous(at::MemoryFormat::ChannelsLast)},
-           {"bn.num_batches_tracked", at::tensor(int64_t{7})},
+           {"bn.num_batches_tracked", at::tensor(int64_t{7}).reshape({})},
            {"fc.bias", at::tensor({0.5, -0.25}, at::kDouble)}},
           {{"arch", "toy"}, {"quoted", "\"a\"\n"}}};
 }
