@@ -79,7 +79,8 @@ Words guesses(const Container& container, const std::string& checkpoint) {
 TEST_CASE("a container's `train` reads the platform's files and leaves the finished model") {
   Container container;
   container.fill(24, 6);
-  container.write("hyperparameters", R"({"model": "\"resnet18\"", "size": "32", "batch_size": "8",
+  container.write("hyperparameters",
+                  R"({"model": "\"efficientnet-b0\"", "size": "32", "batch_size": "8",
       "epochs": "2", "lr": "0.02", "ema": "0.9", "sync_bn": "", "epoch": "7",
       "sagemaker_program": "\"train.py\"", "_tuning_objective_metric": "valid:acc1"})");
   fs::create_symlink(test::shoal_program(), container / "train");
@@ -171,7 +172,7 @@ namespace {
 
 Words long_run(const std::string& processes) {
   // clang-format off
-  return {"train", "--model", "resnet18", "--size", "32", "--batch-size", "4", "--epochs", "500",
+  return {"train", "--model", "efficientnet_b0", "--size", "32", "--batch-size", "4", "--epochs", "500",
           "--lr", "0.01", "--nproc", processes, "--threads", "1", "--workers", "1",
           "--print-freq", "1000", "--checkpoint-steps", "2", "--keep", "1"};
   // clang-format on
@@ -285,9 +286,9 @@ TEST_CASE("SMDDP's hyperparameters train with their meaning") {
 TEST_CASE("a run may start from another's weights") {
   Container container;
   container.fill(16, 4);
-  const Words settings = {"train", "--model", "resnet18", "--size",   "32", "--batch-size",
-                          "8",     "--lr",    "0.01",     "--epochs", "1",  "--seed",
-                          "3"};
+  const Words settings = {
+      "train",    "--model", "efficientnet_b0", "--size", "32", "--batch-size", "8", "--lr", "0.01",
+      "--epochs", "1",       "--seed",          "3"};
   REQUIRE(container.run(settings).exit_code == 0);
   fs::create_directories(container / "input/data");
   fs::rename(container / "model", container / "input/data/pretrained");
@@ -308,8 +309,8 @@ TEST_CASE("a run may start from another's weights") {
   CHECK(evaluated.out.find("valid:loss=" + loss) != std::string::npos);
 
   words = settings;
-  words.insert(words.end(), {"--pretrained", "--model", "resnet34"});
+  words.insert(words.end(), {"--pretrained", "--model", "resnet18"});
   const auto refused = container.run(words);
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("--weights: they are for --model resnet18") != std::string::npos);
+  CHECK(refused.err.find("--weights: they are for --model efficientnet_b0") != std::string::npos);
 }
