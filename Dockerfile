@@ -1,11 +1,13 @@
 # docker build -t shoal .                              CPU
 # docker build -t shoal --build-arg SETUP=--cuda .     with the CUDA plug-in and its libraries
 # docker run shoal train --data /data …
+# `train` is on PATH too: SageMaker starts a container by that word.
 FROM debian:12-slim AS build
 ARG SETUP=
 WORKDIR /src
 COPY . .
-RUN SHOAL_CACHE= scripts/build $SETUP && cmake --install build/release --prefix /opt/shoal
+RUN SHOAL_CACHE= scripts/build $SETUP && cmake --install build/release --prefix /opt/shoal \
+  && ln -s shoal /opt/shoal/bin/train
 
 FROM debian:12-slim
 RUN apt-get update \

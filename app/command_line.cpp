@@ -1,10 +1,12 @@
 // From the words of a command line to Arguments. cxxopts splits and pairs them; what it does not
-// know is done before: '_' for '-', --no-flag, and values in the next word of a flag or of
-// --resume.
+// know is done before: '_' for '-', --no-flag, values in the next word of a flag or of --resume,
+// and other programs' options.
 #include <algorithm>
 #include <cctype>
 #include <cxxopts.hpp>
+#include <set>
 
+#include "app/foreign_options.h"
 #include "app/options.h"
 #include "app/recipes.h"
 
@@ -13,7 +15,6 @@ namespace {
 
 using train::UserError;
 using Words = std::vector<std::string>;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* kOrigin = "command line";
 
@@ -31,66 +32,122 @@ const Option* find_negated(Command command, const std::string& name) {
 
 // Whether `next` (null at the end of the line) is the value of an option that was written without
 // "=".
-bool takes(Command command, const Option& option, const std::string* next) {
-  switch (option.kind) {
+bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
+           const std::string* next) {
+  const auto is_switch = [&] {
+    return next->empty() || lower(*next) == "true" || lower(*next) == "false";
+  };
+  switch (kind) {
     case Kind::flag:
-      return next && (next->empty() || lower(*next) == "true" || lower(*next) == "false");
+      return next && is_switch();
     case Kind::optional_value:
-      return next && next->substr(0, 1) != "-";
+      if (!next || next->substr(0, 1) == "-") return false;
+      return choices.empty() || is_switch() ||
+             std::find(choices.begin(), choices.end(), *next) != choices.end();
     case Kind::value:
       break;
   }
-  if (!next) throw UserError("--" + option.name + " needs a value");
+  if (!next) throw UserError(written + " needs a value");
   if (next->substr(0, 2) == "--" && find_option(command, next->substr(2, next->find('=') - 2))) {
-    throw UserError("--" + option.name + " needs a value, but " + *next + " follows");
+    throw UserError(written + " needs a value, but " + *next + " follows");
   }
   return true;
 }
 
-// The option that begins with `word`, as --name or --name=VALUE. `next` says whether it took the
-// next word.
-std::string normalise(Command command, const std::string& word, const std::string* next,
-                      bool& took) {
-  const size_t equals = std::min(word.find('='), word.size());
-  const std::string name = word.substr(2, equals - 2);
-  if (const Option* negated = find_negated(command, name); negated && !find_option(command, name)) {
-    if (equals < word.size()) {
-      throw UserError("--" + name + " takes no value; write --" + negated->name +
-                      "=true or =false");
-    }
-    return "--" + negated->name + "=false";
-  }
-  const Option& option = require_option(command, name, kOrigin);
-  if (equals < word.size()) return "--" + option.name + word.substr(equals);
-  took = takes(command, option, next);
-  const bool bare =
-      !took || (option.kind != Kind::value && next->empty());  // toolkits write --flag ''
-  return "--" + option.name + (bare ? "" : "=" + *next);
-}
+// From words to words that cxxopts understands: our options only, each as --name or --name=VALUE.
+class Normaliser {
+ public:
+  Normaliser(Command command, Arguments& arguments) : command_(command), arguments_(arguments) {}
 
-Words normalise(Command command, const Words& words) {
-  Words result;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-      break;
+  Words all(const Words& words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word == "--") {
+        result_.insert(result_.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+        break;
+      }
+      const std::string* next = i + 1 < words.size() ? &words[i + 1] : nullptr;
+      if (word == "-h") {
+        result_.push_back("--help");
+      } else if (word.size() < 2 || word[0] != '-') {
+        result_.push_back(word);
+      } else if (word[1] != '-') {
+        i += short_option(word, next);
+      } else {
+        i += long_option(word, next);
+      }
     }
-    if (word == "-h") {
-      result.push_back("--help");
-    } else if (word.size() < 2 || word[0] != '-') {
-      result.push_back(word);
-    } else if (word[1] != '-') {
-      require_option(command, word.substr(1), kOrigin);  // there are no other short options
-    } else {
-      bool took = false;
-      result.push_back(
-          normalise(command, word, i + 1 < words.size() ? &words[i + 1] : nullptr, took));
-      i += took;
-    }
+    return result_;
   }
-  return result;
-}
+
+  const std::string& defaults() const { return defaults_; }  // a recipe of another program's
+
+ private:
+  // Both return whether the next word was taken.
+  bool long_option(const std::string& word, const std::string* next) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(2, equals - 2);
+    const bool assigned = equals < word.size();
+    const Option* option = find_option(command_, name);
+    if (const Option* negated = find_negated(command_, name); negated && !option) {
+      if (assigned) {
+        throw UserError("--" + name + " takes no value; write --" + negated->name +
+                        "=true or =false");
+      }
+      result_.push_back("--" + negated->name + "=false");
+      return false;
+    }
+    if (const ForeignOption* other = foreign(name); other && !option) {
+      if (!assigned) return foreign_option(*other, "--" + name, next);
+      take(*other, word.substr(equals + 1));
+      return false;
+    }
+    option = &require_option(command_, name, kOrigin);
+    const std::string written = "--" + option->name;
+    if (assigned) {
+      result_.push_back(written + word.substr(equals));
+      return false;
+    }
+    const bool took = takes(command_, written, option->kind, option->choices, next);
+    // Toolkits write --flag ''.
+    const bool bare = !took || (option->kind != Kind::value && next->empty());
+    result_.push_back(written + (bare ? "" : "=" + *next));
+    return took;
+  }
+
+  // -x VALUE, -xVALUE, -x=VALUE: all of other programs.
+  bool short_option(const std::string& word, const std::string* next) {
+    const std::string name = word.substr(1, 1);
+    const ForeignOption* other = foreign(name);
+    if (!other || (other->kind == Kind::flag && word.size() > 2))
+      require_option(command_, word.substr(1), kOrigin);
+    if (word.size() == 2) return foreign_option(*other, "-" + name, next);
+    take(*other, word.substr(word[2] == '=' ? 3 : 2));
+    return false;
+  }
+
+  const ForeignOption* foreign(const std::string& name) const {
+    return command_ == Command::train ? find_foreign(name) : nullptr;
+  }
+
+  bool foreign_option(const ForeignOption& other, const std::string& written,
+                      const std::string* next) {
+    const bool took = takes(command_, written, other.kind, {}, next);
+    take(other, took ? *next : "");
+    return took;
+  }
+
+  void take(const ForeignOption& other, const std::string& value) {
+    if (const std::string recipe = defaults_of(other); !recipe.empty()) defaults_ = recipe;
+    for (const auto& [option, ours] : translate(other, value, arguments_.notes))
+      result_.push_back("--" + option + "=" + ours);
+  }
+
+  Command command_;
+  Arguments& arguments_;
+  Words result_;
+  std::string defaults_;
+};
 
 // The options in the order they were written, and the positional words.
 Pairs tokenize(Command command, const Words& words, Words& positional) {
@@ -99,7 +156,7 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   for (const Option& option : options()) {
     if (!(option.commands & static_cast<unsigned>(command))) continue;
     auto value = cxxopts::value<std::string>();
-    if (option.kind != Kind::value) value = value->implicit_value("true");
+    if (option.kind != Kind::value) value = value->implicit_value(option.bare);
     known.add_options()(option.name, "", value);
   }
   std::vector<const char*> argv = {"shoal"};
@@ -116,12 +173,17 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   }
 }
 
-void apply_recipe(Arguments& arguments, const std::string& name) {
+// `given`: names of what is set apart from the recipe.
+void apply_recipe(Arguments& arguments, const std::string& name,
+                  const std::set<std::string>& given) {
   arguments.recipe = name;
   if (name == "list") return;
   if (const Recipe* recipe = find_recipe(name)) {
-    for (const auto& [option, value] : recipe->values)
+    for (const auto& [option, value] : recipe->values) {
+      // One of the two follows from the other.
+      if (option == "batch-size" && given.contains("global-batch-size")) continue;
       apply(arguments, option, value, "recipe " + name);
+    }
     return;
   }
   Words names;
@@ -136,34 +198,62 @@ void apply_recipe(Arguments& arguments, const std::string& name) {
                   list);
 }
 
-}  // namespace
-
-Arguments parse(Command command, const Words& words,
-                const std::map<std::string, std::string>& settings) {
-  Arguments arguments;
-  arguments.command = command;
-  const Pairs pairs = tokenize(command, normalise(command, words), arguments.paths);
-  const bool paths = command == Command::predict || command == Command::pack;
-  if (!arguments.paths.empty() && !paths) {
-    throw UserError("unexpected word '" + arguments.paths[0] +
-                    "'; options begin with --, see `shoal " + command_name(command) + " --help`");
+// The settings with our names only; `defaults` becomes the recipe of the program whose they are.
+std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Setting>& settings,
+                                  std::string& defaults) {
+  std::vector<Setting> ours;
+  for (const Setting& setting : settings) {
+    const ForeignOption* other = find_foreign(setting.name);
+    if (const Option* option = find_option(arguments.command, setting.name)) {
+      const bool bare = option->kind == Kind::optional_value && setting.value.empty();
+      ours.push_back({option->name, bare ? option->bare : setting.value, setting.origin});
+    } else if (other && arguments.command == Command::train) {
+      if (const std::string recipe = defaults_of(*other); !recipe.empty()) defaults = recipe;
+      for (const auto& [name, value] : translate(*other, setting.value, arguments.notes))
+        ours.push_back({name, value, setting.origin});
+    } else {
+      require_option(arguments.command, setting.name, setting.origin);
+    }
   }
-  std::string recipe;
-  if (const auto found = settings.find("recipe"); found != settings.end()) recipe = found->second;
-  for (const auto& [name, value] : pairs) {
-    if (name == "recipe") recipe = value;
-  }
-  if (!recipe.empty()) apply_recipe(arguments, recipe);
-  for (const auto& [name, value] : settings) {
-    if (name != "recipe") apply(arguments, name, value, "hyperparameter");
-  }
-  for (const auto& [name, value] : pairs) apply(arguments, name, value, kOrigin);
-  return arguments;
+  return ours;
 }
 
-Arguments parse(int argc, const char* const* argv) {
-  if (argc < 2) throw UserError("no command was given; see `shoal help`");
-  return parse(require_command(argv[1]), Words(argv + 2, argv + argc));
+// A word that is no option: pictures for `predict`, the data folder for `train`, as the imagenet
+// example has it.
+void take_positional(Arguments& arguments, std::vector<Setting>& ours, std::string& defaults) {
+  Words& words = arguments.paths;
+  const bool paths = arguments.command == Command::predict || arguments.command == Command::pack;
+  if (words.empty() || paths) return;
+  if (arguments.command == Command::train && words.size() == 1) {
+    ours.push_back({"data", words[0], kOrigin});
+    if (defaults.empty()) defaults = kImagenetRecipe;
+    words.clear();
+    return;
+  }
+  throw UserError("unexpected word '" + words.back() + "'; options begin with --, see `shoal " +
+                  command_name(arguments.command) + " --help`");
+}
+
+}  // namespace
+
+Arguments parse(Command command, const Words& words, const std::vector<Setting>& settings) {
+  Arguments arguments;
+  arguments.command = command;
+  Normaliser normaliser(command, arguments);
+  const Pairs pairs = tokenize(command, normaliser.all(words), arguments.paths);
+  std::string recipe;
+  std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
+  if (!normaliser.defaults().empty()) recipe = normaliser.defaults();
+  take_positional(arguments, ours, recipe);
+  for (const auto& [name, value] : pairs) ours.push_back({name, value, kOrigin});
+  std::set<std::string> given;
+  for (const Setting& setting : ours) {
+    given.insert(setting.name);
+    if (setting.name == "recipe") recipe = setting.value;
+  }
+  if (!recipe.empty()) apply_recipe(arguments, recipe, given);
+  for (const Setting& setting : ours) apply(arguments, setting.name, setting.value, setting.origin);
+  return arguments;
 }
 
 }  // namespace shoal::app

@@ -145,6 +145,11 @@ void print_error(const std::string& text) noexcept try {
 
 void write_failure_file(const std::string& path, const std::string& text, bool replace) noexcept
     try {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  if (fs::is_directory(folder.parent_path() / "input/config", error))
+    fs::create_directories(folder, error);  // a container's, which it may lack
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
   if (file < 0) return;  // no platform, or an earlier process said why

@@ -12,7 +12,7 @@
 #include "app/checks.h"
 #include "app/fabric.h"
 #include "app/machine.h"
-#include "app/platform.h"
+#include "app/plan.h"
 #include "dist/network.h"
 
 namespace shoal::app {
@@ -159,13 +159,11 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
   return check;
 }
 
-Checks directories(const train::Job& job, const dist::Variables& environment) {
-  train::Job here = job;
-  adapt_to_platform(here, environment);
-  const std::string checkpoints = train::checkpoint_directory(here);
-  Check cache = writable("cache folder", here.output + "/cache", "--output");
+Checks directories(const train::Job& job) {
+  const std::string checkpoints = train::checkpoint_directory(job);
+  Check cache = writable("cache folder", job.output + "/cache", "--output");
   if (cache.verdict == Verdict::bad) cache.verdict = Verdict::warn;  // listings are made anew then
-  return {writable("output folder", here.output, "--output"),
+  return {writable("output folder", job.output, "--output"),
           writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};
 }
 
@@ -196,7 +194,7 @@ std::vector<std::function<Checks()>> host_checks(const train::Job& job,
           memory,
           open_files,
           network,
-          [&job, &environment] { return directories(job, environment); },
+          [&job, &environment] { return directories(job); },
           [&environment] { return gpus(environment); },
           [&environment] { return Checks{fabric_check(find_fabric("/", environment))}; },
           worker};

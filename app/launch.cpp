@@ -301,15 +301,16 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; its message stands above");
     print_error(text + (workers_.size() > 1 ? "; the other processes of this host are ended" : ""));
-    write_failure_file(plan_.failure_file, text,
-                       silent);  // what the others wrote is only that they lost this one
+    // What the others wrote is only that they lost this one.
+    write_failure_file(plan_.failure_file, text, silent);
   }
 
   int code() const {
     if (culprit_) return code_of(workers_[*culprit_]);
     int result = 0;
     for (const Worker& worker : workers_) {
-      if (result == 0) result = code_of(worker);
+      const bool early = plan_.early_stop_is_fine && WIFSIGNALED(worker.status) && stopped(worker);
+      if (result == 0 && !early) result = code_of(worker);
     }
     return result;
   }

@@ -21,6 +21,9 @@ struct Launch {
   double lost_peer_seconds = 3;
   // From SIGTERM to SIGKILL for the workers that are left.
   double grace_seconds = 7;
+  // A worker that a stop signal ended before it could catch it counts as stopped in order: on a
+  // platform where a stop is no failure.
+  bool early_stop_is_fine = false;
 };
 
 // Starts one process per worker and returns when all have ended. Meanwhile:

@@ -51,6 +51,27 @@ Option resume_row() {
   return option;
 }
 
+// The hyphens of other programs' names (efficientnet-b4) are underscores here.
+Option model_row() {
+  Option option = row("model", kTrain, "NAME", "network to train; `shoal models` lists them",
+                      FIELD(job.model.name));
+  option.set = [](Arguments& arguments, const std::string& text) {
+    store(arguments.job.model.name, text);
+    for (char& c : arguments.job.model.name) c = c == '-' ? '_' : c;
+  };
+  return option;
+}
+
+Option amp_row() {
+  Option option = choice<Precision>(
+      "amp", kTrain, "arithmetic of the network: 32 bit, bfloat16 or float16; alone: bf16",
+      {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
+      FIELD(job.amp));
+  option.kind = Kind::optional_value;
+  option.bare = "bf16";
+  return option;
+}
+
 void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
   for (Option& row : rows) {
     row.group = group;
@@ -102,8 +123,12 @@ void add_data(std::vector<Option>& table) {
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {row("model", kTrain, "NAME", "network to train; `shoal models` lists them",
-           FIELD(job.model.name)),
+      {model_row(),
+       unset_means("random weights",
+                   row("weights", kTrain, "PATH",
+                       "start from the weights of a checkpoint, a run or a model.safetensors; "
+                       "`pretrained`: from the channel of that name",
+                       FIELD(job.weights))),
        unset_means("the model's own", row("drop-path", kTrain, "P",
                                           "stochastic depth of the last block, from 0 to below 1",
                                           FIELD(job.model.drop_path))),
@@ -125,7 +150,12 @@ void add_length(std::vector<Option>& table) {
        unset_means("batch-size × processes × accumulate",
                    row("global-batch-size", kTrain, "N", "pictures per update, over all processes",
                        FIELD(job.global_batch_size))),
-       row("accumulate", kTrain, "N", "forward passes per update", FIELD(job.accumulate))});
+       row("accumulate", kTrain, "N",
+           "forward passes per update; follows when both batch sizes are given",
+           FIELD(job.accumulate)),
+       row("batch-per-host", kTrain, "",
+           "--batch-size and --workers are those of a host, shared by its processes",
+           FIELD(job.batch_per_host))});
 }
 
 void add_optimizer(std::vector<Option>& table) {
@@ -156,10 +186,7 @@ void add_optimizer(std::vector<Option>& table) {
        unset_means("no average", row("ema", kTrain, "DECAY",
                                      "keep averaged weights; decay per update, below 1 (0.9999)",
                                      FIELD(job.ema))),
-       choice<Precision>(
-           "amp", kTrain, "arithmetic of the network: 32 bit, bfloat16 or float16",
-           {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
-           FIELD(job.amp)),
+       amp_row(),
        row("non-finite-limit", kTrain, "N",
            "updates in a row with a non-finite loss before the run stops",
            FIELD(job.non_finite_limit)),
@@ -209,6 +236,13 @@ void add_machine(std::vector<Option>& table) {
                    row("instance-group", kTrain | kEval | kDoctor, "NAME",
                        "SageMaker instance group (or several, with commas) whose hosts take part",
                        FIELD(instance_group))),
+       row("nnodes", kTrain | kEval, "N", "hosts of a job that nobody else distributes",
+           FIELD(nodes.count)),
+       row("node-rank", kTrain | kEval, "N", "which of them this is, from 0 on", FIELD(nodes.rank)),
+       unset_means("MASTER_ADDR", row("master-addr", kTrain | kEval, "HOST", "the first of them",
+                                      FIELD(nodes.master_addr))),
+       row("master-port", kTrain | kEval, "PORT", "where processes meet on it; 0: MASTER_PORT",
+           FIELD(nodes.master_port)),
        unset_means("the processors of the process's share",
                    row("workers", kTrain | kEval | kPack, "N",
                        "threads per process that read and decode pictures", FIELD(job.workers))),
@@ -219,8 +253,14 @@ void add_machine(std::vector<Option>& table) {
 
 void add_output(std::vector<Option>& table) {
   add(table, "Output and checkpoints",
-      {row("output", kTrain | kDoctor, "DIR", "folder for history, summary and checkpoints",
+      {row("output", kTrain | kDoctor, "DIR",
+           "folder for history, summary and checkpoints; on SageMaker its output data folder",
            FIELD(job.output)),
+       unset_means("none, on SageMaker its model folder",
+                   row("export-dir", kTrain, "DIR",
+                       "folder for the finished model: model.safetensors, classes.json and "
+                       "settings.json",
+                       FIELD(job.export_dir))),
        unset_means("OUTPUT/checkpoints, on SageMaker its checkpoint folder",
                    row("checkpoint-dir", kTrain | kDoctor, "DIR", "folder for checkpoints",
                        FIELD(job.checkpoint_dir))),
@@ -229,7 +269,7 @@ void add_output(std::vector<Option>& table) {
                        FIELD(job.checkpoint_steps))),
        row("checkpoint-minutes", kTrain, "MINUTES", "time between checkpoints; 0: never by time",
            FIELD(job.checkpoint_minutes)),
-       unset_means("OUTPUT/cache for train, none for eval",
+       unset_means("OUTPUT/cache for train, none for eval; on SageMaker a warm pool's folder",
                    row("cache-dir", kTrain | kEval, "DIR",
                        "folder for listings of large data folders and for seek indexes",
                        FIELD(job.cache_dir))),
@@ -240,7 +280,8 @@ void add_output(std::vector<Option>& table) {
        row("keep", kTrain, "N", "newest checkpoints kept besides the best", FIELD(job.keep)),
        resume_row(),
        row("checkpoint", kEval | kPredict, "PATH",
-           "weights to use: a file, or a run's folder for its newest (FOLDER/best: its best)",
+           "weights to use: a file, a folder with model.safetensors, or a run's folder for its "
+           "newest (FOLDER/best: its best)",
            FIELD(job.checkpoint)),
        row("eval-only", kTrain, "", "evaluate the weights that --resume finds, and end",
            FIELD(job.eval_only)),
@@ -280,6 +321,8 @@ void add_general(std::vector<Option>& table) {
       {unset_means("none",
                    row("recipe", kTrain, "NAME",
                        "start from a named set of options; `list` shows them", FIELD(recipe))),
+       row("strict-hyperparameters", kTrain, "",
+           "a hyperparameter that no option knows is an error", FIELD(strict_hyperparameters)),
        row("help", ~0u, "", "print this text", FIELD(help))});
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "app/foreign_options.h"
 #include "app/option_row.h"
 
 namespace shoal::app {
@@ -12,23 +13,12 @@ namespace {
 
 using train::UserError;
 
-// What other programs call our options.
-constexpr std::pair<const char*, const char*> kSynonyms[] = {{"arch", "model"},
-                                                             {"learning-rate", "lr"},
-                                                             {"lr-init", "lr"},
-                                                             {"opt", "optimizer"},
-                                                             {"wd", "weight-decay"},
-                                                             {"sched", "schedule"},
-                                                             {"lr-scheduler", "schedule"},
-                                                             {"gpus", "nproc"},
-                                                             {"nproc-per-node", "nproc"},
-                                                             {"world-size", "nproc"},
-                                                             {"dist-backend", "backend"},
-                                                             {"evaluate", "eval-only"},
-                                                             {"output-dir", "output"},
-                                                             {"num-classes", "classes"},
-                                                             {"img-size", "size"},
-                                                             {"image-size", "size"}};
+// What other programs call our options: for hints. What is understood stands in
+// foreign_options.cpp.
+constexpr std::pair<const char*, const char*> kSynonyms[] = {
+    {"opt", "optimizer"}, {"sched", "schedule"},       {"lr-scheduler", "schedule"},
+    {"gpus", "nproc"},    {"nproc-per-node", "nproc"}, {"output-dir", "output"},
+    {"img-size", "size"}};
 
 std::vector<std::string> names_of(Command command) {
   std::vector<std::string> names;
@@ -100,18 +90,26 @@ const Option* find_option(Command command, std::string_view name) {
   return nullptr;
 }
 
-const Option& require_option(Command command, std::string_view name, const std::string& origin) {
-  if (const Option* option = find_option(command, name)) return *option;
+std::string nearest_option(Command command, std::string_view name) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
-  std::vector<std::string> names = names_of(command);
-  for (const auto& [other, ours] : kSynonyms) {
-    if (find_option(command, ours)) names.push_back(other);
+  std::vector<std::string> names = names_of(command);  // of two equally near ours come first
+  std::map<std::string, std::string> ours_of;
+  const auto hint = [&](const std::string& other, const std::string& ours) {
+    if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);
+  };
+  for (const auto& [other, ours] : kSynonyms) hint(other, ours);
+  for (const ForeignOption& other : foreign_options()) {
+    if (other.name.size() > 1) hint(other.name, other.ours);
   }
-  std::string near = nearest(wanted, names);
-  for (const auto& [other, ours] : kSynonyms) {
-    if (near == other) near = ours;
-  }
+  const std::string found = nearest(wanted, names);
+  const auto ours = ours_of.find(found);
+  return ours == ours_of.end() ? found : ours->second;
+}
+
+const Option& require_option(Command command, std::string_view name, const std::string& origin) {
+  if (const Option* option = find_option(command, name)) return *option;
+  const std::string near = nearest_option(command, name);
   const std::string shoal_command = "`shoal " + command_name(command);
   throw UserError("unknown option --" + std::string(name) + " of " + shoal_command + "` (" +
                   origin + ")" + (near.empty() ? "; see " : "; did you mean --" + near + "? See ") +

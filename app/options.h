@@ -28,12 +28,27 @@ enum class Command : unsigned {
   pack = 64
 };
 
-// A parsed command line.
+// One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
+struct Setting {
+  std::string name, value, origin;
+  bool operator==(const Setting&) const = default;
+};
+
+// Several hosts without a platform or launcher that names them: torchrun's words.
+struct Nodes {
+  int64_t count = 1;        // hosts that this job has
+  int64_t rank = 0;         // which of them this is, 0 … count-1
+  std::string master_addr;  // the first host; empty: the variable MASTER_ADDR
+  int64_t master_port = 0;  // 0: the variable MASTER_PORT
+};
+
+// Everything a command was asked for.
 struct Arguments {
   Command command = Command::train;
   train::Job job;
   // Positional: of `predict` pictures or folders, of `pack` source and destination.
   std::vector<std::string> paths;
+  Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
   // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
   // all.
@@ -45,8 +60,11 @@ struct Arguments {
   data::PackOptions pack;
   bool verify = false, info = false;  // pack: check or describe a packed set
   bool help = false;
-  // Option → where its value came from ("command line", "recipe demo").
+  bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error
+  // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
+  // Sentences about what other programs' options do not do here; the start of a run says them.
+  std::vector<std::string> notes;
 };
 
 enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V]
@@ -60,6 +78,7 @@ struct Option {
   std::string help;                  // with the unit; one sentence without a full stop
   std::vector<std::string> choices;  // allowed values; empty: any that parse
   std::string unset;                 // what --help says is the default when there is no fixed one
+  std::string bare = "true";         // of optional_value: the value that --x alone stands for
 
   // Stores the value. Throws std::invalid_argument with what the value must be ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;
@@ -79,6 +98,10 @@ const Option& require_option(Command command, std::string_view name, const std::
 // The known name nearest to `name` by edit distance, or empty when nothing is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
+// The option of that command somebody who wrote `name` may have meant, or empty: the nearest of our
+// names and of those of other programs, by edit distance.
+std::string nearest_option(Command command, std::string_view name);
+
 // Sets one option from text. `origin` says where the text is from ("command line",
 // "hyperparameters.json") and stands in messages. Throws train::UserError: unknown name (with the
 // nearest one), a value that does not parse or is no choice.
@@ -86,14 +109,12 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
            const std::string& origin);
 
 // Parses what follows the command's name. Forms: --name VALUE, --name=VALUE, --flag, --no-flag,
-// --flag true|false, --resume, --resume PATH; the last of several wins; "--" ends the options. A
-// recipe is applied first, then `settings` (platform hyperparameters, by name), then the command
-// line. Throws train::UserError.
+// --flag true|false, --resume, --resume PATH; the last of several wins; "--" ends the options.
+// `train` knows other programs' options too (foreign_options.h), their one-letter forms, and a
+// data folder without a name. A recipe is applied first, then `settings` in their order
+// (hyperparameters), then the command line. Throws train::UserError.
 Arguments parse(Command command, const std::vector<std::string>& words,
-                const std::map<std::string, std::string>& settings = {});
-
-// The same for a whole command line, `argv[1]` being the command: what shoal-worker's main calls.
-Arguments parse(int argc, const char* const* argv);
+                const std::vector<Setting>& settings = {});
 
 // What --help says about a command; its functions are in shoal_main.cpp and worker_main.cpp.
 struct CommandRow {

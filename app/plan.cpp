@@ -15,6 +15,7 @@ using train::UserError;
 
 // Workers per host; more than so many per processor is a typing error that would stall the machine.
 constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
+constexpr int64_t kMostHosts = 4096;
 
 const std::string* find(const Variables& variables, const char* name) {
   const auto entry = variables.find(name);
@@ -179,6 +180,47 @@ void plan_local(Plan& plan, int workers, const Variables& environment, const Hos
     add_worker(plan, environment, dist::for_local_worker(workers, i, port));
 }
 
+// The imagenet example starts a process per GPU where its processes share a host's batch.
+int local_workers(const Arguments& arguments, int asked, const HostFacts& facts) {
+  return std::max(1, asked == 0 && arguments.job.batch_per_host ? facts.gpus : asked);
+}
+
+// The workers of one of several hosts that only the command line names.
+void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
+  const auto variable = [&](const char* name) {
+    const std::string* value = find(environment, name);
+    return value ? *value : "";
+  };
+  const std::string address =
+      nodes.master_addr.empty() ? variable("MASTER_ADDR") : nodes.master_addr;
+  const std::string port =
+      nodes.master_port == 0 ? variable("MASTER_PORT") : std::to_string(nodes.master_port);
+  uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (address.empty() || error != std::errc() || end != port.data() + port.size() || number == 0) {
+    throw UserError("--nnodes is " + std::to_string(nodes.count) +
+                    ", but where the hosts meet is not known; give --master-addr HOST and "
+                    "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
+  }
+  if (nodes.rank < 0 || nodes.rank >= nodes.count || nodes.count > kMostHosts) {
+    throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
+                    std::to_string(nodes.count) + "; hosts are numbered from 0, and there may be " +
+                    std::to_string(kMostHosts) + " of them");
+  }
+  plan.launched_by = "--nnodes";
+  const int first = static_cast<int>(nodes.rank) * local;
+  for (int i = 0; i < local; ++i) {
+    dist::Env env;
+    env.rank = first + i;
+    env.local_rank = i;
+    env.world_size = static_cast<int>(nodes.count) * local;
+    env.local_world_size = local;
+    env.master_addr = address;
+    env.master_port = number;
+    add_worker(plan, environment, env);
+  }
+}
+
 }  // namespace
 
 dist::Variables tuned(dist::Variables environment, int threads) {
@@ -203,12 +245,14 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
     on_this_host = launched->env.local_world_size;
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
+  } else if (arguments.nodes.count > 1) {
+    plan_nodes(plan, local_workers(arguments, asked, facts), arguments.nodes, environment);
   } else {
     if (!arguments.instance_group.empty())
       throw UserError("--instance-group is " + arguments.instance_group +
                       ", but this is no SageMaker job: neither SM_HOSTS nor resourceconfig.json is "
                       "there");
-    plan_local(plan, std::max(1, asked), environment, facts);
+    plan_local(plan, local_workers(arguments, asked, facts), environment, facts);
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});
 

@@ -4,8 +4,9 @@
 //
 // Who asked is looked for in this order: a launcher (dist/launcher.h: this process is one worker
 // already, or stands for a host), SageMaker's SM_* (one worker per GPU, on each of the job's
-// hosts), --nproc (workers on this host, over loopback), else a single process. Everything a worker
-// learns about its rank goes through torchrun's variables.
+// hosts), --nnodes (workers on this host of several, meeting at --master-addr), --nproc (workers on
+// this host, over loopback), else a single process. Everything a worker learns about its rank goes
+// through torchrun's variables.
 
 #include <cstdint>
 #include <functional>

@@ -9,6 +9,7 @@
 #include "app/machine.h"
 #include "app/platform.h"
 #include "app/recipes.h"
+#include "app/settings.h"
 
 namespace {
 
@@ -50,16 +51,14 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   }
   if (words[0] == "--version") return print("shoal " SHOAL_VERSION "\n");
 
-  std::vector<const char*> argv = {"shoal"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  const Arguments arguments = parse(static_cast<int>(argv.size()), argv.data());
+  const Arguments arguments = gather(words, environment);
   if (arguments.help) return print(command_help(arguments.command));
   if (arguments.recipe == "list") return print(recipe_list());
   environment = with_platform_hosts(environment, gpu_count(environment));
   for (const Row& row : kRun) {
     if (row.command == arguments.command) return row.run({arguments, words, environment});
   }
-  return kUsage;  // parse() knows no other command
+  return kUsage;  // gather() knows no other command
 }
 
 }  // namespace
@@ -68,6 +67,6 @@ int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
   const auto environment = shoal::dist::environment();
   return guarded_main(reporting(environment), [&] {
-    return run(std::vector<std::string>(argv + 1, argv + argc), environment);
+    return run(command_words(argc, argv, on_platform(environment)), environment);
   });
 }

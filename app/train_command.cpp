@@ -1,6 +1,7 @@
 #include "app/commands.h"
 #include "app/saved_settings.h"
 #include "app/session.h"
+#include "app/settings.h"
 #include "app/signals.h"
 #include "train/log.h"
 #include "train/loop.h"
@@ -21,6 +22,34 @@ void advise(const Arguments& arguments) {
         "recipe (`shoal train --recipe list`), or name --optimizer and --lr");
 }
 
+// What was asked for, by whom, and what of it has no effect.
+void tell(const Arguments& arguments) {
+  std::string notes;
+  for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
+  if (!notes.empty()) train::log::warning(notes);
+  train::log::info("settings asked for\n" + origins_text(arguments));
+}
+
+// Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too
+// large for the data. Only a batch size that nobody but the recipe named is lowered.
+void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
+  train::Job& job = arguments.job;
+  const auto origin = arguments.origins.find("batch-size");
+  if (origin == arguments.origins.end() || !origin->second.starts_with("recipe ")) return;
+  if (!job.batch_size || job.global_batch_size) return;
+  const int64_t sharing = job.batch_per_host ? env.local_world_size : 1;
+  const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
+  int64_t fitting = images / parts;
+  if (fitting >= each || fitting == 0) return;
+  if (fitting > 1) fitting -= fitting % 2;  // mixup pairs pictures
+  job.batch_size = fitting * sharing;
+  if (env.rank == 0)
+    train::log::warning(
+        train::strf("the batch of %s is lowered to %lld: there are only %lld training pictures",
+                    origin->second.c_str(), static_cast<long long>(*job.batch_size),
+                    static_cast<long long>(images)));
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
@@ -32,9 +61,13 @@ int train_command(const Arguments& given) {
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);
+  if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = settle(arguments.job, datasets, env);
   job.index_dir = index_folder(arguments.job);
-  if (env.rank == 0) advise(arguments);
+  if (env.rank == 0) {
+    tell(arguments);
+    advise(arguments);
+  }
   const train::RunResult result =
       train::run(job, std::move(start), datasets.train, datasets.val, communicator);
   communicator.shutdown();

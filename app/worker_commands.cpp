@@ -19,8 +19,10 @@ int start(const Plan& plan, const Call& call) {
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
   // The first process of a container has duties (signals without default actions, orphans) that a
-  // worker does not know.
-  if (plan.in_place && ::getpid() != 1)
+  // worker does not know; and a worker that has just begun does not catch signals yet.
+  const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
+  start_of.early_stop_is_fine = platform;
+  if (plan.in_place && ::getpid() != 1 && !platform)
     become(start_of.program, start_of.arguments, plan.workers[0].environment);
   return launch(start_of);
 }

@@ -4,7 +4,7 @@
 
 #include "app/commands.h"
 #include "app/failure.h"
-#include "app/platform.h"
+#include "app/settings.h"
 #include "train/log.h"
 
 namespace {
@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
   return shoal::app::guarded_main(shoal::app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") shoal::train::log::no_status();
-    auto arguments = shoal::app::parse(argc, argv);
-    shoal::app::adapt_to_platform(arguments.job, environment);
+    const auto arguments =
+        shoal::app::gather(std::vector<std::string>(argv + 1, argv + argc), environment);
     for (const Row& row : kCommands) {
       if (row.command == arguments.command) return row.run(arguments);
     }

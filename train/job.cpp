@@ -83,10 +83,22 @@ void check_values(const Job& job) {
 
 namespace {
 
+// One process's part of what is meant for a host.
+int64_t share_of(int64_t count, int64_t processes) {
+  return std::max<int64_t>(1, count / std::max<int64_t>(1, processes));
+}
+
 // One rank's share of an update. G must divide evenly: every rank does the same work in every
 // micro-batch.
-void resolve_batches(const Job& job, int64_t world, ResolvedJob& out) {
-  const int64_t accumulate = job.accumulate, parts = world * accumulate;
+void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out) {
+  const int64_t world = here.world_size;
+  std::optional<int64_t> batch = job.batch_size;
+  if (batch && job.batch_per_host) batch = share_of(*batch, here.local_world_size);
+  int64_t accumulate = job.accumulate;
+  if (batch && job.global_batch_size && accumulate == 1 &&
+      *job.global_batch_size % (*batch * world) == 0)
+    accumulate = *job.global_batch_size / (*batch * world);
+  const int64_t parts = world * accumulate;
   out.accumulate = accumulate;
   if (job.global_batch_size) {
     const int64_t global = *job.global_batch_size;
@@ -95,13 +107,13 @@ void resolve_batches(const Job& job, int64_t world, ResolvedJob& out) {
                                      std::to_string(world) + " processes × --accumulate " +
                                      std::to_string(accumulate) + "); choose a multiple of " +
                                      std::to_string(parts));
-    require(!job.batch_size || *job.batch_size * parts == global,
-            "--batch-size " + std::to_string(job.batch_size.value_or(0)) + " × " +
-                std::to_string(world) + " processes × --accumulate " + std::to_string(accumulate) +
+    require(!batch || *batch * parts == global,
+            "--batch-size " + std::to_string(batch.value_or(0)) + " × " + std::to_string(world) +
+                " processes × --accumulate " + std::to_string(accumulate) +
                 " is not --global-batch-size " + std::to_string(global) + "; give one of them");
     out.batch_size = global / parts;
   } else {
-    out.batch_size = job.batch_size.value_or(32);
+    out.batch_size = batch.value_or(32);
   }
   out.global_batch_size = out.batch_size * parts;
   const bool mixing = job.mix.mixup > 0 || job.mix.cutmix > 0;
@@ -146,6 +158,8 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
   out.threads = job.threads.value_or(share);
   out.workers = job.workers.value_or(share);
+  if (job.workers && job.batch_per_host)
+    out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -212,7 +226,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.job.model.classes = *out.job.classes;
   out.job.model.dropout = here.model.dropout;
   out.job.model.drop_path = here.model.drop_path;
-  resolve_batches(job, here.world_size, out);
+  resolve_batches(job, here, out);
   resolve_length(job, out);
   resolve_pictures(job, here.model, out);
   resolve_machine(job, here, out);
@@ -222,6 +236,8 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   }
   out.job.schedule.lr = out.lr;
   out.job.batch_size = out.batch_size;
+  out.job.accumulate = out.accumulate;
+  out.job.batch_per_host = false;  // both are per process now
   out.job.global_batch_size = out.global_batch_size;
   out.job.size = out.transform.size;
   out.job.val_size = out.eval_size;

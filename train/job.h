@@ -43,6 +43,7 @@ struct Job {
 
   // Model.
   models::ModelOptions model;
+  std::string weights;   // checkpoint or safetensors file whose weights a fresh run starts from
   bool sync_bn = false;  // batch statistics over all ranks
 
   // Length and batch.
@@ -52,7 +53,10 @@ struct Job {
   std::optional<int64_t> batch_size;  // pictures per process and micro-batch; default 32
   // Pictures per update: batch_size × world × accumulate.
   std::optional<int64_t> global_batch_size;
-  int64_t accumulate = 1;  // micro-batches per update
+  // Micro-batches per update; when both batch sizes are given it follows from them.
+  int64_t accumulate = 1;
+  // batch_size and workers are those of a host, whose processes share them.
+  bool batch_per_host = false;
 
   // Optimisation.
   OptimizerOptions optimizer;
@@ -78,6 +82,8 @@ struct Job {
   // Output.
   std::string output = "runs/shoal";
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
+  // Where the finished model goes (train/export.h); unset: nowhere.
+  std::optional<std::string> export_dir;
   // Listings of data folders, indexes of their JPEGs; unset: OUTPUT/cache in training, else none.
   std::optional<std::string> cache_dir;
   bool seek_index = true;  // learn where in each JPEG its parts begin, for the next epoch

@@ -18,6 +18,7 @@
 #include "dist/control_word.h"
 #include "train/checkpoint_store.h"
 #include "train/evaluate.h"
+#include "train/export.h"
 #include "train/file_lock.h"
 #include "train/log.h"
 #include "train/resume.h"
@@ -91,6 +92,7 @@ class Run {
   void stop(int signal);
   void gather(Meter* last);
   void save(std::optional<double> top1);
+  void export_finished();
   void log_hash(int64_t first_step);
 
   const ResolvedJob& job_;
@@ -125,6 +127,8 @@ FileLock Run::lock(const std::string& folder) {
 }
 
 Position Run::restored() {
+  if (start_.weights) start_from(trainer_, *start_.weights, job_);
+  start_.weights.reset();
   if (!start_.data) return {};
   Position position = restore(trainer_, *start_.data, job_, [&](const std::string& text) {
     if (leader()) log::warning(text);
@@ -156,6 +160,7 @@ RunResult Run::all() {
     }
     save(top1);
   }
+  export_finished();
   reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete");
   return result_;
 }
@@ -344,6 +349,13 @@ void Run::save(std::optional<double> top1) {
                   [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
   log::info(strf("saved %s (%.1f MB, %.2f s)", store_.path(entry).c_str(),
                  static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
+}
+
+// Also when the run was stopped: it is the model that there is.
+void Run::export_finished() {
+  if (!leader() || !job_.job.export_dir) return;
+  export_model(snapshot(trainer_, position_, job_, classes_), *job_.job.export_dir);
+  log::info("exported " + *job_.job.export_dir + "/" + kModelFile);
 }
 
 void Run::log_hash(int64_t first_step) {

@@ -58,6 +58,12 @@ std::string imagenet_test_line(int64_t batch, int64_t batches, double seconds,
       last.top5_percent(), sum.top5_percent());
 }
 
+std::string classes_json(const std::vector<std::string>& classes) {
+  Json map;
+  for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
+  return map.dump(1);
+}
+
 Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
     : job_(job), on_(rank == 0), output_(job.job.output) {
   if (!on_) return;
@@ -97,10 +103,8 @@ void Reporter::append(const std::string& json) {
 
 void Reporter::write_classes(const std::vector<std::string>& classes) {
   if (!on_) return;
-  Json map;
-  for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
   std::ofstream out(output_ / "classes.json");
-  out << map.dump(1) << "\n";
+  out << classes_json(classes) << "\n";
   if (!out.flush())
     throw std::runtime_error("cannot write " + (output_ / "classes.json").string() +
                              "; is the disk full?");

@@ -70,6 +70,9 @@ class Reporter {
   std::string last_evaluation_, last_ema_evaluation_, last_step_;  // JSON, for summary.json
 };
 
+// {class name: label}, as classes.json holds it.
+std::string classes_json(const std::vector<std::string>& classes);
+
 // The lines of one report, in print order, without line breaks. Pure: what the tests run the metric
 // regexes over.
 std::string imagenet_line(const StepReport& report);

@@ -21,7 +21,8 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 
 // What a run starts from.
 struct Start {
-  std::optional<CheckpointData> data;  // nothing: a fresh start
+  std::optional<CheckpointData> data;     // nothing: a fresh start
+  std::optional<CheckpointData> weights;  // of a fresh start: --weights; else random ones
   // For the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, update 1234".
   std::string origin;
 };
@@ -35,6 +36,8 @@ struct Start {
 //                   example name on their first run, means the same as --resume alone
 //   neither         a fresh start; UserError when the directory holds checkpoints, so that
 //                   nothing is lost
+//
+// A fresh start with --weights PATH has what open_checkpoint() finds there.
 Start find_start(const Job& job, dist::Group& group);
 
 // A checkpoint's data and the file it is from.
@@ -43,10 +46,15 @@ struct OpenedCheckpoint {
   std::string file;
 };
 
-// The checkpoint at `path`: a file; the newest good one of a run's or a checkpoint directory; or,
-// with "best" or "last" behind such a directory (runs/shoal/best), that one of it. Throws UserError
-// when there is none or the file is of another kind, std::runtime_error when it is damaged.
+// The checkpoint at `path`: a file (model.safetensors too, see export.h); the newest good one of a
+// run's or a checkpoint directory, else the model.safetensors in it; or, with "best" or "last"
+// behind such a directory (runs/shoal/best), that one of it. Throws UserError when there is none or
+// the file is of another kind, std::runtime_error when it is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path);
+
+// Gives a fresh trainer the weights of another run, the averaged ones where it has them. Throws
+// UserError when they are another model's or for other classes.
+void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job);
 
 // Loads tensors and returns the position. Throws UserError when the run that made the data cannot
 // be continued exactly with these settings (other global batch, seed, data or model); tells `warn`

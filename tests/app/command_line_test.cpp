@@ -10,7 +10,7 @@ using Catch::Contains;
 namespace {
 
 Arguments parsed(const std::vector<std::string>& words,
-                 const std::map<std::string, std::string>& settings = {}) {
+                 const std::vector<app::Setting>& settings = {}) {
   return app::parse(Command::train, words, settings);
 }
 
@@ -57,7 +57,9 @@ TEST_CASE("missing values, stray words and unknown options are the user's mistak
   CHECK_THROWS_WITH(parsed({"--lr"}), Contains("--lr needs a value"));
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));
-  CHECK_THROWS_WITH(parsed({"pictures"}), Contains("unexpected word 'pictures'"));
+  CHECK_THROWS_WITH(parsed({"data", "pictures"}), Contains("unexpected word 'pictures'"));
+  CHECK_THROWS_WITH(app::parse(Command::eval, {"pictures"}),
+                    Contains("unexpected word 'pictures'"));
   CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
 }
@@ -76,25 +78,32 @@ TEST_CASE("a recipe is overridden by hyperparameters and these by the command li
   CHECK(plain.job.schedule.lr == 0.1);
   CHECK(plain.job.model.name == "resnet50");
   CHECK(plain.origins.at("lr") == "recipe resnet50");
-  const std::map<std::string, std::string> settings = {{"lr", "0.2"}, {"momentum", "0.5"}};
+  const std::vector<app::Setting> settings = {{"lr", "0.1", "SM_HPS"},
+                                              {"lr", "0.2", "hyperparameters.json"},
+                                              {"momentum", "0.5", "hyperparameters.json"}};
   // Before or after the recipe makes no difference.
   const Arguments all = parsed({"--lr", "0.3", "--recipe", "resnet50"}, settings);
   CHECK(all.job.schedule.lr == 0.3);
   CHECK(all.job.optimizer.momentum == 0.5);
-  CHECK(all.origins.at("momentum") == "hyperparameter");
+  CHECK(all.origins.at("momentum") == "hyperparameters.json");
+  CHECK(parsed({}, settings).job.schedule.lr == 0.2);
   CHECK(all.origins.at("lr") == "command line");
-  CHECK(parsed({}, {{"recipe", "demo"}}).job.size == 64);
+  CHECK(parsed({}, {{"recipe", "demo", "SM_HPS"}}).job.size == 64);
   CHECK(parsed({"--recipe", "list"}).recipe == "list");
   CHECK_THROWS_WITH(parsed({"--recipe", "resnet5"}), Contains("resnet50?"));
-  CHECK_THROWS_WITH(parsed({}, {{"lerning_rate", "1"}}), Contains("hyperparameter"));
+  CHECK_THROWS_WITH(parsed({}, {{"lerning_rate", "1", "SM_HPS"}}), Contains("(SM_HPS)"));
 }
 
-TEST_CASE("the first word is the command") {
-  const char* argv[] = {"shoal", "eval", "--checkpoint", "x"};
-  const Arguments arguments = app::parse(4, argv);
-  CHECK(arguments.command == Command::eval);
-  CHECK(arguments.job.checkpoint == "x");
-  const char* wrong[] = {"shoal", "trian"};
-  CHECK_THROWS_WITH(app::parse(2, wrong), Contains("did you mean train?"));
-  CHECK_THROWS_AS(app::parse(1, wrong), train::UserError);
+TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder alone") {
+  CHECK(parsed({"--amp"}).job.amp == train::Precision::bf16);
+  CHECK(parsed({"--amp", "fp16"}).job.amp == train::Precision::fp16);
+  const Arguments arguments = parsed({"--amp", "pictures"});
+  CHECK(arguments.job.amp == train::Precision::bf16);
+  CHECK(arguments.job.data == "pictures");
+  CHECK(parsed({}, {{"amp", "", "SM_HPS"}}).job.amp == train::Precision::bf16);
+}
+
+TEST_CASE("a recipe's batch gives way to a global one") {
+  CHECK(parsed({"--recipe", "imagenet_example"}).job.batch_size == 256);
+  CHECK_FALSE(parsed({"--recipe", "imagenet_example", "--global-batch-size", "8"}).job.batch_size);
 }

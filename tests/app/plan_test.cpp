@@ -14,8 +14,9 @@ namespace {
 const HostFacts kHost{/*gpus=*/0, /*processors=*/8, [] { return uint16_t{12345}; },
                       [](const std::string& name) { return name == "eth0"; }};
 
-Plan plan(const std::vector<std::string>& words, const Variables& environment,
-          const HostFacts& host = kHost) {
+using Words = std::vector<std::string>;
+
+Plan plan(const Words& words, const Variables& environment, const HostFacts& host = kHost) {
   return app::plan_workers(app::parse(app::Command::train, words), environment, host);
 }
 
@@ -281,4 +282,33 @@ TEST_CASE("what libraries read when they are loaded is set unless the user has")
   CHECK(users.at("GOMP_SPINCOUNT") == "7");
   CHECK(users.at("CUBLAS_WORKSPACE_CONFIG") == ":16:8");
   CHECK(app::tuned({{"OMP_WAIT_POLICY", "active"}}, 4).count("GOMP_SPINCOUNT") == 0);
+}
+
+TEST_CASE("several hosts that only the command line names get ranks of the whole job") {
+  const Words words = {"--nnodes", "3", "--node-rank", "1", "--nproc", "2"};
+  const Plan made = plan(words, {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "7777"}});
+  CHECK_FALSE(made.in_place);
+  REQUIRE(made.workers.size() == 2);
+  CHECK(variable(made, 1, "RANK") == "3");
+  CHECK(variable(made, 1, "LOCAL_RANK") == "1");
+  CHECK(variable(made, 1, "WORLD_SIZE") == "6");
+  CHECK(variable(made, 1, "LOCAL_WORLD_SIZE") == "2");
+  CHECK(variable(made, 1, "MASTER_ADDR") == "10.0.0.1");
+  CHECK(variable(made, 1, "MASTER_PORT") == "7777");
+  const Plan named = plan({"--world-size", "2", "--rank", "0", "--dist-url", "tcp://h:99"}, {});
+  CHECK(variable(named, 0, "MASTER_ADDR") == "h");
+  CHECK(variable(named, 0, "WORLD_SIZE") == "2");
+  CHECK_THROWS_WITH(plan(words, {}), Contains("--master-addr"));
+  CHECK_THROWS_WITH(plan({"--nnodes", "2", "--node-rank", "2", "--dist-url", "tcp://h:9"}, {}),
+                    Contains("--node-rank is 2"));
+  // A platform knows its hosts better.
+  CHECK(plan({"--nnodes", "9"}, kTwoHosts).workers.size() == 2);
+}
+
+TEST_CASE("a host's batch asks for a process per GPU, as the imagenet example does") {
+  HostFacts host = kHost;
+  host.gpus = 4;
+  CHECK(plan({"--multiprocessing-distributed"}, {}, host).workers.size() == 4);
+  CHECK(plan({"--multiprocessing-distributed", "--nproc", "2"}, {}, host).workers.size() == 2);
+  CHECK(plan({}, {}, host).workers.size() == 1);
 }

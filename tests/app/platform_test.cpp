@@ -3,16 +3,21 @@
 #include <catch2/catch.hpp>
 
 #include "capture.h"
+#include "train/job.h"
 
 using namespace shoal;
 using test::Folder;
 
-TEST_CASE("outside a training container nothing changes") {
+TEST_CASE("a training container is known by its configuration folder") {
   Folder folder;
-  train::Job job;
-  app::adapt_to_platform(job, {{"SAGEMAKER_BASE_DIR", folder.text()}});
-  CHECK_FALSE(job.on_platform);
-  CHECK_FALSE(job.checkpoint_dir.has_value());
+  const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};
+  CHECK(app::platform_base(environment) == folder.text());
+  CHECK(app::platform_base({}) == "/opt/ml");
+  CHECK_FALSE(app::on_platform(environment));
+  test::write_text(folder / "input/config/hyperparameters.json", "{}");
+  CHECK(app::on_platform(environment));
+  // Without resourceconfig.json nothing is known of hosts.
+  CHECK(app::with_platform_hosts(environment, 4) == environment);
 }
 
 TEST_CASE("the hosts of a training job are known without a toolkit's variables") {
@@ -34,31 +39,10 @@ TEST_CASE("the hosts of a training job are known without a toolkit's variables")
   environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's word wins
   CHECK(app::with_platform_hosts(environment, 4)["SM_CURRENT_HOST"] == "algo-1");
   test::write_text(config, "{\"hosts\": 3}");
+  CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), train::UserError);
   CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
                     Catch::Contains("resourceconfig.json"));
-}
-
-TEST_CASE("in a training container checkpoints go where the platform syncs them") {
-  Folder folder;
-  const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};
-  test::write_text(folder / "input/config/resourceconfig.json", "{}");
-  train::Job job;
-  app::adapt_to_platform(job, environment);
-  CHECK(job.on_platform);
-  CHECK(job.checkpoint_dir == folder.text() + "/checkpoints");
-
-  test::write_text(folder / "input/config/checkpointconfig.json", R"({"LocalPath": "/state"})");
-  train::Job configured;
-  app::adapt_to_platform(configured, environment);
-  CHECK(configured.checkpoint_dir == "/state");
-
-  train::Job chosen;
-  chosen.checkpoint_dir = "mine";
-  app::adapt_to_platform(chosen, environment);
-  CHECK(chosen.checkpoint_dir == "mine");
-
-  test::write_text(folder / "input/config/checkpointconfig.json", "{broken");
-  train::Job broken;
-  CHECK_THROWS_WITH(app::adapt_to_platform(broken, environment),
-                    Catch::Contains("checkpointconfig.json"));
+  test::write_text(config, "{\"hosts\": ");
+  CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
+                    Catch::Contains("resourceconfig.json") && Catch::Contains("damaged at byte"));
 }

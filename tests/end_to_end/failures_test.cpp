@@ -50,7 +50,7 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
   const std::vector<Case> cases = {
       {small_run(root, {"--learning-rat", "1"}), "learning-rat"},
       {small_run(root, {"--lr", "fast"}), "--lr"},
-      {small_run(root, {"--model", "efficientnet-b0"}), "efficientnet_b0"},
+      {small_run(root, {"--model", "efficientnet-bo"}), "efficientnet_b0"},
       {small_run(root, {"--data", (root / "nowhere").string()}), "nowhere"},
       {small_run(root, {"--data", (root / "odd").string()}), "odd"},
       {small_run(root, {"--nproc", "2", "--global-batch-size", "7"}), "--global-batch-size 7"},

@@ -114,7 +114,13 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment,
                   const std::function<bool(pid_t)>& watch, double limit_seconds) {
-  Invocation invocation{{shoal_program()}, environment};
+  return run_program(shoal_program(), words, environment, watch, limit_seconds);
+}
+
+Outcome run_program(const std::string& program, const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment,
+                    const std::function<bool(pid_t)>& watch, double limit_seconds) {
+  Invocation invocation{{program}, environment};
   invocation.words.insert(invocation.words.end(), words.begin(), words.end());
   return run_together({invocation}, watch, limit_seconds).front();
 }

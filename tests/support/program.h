@@ -25,6 +25,11 @@ Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
+// The same for another program, which stands at `program`.
+Outcome run_program(const std::string& program, const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment = {},
+                    const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
+
 struct Invocation {
   std::vector<std::string> words;             // the program's path and its arguments
   std::vector<std::string> environment = {};  // "NAME=value", added

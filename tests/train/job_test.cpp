@@ -119,3 +119,29 @@ TEST_CASE("the settings that are saved name everything that changes the result")
   job.workers = 9;  // changes only the speed
   REQUIRE_FALSE(differs(job));
 }
+
+TEST_CASE("a host's batch and workers are shared by its processes") {
+  Job job;
+  job.batch_size = 256;
+  job.workers = 9;
+  job.batch_per_host = true;
+  auto surroundings = here(4);
+  surroundings.local_world_size = 2;
+  const auto r = resolve(job, surroundings);
+  REQUIRE(r.batch_size == 128);
+  REQUIRE(r.global_batch_size == 512);
+  REQUIRE(r.workers == 4);
+  REQUIRE(*r.job.batch_size == 128);
+}
+
+TEST_CASE("forward passes per update follow from the two batch sizes") {
+  Job job;
+  job.batch_size = 16;
+  job.global_batch_size = 128;
+  const auto r = resolve(job, here(2));
+  REQUIRE(r.accumulate == 4);
+  REQUIRE(r.batch_size == 16);
+  REQUIRE(r.job.accumulate == 4);
+  job.accumulate = 2;
+  REQUIRE_THROWS_WITH(resolve(job, here(2)), Catch::Contains("give one of them"));
+}

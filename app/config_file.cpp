@@ -1,0 +1,23 @@
+#include "app/config_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "train/job.h"
+
+namespace shoal::app {
+
+nlohmann::json parse_config(const std::string& path, const std::string& text) {
+  std::string where;
+  try {
+    auto json = nlohmann::json::parse(text);
+    if (json.is_object()) return json;
+    where = std::string("it is of type ") + json.type_name();
+  } catch (const nlohmann::json::parse_error& error) {
+    where = "it is damaged at byte " + std::to_string(error.byte) + " of " +
+            std::to_string(text.size());
+  }
+  throw train::UserError(path + " must hold a JSON object, but " + where +
+                         "; correct what writes it");
+}
+
+}  // namespace shoal::app

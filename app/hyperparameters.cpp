@@ -1,0 +1,119 @@
+#include "app/hyperparameters.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/config_file.h"
+#include "app/foreign_options.h"
+#include "app/platform.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr std::string_view kVariable = "SM_HP_";
+
+// Every SDK and launcher adds some of its own.
+bool is_platforms(const std::string& name) {
+  for (const char* prefix : {"sagemaker_", "SSM_", "ssm_"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  for (const char* whole : {"model_dir", "_tuning_objective_metric", "default_user_module_name"}) {
+    if (name == whole) return true;
+  }
+  return false;
+}
+
+class Collector {
+ public:
+  void add(const std::string& name, const std::optional<std::string>& value,
+           const std::string& origin) {
+    if (is_platforms(name)) {
+      platforms_.insert(name);
+    } else if (!find_option(Command::train, name) && !find_foreign(name)) {
+      unknown_.insert(name);
+    } else if (value) {
+      known_.push_back({name, *value, origin});
+    }
+  }
+
+  void add_all(const nlohmann::json& object, const std::string& origin) {
+    for (const auto& [name, value] : object.items()) {
+      if (value.is_null()) {
+        add(name, std::nullopt, origin);
+      } else {
+        add(name, decoded(value.is_string() ? value.get<std::string>() : value.dump()), origin);
+      }
+    }
+  }
+
+  Hyperparameters result() && {
+    return {std::move(known_),
+            {platforms_.begin(), platforms_.end()},
+            {unknown_.begin(), unknown_.end()}};
+  }
+
+ private:
+  std::vector<Setting> known_;
+  std::set<std::string> platforms_, unknown_;
+};
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> decoded(const std::string& text) {
+  if (text == "null" || text == "None") return std::nullopt;
+  if (text.starts_with('"')) {
+    const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (json.is_string()) return json.get<std::string>();
+  }
+  return text;
+}
+
+Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files) {
+  Collector all;
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with(kVariable) || name.size() == kVariable.size()) continue;
+    std::string key = lower(name.substr(kVariable.size()));
+    if (key.starts_with("ssm_")) key = name.substr(kVariable.size());  // as its tool writes it
+    all.add(key, decoded(value), name);
+  }
+  if (const auto typed = environment.find("SM_HPS");
+      typed != environment.end() && !typed->second.empty())
+    all.add_all(parse_config("SM_HPS", typed->second), "SM_HPS");
+  const std::string path = platform_base(environment) / "input/config/hyperparameters.json";
+  if (const auto text = files.read(path))
+    all.add_all(parse_config(path, *text), "hyperparameters.json");
+  return std::move(all).result();
+}
+
+std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms) {
+  std::string text;
+  if (!all.unknown.empty()) {
+    text = "hyperparameters that are no options: ";
+    bool first = true;
+    for (const std::string& name : all.unknown) {
+      const std::string near = nearest_option(Command::train, name);
+      text += (first ? "" : ", ") + name + (near.empty() ? "" : " (did you mean " + near + "?)");
+      first = false;
+    }
+  }
+  if (with_platforms && !all.platforms.empty()) {
+    text += text.empty() ? "hyperparameters that are" : "; and some that are";
+    text += " for other tools: " + listed(all.platforms);
+  }
+  return text;
+}
+
+}  // namespace shoal::app

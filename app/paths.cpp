@@ -1,0 +1,234 @@
+#include "app/paths.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/config_file.h"
+#include "app/platform.h"
+#include "train/job.h"
+
+namespace shoal::app {
+namespace {
+
+using dist::Variables;
+using train::UserError;
+
+std::string variable(const Variables& environment, const std::string& name) {
+  const auto entry = environment.find(name);
+  return entry == environment.end() ? "" : entry->second;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool holds_no_pictures(const std::string& channel) {
+  for (const char* name : {"code", "model", "sm_drivers", "pretrained"}) {
+    if (channel == name) return true;
+  }
+  return false;
+}
+
+class Channels {
+ public:
+  Channels(const Variables& environment, const Files& files, bool platform)
+      : environment_(environment), files_(files), input_(platform_base(environment) / "input") {
+    if (const std::string list = variable(environment, "SM_CHANNELS"); !list.empty()) {
+      const auto json = nlohmann::json::parse(list, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_array())
+        throw UserError("SM_CHANNELS is '" + list + "'; it must be a JSON list");
+      for (const auto& name : json) {
+        if (name.is_string()) names_.insert(name.get<std::string>());
+      }
+    }
+    if (platform) {
+      read_config();
+      for (const std::string& name : files.folders(input_ + "/data")) names_.insert(name);
+    }
+    for (const auto& [name, value] : environment) {
+      for (const std::string prefix : {"SM_CHANNEL_", "SSM_CHANNEL_"}) {
+        if (name.starts_with(prefix) && !value.empty()) add_variable(name.substr(prefix.size()));
+      }
+    }
+  }
+
+  // The channel of that name, in its own case; empty when there is none.
+  std::string named(const std::string& wanted) const {
+    for (const std::string& name : names_) {
+      if (lower(name) == wanted) return name;
+    }
+    return "";
+  }
+  const std::set<std::string>& names() const { return names_; }
+
+  Place place(const std::string& name) const {
+    for (const char* prefix : {"SM_CHANNEL_", "SSM_CHANNEL_"}) {
+      const std::string path = variable(environment_, prefix + upper(name));
+      if (!path.empty()) return {path, prefix + upper(name)};
+    }
+    return {input_ + "/data/" + name, "channel " + name};
+  }
+
+  // The channel as a source of pictures, or one folder in it.
+  Place pictures(const std::string& name, const std::string& folder = "") const {
+    const auto mode = modes_.find(name);
+    if (mode != modes_.end() && lower(mode->second) == "pipe") {
+      throw UserError("channel " + name +
+                      " is in Pipe mode, which this version does not read; choose the input mode "
+                      "File or FastFile");
+    }
+    Place found = place(name);
+    if (!folder.empty()) found.path += "/" + folder;
+    return found;
+  }
+
+  // Of a channel that holds both halves: the folder of one of them, or empty.
+  std::string half(const std::string& name, const std::vector<std::string>& folders) const {
+    for (const std::string& folder : folders) {
+      if (files_.is_folder(place(name).path + "/" + folder)) return folder;
+    }
+    return "";
+  }
+
+ private:
+  void read_config() {
+    const std::string path = input_ + "/config/inputdataconfig.json";
+    const auto text = files_.read(path);
+    if (!text) return;
+    const auto config = parse_config(path, *text);
+    for (const auto& [name, channel] : config.items()) {
+      names_.insert(name);
+      if (channel.is_object()) modes_[name] = channel.value("TrainingInputMode", "File");
+    }
+  }
+
+  // A variable's name has lost the channel's case.
+  void add_variable(const std::string& shouted) {
+    for (const std::string& name : names_) {
+      if (upper(name) == upper(shouted)) return;
+    }
+    names_.insert(lower(shouted));
+  }
+
+  const Variables& environment_;
+  const Files& files_;
+  std::string input_;
+  std::set<std::string> names_;
+  std::map<std::string, std::string> modes_;
+};
+
+const std::vector<std::string> kTrainFolders = {"train", "training"};
+const std::vector<std::string> kValFolders = {"val", "validation", "eval", "test"};
+
+std::string first_of(const Channels& channels, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const std::string channel = channels.named(name); !channel.empty()) return channel;
+  }
+  return "";
+}
+
+bool holds_both(const Channels& channels, const std::string& name) {
+  return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
+}
+
+// Per-rank channels, train_0 … train_{n-1}, are those of pipes.
+void refuse_several(const Channels& channels, const std::string& stem, const char* option) {
+  if (channels.named(stem + "_0").empty() || channels.named(stem + "_1").empty()) return;
+  throw UserError("channels " + stem + "_0, " + stem +
+                  "_1 … : this version reads one folder per half of the data; put the objects into "
+                  "one channel, or say which with " +
+                  option + " DIR");
+}
+
+// The channel that train/ and val/, or the training pictures alone, are taken from when none is
+// named for training.
+std::string other_channel(const Channels& channels, const std::string& val) {
+  std::vector<std::string> both, others;
+  for (const std::string& name : channels.names()) {
+    if (holds_no_pictures(name) || name == val) continue;
+    (holds_both(channels, name) ? both : others).push_back(name);
+  }
+  for (const char* usual : {"imagenet", "data"}) {
+    if (std::find(both.begin(), both.end(), usual) != both.end()) return usual;
+  }
+  const std::vector<std::string>& candidates = both.empty() ? others : both;
+  if (candidates.size() < 2) return candidates.empty() ? "" : candidates[0];
+  std::string list;
+  for (const std::string& name : candidates) list += (list.empty() ? "" : ", ") + name;
+  throw UserError(
+      "any of the channels " + list +
+      " could hold the training pictures; name it train, or say which with --train DIR");
+}
+
+void find_data(const Channels& channels, Paths& paths) {
+  const std::string val =
+      first_of(channels, {"validation", "val", "eval", "test", "validation_0", "val_0"});
+  std::string train = first_of(channels, {"train", "training", "train_0", "training_0"});
+  if (train.ends_with("_0")) refuse_several(channels, train.substr(0, train.size() - 2), "--train");
+  if (val.ends_with("_0")) refuse_several(channels, val.substr(0, val.size() - 2), "--val");
+  if (train.empty()) train = other_channel(channels, val);
+  if (!train.empty()) {
+    const bool both = holds_both(channels, train);
+    paths.train = channels.pictures(train, both ? channels.half(train, kTrainFolders) : "");
+    if (both) paths.val = channels.pictures(train, channels.half(train, kValFolders));
+  }
+  if (!val.empty()) {
+    const bool nested = !channels.half(val, kValFolders).empty() && holds_both(channels, val);
+    paths.val = channels.pictures(val, nested ? channels.half(val, kValFolders) : "");
+  }
+}
+
+std::optional<Place> from(const Variables& environment, const char* name) {
+  const std::string path = variable(environment, name);
+  return path.empty() ? std::nullopt : std::optional<Place>({path, name});
+}
+
+std::optional<Place> configured_checkpoints(const std::string& base, const Files& files) {
+  const std::string path = base + "/input/config/checkpointconfig.json";
+  const auto text = files.read(path);
+  if (!text) return std::nullopt;  // the job has no CheckpointConfig
+  const auto json = parse_config(path, *text);
+  const auto local = json.find("LocalPath");
+  if (local == json.end()) return std::nullopt;
+  if (!local->is_string()) throw UserError(path + ": LocalPath must be a text");
+  return Place{local->get<std::string>(), "checkpointconfig.json"};
+}
+
+}  // namespace
+
+Paths find_paths(const Variables& environment, const Files& files, bool with_data) {
+  const std::string base = platform_base(environment);
+  const bool platform = files.is_folder(base + "/input/config");
+  Paths paths;
+  const Channels channels(environment, files, platform);
+  for (const std::string& name : channels.names()) {
+    if (!holds_no_pictures(name)) paths.channels.push_back(name);
+  }
+  if (!channels.named("pretrained").empty()) paths.pretrained = channels.place("pretrained");
+  if (with_data) find_data(channels, paths);
+  const auto or_base = [&](std::optional<Place> place, const char* folder) {
+    if (place || !platform) return place;
+    return std::optional<Place>({base + "/" + folder, "SageMaker"});
+  };
+  paths.checkpoints = platform ? configured_checkpoints(base, files) : std::nullopt;
+  if (!paths.checkpoints) paths.checkpoints = from(environment, "SSM_INSTANCE_STATE");
+  paths.checkpoints = or_base(paths.checkpoints, "checkpoints");
+  paths.output = from(environment, "SM_OUTPUT_DATA_DIR");
+  if (!paths.output) paths.output = from(environment, "SSM_OUTPUT");
+  paths.output = or_base(paths.output, "output/data");
+  paths.model = or_base(from(environment, "SM_MODEL_DIR"), "model");
+  paths.cache = from(environment, "SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY");
+  if (paths.cache) paths.cache->path += "/shoal";
+  return paths;
+}
+
+}  // namespace shoal::app

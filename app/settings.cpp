@@ -1,0 +1,154 @@
+#include "app/settings.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
+#include "app/hyperparameters.h"
+#include "app/paths.h"
+#include "app/platform.h"
+
+namespace shoal::app {
+namespace {
+
+using train::UserError;
+
+// Hyperparameters go before the command line, and those of nobody's into the notes.
+Arguments with_hyperparameters(const std::vector<std::string>& rest,
+                               const dist::Variables& environment, const Files& files) {
+  const Hyperparameters all = hyperparameters(environment, files);
+  Arguments arguments = parse(Command::train, rest, all.known);
+  if (arguments.strict_hyperparameters && !all.unknown.empty()) {
+    throw UserError(unknown_hyperparameters(all, /*with_platforms=*/false) +
+                    "; correct them, or leave out --strict-hyperparameters");
+  }
+  const std::string unknown = unknown_hyperparameters(all, /*with_platforms=*/true);
+  if (!unknown.empty()) arguments.notes.push_back(unknown);
+  return arguments;
+}
+
+class PathFiller {
+ public:
+  PathFiller(Arguments& arguments, const dist::Variables& environment, const Files& files)
+      : arguments_(arguments),
+        platform_(files.is_folder(platform_base(environment) / "input/config")) {
+    const train::Job& job = arguments.job;
+    trains_ = arguments.command == Command::train && !job.eval_only;
+    const bool evaluates =
+        arguments.command == Command::train || arguments.command == Command::eval;
+    wants_data_ = evaluates && job.data.empty() &&
+                  (job.val_dir.empty() || (trains_ && job.train_dir.empty()));
+    paths_ = find_paths(environment, files, wants_data_);
+  }
+
+  void fill() {
+    arguments_.job.on_platform = platform_;
+    if (wants_data_) fill_data();
+    fill_one("output", paths_.output);
+    fill_one("checkpoint-dir", paths_.checkpoints);
+    fill_one("cache-dir", paths_.cache);
+    fill_one("export-dir", paths_.model);
+    // The container is started again with the same words after an interruption.
+    if (platform_) fill_one("resume", Place{"true", "SageMaker"});
+    if (arguments_.job.weights == "pretrained") fill_weights();
+  }
+
+ private:
+  void fill_one(const std::string& option, const std::optional<Place>& place) {
+    if (!place || arguments_.origins.contains(option)) return;
+    if (!find_option(arguments_.command, option)) return;
+    apply(arguments_, option, place->path, place->origin);
+  }
+
+  void fill_data() {
+    train::Job& job = arguments_.job;
+    if (trains_) fill_one("train", paths_.train);
+    fill_one("val", paths_.val);
+    if (!platform_) return;  // the session says what is missing
+    std::string missing;
+    if (job.val_dir.empty()) missing = "validation";
+    if (trains_ && job.train_dir.empty()) missing = "training";
+    if (missing.empty()) return;
+    std::string list;
+    for (const std::string& name : paths_.channels) list += (list.empty() ? "" : ", ") + name;
+    throw UserError("no channel holds the " + missing + " pictures (channels: " +
+                    (list.empty() ? "none" : list) + "); add a channel named " +
+                    (missing == "training" ? "train, or say where they are with --train DIR"
+                                           : "validation, or say where they are with --val DIR"));
+  }
+
+  void fill_weights() {
+    if (!paths_.pretrained) {
+      throw UserError(
+          "--weights pretrained (--pretrained) needs a channel named pretrained that holds "
+          "model.safetensors or a checkpoint; or say where weights are with --weights PATH");
+    }
+    const std::string origin = arguments_.origins["weights"];
+    apply(arguments_, "weights", paths_.pretrained->path,
+          origin + ", " + paths_.pretrained->origin);
+  }
+
+  Arguments& arguments_;
+  const bool platform_;
+  bool trains_ = false, wants_data_ = false;
+  Paths paths_;
+};
+
+}  // namespace
+
+std::vector<std::string> command_words(int argc, const char* const* argv, bool platform) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const std::string program =
+      argc > 0 ? std::filesystem::path(argv[0]).filename().string() : std::string();
+  const bool named = program == "train";
+  const bool command = !words.empty() && !words[0].starts_with("-");
+  const bool asks =
+      !words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "--version");
+  if (named && command && words[0] == "train") return words;
+  if (named || (platform && !command && !asks)) words.insert(words.begin(), "train");
+  return words;
+}
+
+Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
+                 const Files& files) {
+  if (words.empty()) throw UserError("no command was given; see `shoal help`");
+  const Command command = require_command(words[0]);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
+                                                  : parse(command, rest);
+  const bool has_paths =
+      command == Command::train || command == Command::eval || command == Command::doctor;
+  if (has_paths && !arguments.help && arguments.recipe != "list")
+    PathFiller(arguments, environment, files).fill();
+  return arguments;
+}
+
+std::string masked(const std::string& text) {
+  static const std::regex password("(://[^/@:]*:)[^/@]+@"), query("(://[^?]*\\?).+"),
+      access_key("\\b(AKIA|ASIA)[A-Z0-9]{16}\\b");
+  std::string result = std::regex_replace(text, password, "$1***@");
+  result = std::regex_replace(result, query, "$1***");
+  return std::regex_replace(result, access_key, "***");
+}
+
+std::string origins_text(const Arguments& arguments) {
+  std::vector<std::string> order;  // of origins, as the options name them first
+  std::map<std::string, std::string> lines;
+  for (const Option& option : options()) {
+    if (!(option.commands & static_cast<unsigned>(arguments.command))) continue;
+    const std::string value = option.get(arguments);
+    if (value.empty() || option.name == "help") continue;
+    const auto origin = arguments.origins.find(option.name);
+    const std::string who = origin == arguments.origins.end() ? "default" : origin->second;
+    if (!lines.contains(who)) order.push_back(who);
+    std::string& line = lines[who];
+    line += (line.empty() ? "" : "  ") + option.name + "=" + masked(value);
+  }
+  std::string text;
+  for (const std::string& who : order) {
+    if (who != "default") text += "from " + masked(who) + ": " + lines[who] + "\n";
+  }
+  return text + "by default: " + lines["default"];
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,145 @@
+#include "app/paths.h"
+
+#include <catch2/catch.hpp>
+
+#include "fake_files.h"
+#include "train/job.h"
+
+using namespace shoal;
+using app::Paths;
+using app::Place;
+using Catch::Contains;
+using Tree = std::vector<std::string>;
+using Contents = std::map<std::string, std::string>;
+
+namespace {
+
+const std::string kData = "/base/input/data/";
+
+// A training container with these folders in BASE/input/data.
+Paths in_container(const Tree& channels, dist::Variables environment = {}, Contents files = {}) {
+  environment["SAGEMAKER_BASE_DIR"] = "/base";
+  Tree folders = {"/base/input/config"};
+  for (const std::string& channel : channels) folders.push_back(kData + channel);
+  return app::find_paths(environment, test::fake(folders, files), true);
+}
+
+std::string train_of(const Paths& paths) {
+  return paths.train ? paths.train->path : "(none)";
+}
+std::string val_of(const Paths& paths) {
+  return paths.val ? paths.val->path : "(none)";
+}
+
+}  // namespace
+
+TEST_CASE("outside a container nothing is known") {
+  const Paths paths = app::find_paths({}, test::fake({"/opt/ml/input/data/train"}, {}), true);
+  CHECK_FALSE(paths.train);
+  CHECK_FALSE(paths.checkpoints);
+  CHECK_FALSE(paths.output);
+  CHECK_FALSE(paths.model);
+  CHECK_FALSE(paths.cache);
+}
+
+TEST_CASE("channels are known by the names people give them") {
+  for (const char* name : {"train", "training", "train_0", "training_0"}) {
+    INFO(name);
+    const Paths paths = in_container({name, "validation"});
+    CHECK(train_of(paths) == kData + name);
+    CHECK(val_of(paths) == kData + "validation");
+    CHECK(paths.train->origin == std::string("channel ") + name);
+  }
+  for (const char* name : {"validation", "val", "eval", "test", "validation_0"}) {
+    INFO(name);
+    CHECK(val_of(in_container({"train", name})) == kData + name);
+  }
+  CHECK(val_of(in_container({"test", "train", "val"})) == kData + "val");
+}
+
+TEST_CASE("one channel may hold both halves, whatever its name") {
+  for (const char* name : {"imagenet", "data", "training", "flowers"}) {
+    INFO(name);
+    const std::string channel = name;
+    const Paths paths = in_container({channel + "/train", channel + "/val"});
+    CHECK(train_of(paths) == kData + channel + "/train");
+    CHECK(val_of(paths) == kData + channel + "/val");
+  }
+  const Paths named = in_container({"data/training/cat", "data/validation/cat"});
+  CHECK(train_of(named) == kData + "data/training");
+  CHECK(val_of(named) == kData + "data/validation");
+  // A channel of its own wins over val/ in the other.
+  CHECK(val_of(in_container({"data/train", "data/val", "validation"})) == kData + "validation");
+  CHECK(train_of(in_container({"imagenet/train", "imagenet/val", "old/train", "old/val"})) ==
+        kData + "imagenet/train");
+}
+
+TEST_CASE("channels of code and weights are not taken for pictures") {
+  const Paths paths =
+      in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
+  CHECK(train_of(paths) == kData + "flowers");
+  CHECK(paths.channels == Tree{"flowers", "validation"});
+  CHECK(paths.pretrained == Place{kData + "pretrained", "channel pretrained"});
+  CHECK(train_of(in_container({"code", "model"})) == "(none)");
+}
+
+TEST_CASE("several channels that could be the training data are the user's to tell apart") {
+  CHECK_THROWS_AS(in_container({"roses", "tulips"}), train::UserError);
+  CHECK_THROWS_WITH(in_container({"roses", "tulips"}), Contains("roses, tulips"));
+  CHECK_THROWS_WITH(in_container({"train_0", "train_1"}), Contains("--train DIR"));
+  CHECK_THROWS_WITH(in_container({"train", "validation_0", "validation_1"}), Contains("--val DIR"));
+}
+
+TEST_CASE("variables say where a channel lies, and need no container") {
+  const dist::Variables environment = {{"SM_CHANNELS", R"(["Train","val-set","validation"])"},
+                                       {"SM_CHANNEL_TRAIN", "/a/train"},
+                                       {"SSM_CHANNEL_VALIDATION", "/b/val"}};
+  const Paths paths = app::find_paths(environment, test::fake({}, {}), true);
+  CHECK(paths.channels == Tree{"Train", "val-set", "validation"});
+  CHECK(paths.val == Place{"/b/val", "SSM_CHANNEL_VALIDATION"});
+  const Paths alone = app::find_paths({{"SM_CHANNEL_TRAINING", "/a"}}, test::fake({}, {}), true);
+  CHECK(alone.train == Place{"/a", "SM_CHANNEL_TRAINING"});
+  CHECK_THROWS_WITH(app::find_paths({{"SM_CHANNELS", "train"}}, test::fake({}, {}), true),
+                    Contains("SM_CHANNELS"));
+}
+
+TEST_CASE("a channel in Pipe mode is refused by name") {
+  const std::string config = "/base/input/config/inputdataconfig.json";
+  CHECK_THROWS_WITH(in_container({}, {}, {{config, R"({"train": {"TrainingInputMode": "Pipe"}})"}}),
+                    Contains("channel train is in Pipe mode"));
+  const Paths fast = in_container(
+      {}, {}, {{config, R"({"train": {"TrainingInputMode": "FastFile"}, "val": {}})"}});
+  CHECK(train_of(fast) == kData + "train");
+  CHECK(val_of(fast) == kData + "val");
+  CHECK_THROWS_WITH(in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));
+}
+
+TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, then the platform's") {
+  const std::string config = "/base/input/config/checkpointconfig.json";
+  const Contents local = {{config, R"({"LocalPath": "/state"})"}};
+  const dist::Variables state = {{"SSM_INSTANCE_STATE", "/state/algo-1"}};
+  CHECK(in_container({}, state, local).checkpoints == Place{"/state", "checkpointconfig.json"});
+  CHECK(in_container({}, state).checkpoints == Place{"/state/algo-1", "SSM_INSTANCE_STATE"});
+  CHECK(in_container({}).checkpoints == Place{"/base/checkpoints", "SageMaker"});
+  CHECK(in_container({}, {}, {{config, "{}"}}).checkpoints->path == "/base/checkpoints");
+  CHECK_THROWS_WITH(in_container({}, {}, {{config, "{broken"}}), Contains("checkpointconfig.json"));
+}
+
+TEST_CASE("output, model and cache follow the variables, then the container") {
+  const Paths paths = in_container({});
+  CHECK(paths.output == Place{"/base/output/data", "SageMaker"});
+  CHECK(paths.model == Place{"/base/model", "SageMaker"});
+  CHECK_FALSE(paths.cache);
+  const dist::Variables environment = {{"SM_OUTPUT_DATA_DIR", "/out"},
+                                       {"SM_MODEL_DIR", "/weights"},
+                                       {"SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY", "/warm"}};
+  const Paths told = in_container({}, environment);
+  CHECK(told.output == Place{"/out", "SM_OUTPUT_DATA_DIR"});
+  CHECK(told.model == Place{"/weights", "SM_MODEL_DIR"});
+  CHECK(told.cache->path == "/warm/shoal");
+}
+
+TEST_CASE("the data is not looked for when it is not asked for") {
+  const app::Files files = test::fake({"/base/input/config", kData + "a", kData + "b"}, {});
+  CHECK_NOTHROW(app::find_paths({{"SAGEMAKER_BASE_DIR", "/base"}}, files, false));
+}

@@ -1,0 +1,132 @@
+#include "app/settings.h"
+
+#include <catch2/catch.hpp>
+
+#include "fake_files.h"
+
+using namespace shoal;
+using app::Arguments;
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+namespace {
+
+const std::string kConfig = "/base/input/config/";
+
+Arguments in_container(const Words& words, const std::string& hyperparameters = "{}",
+                       dist::Variables environment = {}) {
+  environment["SAGEMAKER_BASE_DIR"] = "/base";
+  return app::gather(words, environment,
+                     test::fake({"/base/input/data/train", "/base/input/data/validation"},
+                                {{kConfig + "hyperparameters.json", hyperparameters}}));
+}
+
+Words words_of(std::vector<const char*> argv, bool platform) {
+  return app::command_words(static_cast<int>(argv.size()), argv.data(), platform);
+}
+
+}  // namespace
+
+TEST_CASE("a container's calls all mean train") {
+  CHECK(words_of({"shoal", "train", "--lr", "1"}, false) == Words{"train", "--lr", "1"});
+  CHECK(words_of({"/usr/local/bin/train"}, false) == Words{"train"});
+  CHECK(words_of({"train", "--lr", "1"}, false) == Words{"train", "--lr", "1"});
+  CHECK(words_of({"train", "train"}, false) == Words{"train"});
+  CHECK(words_of({"train", "/data"}, false) == Words{"train", "/data"});
+  CHECK(words_of({"shoal"}, true) == Words{"train"});
+  CHECK(words_of({"shoal", "--lr", "1"}, true) == Words{"train", "--lr", "1"});
+  CHECK(words_of({"shoal", "--help"}, true) == Words{"--help"});
+  CHECK(words_of({"shoal", "eval"}, true) == Words{"eval"});
+  CHECK(words_of({"shoal"}, false).empty());
+}
+
+TEST_CASE("in a container the platform's folders are used, and a run goes on by itself") {
+  const Arguments arguments = in_container({"train"});
+  const train::Job& job = arguments.job;
+  CHECK(job.on_platform);
+  CHECK(job.train_dir == "/base/input/data/train");
+  CHECK(job.val_dir == "/base/input/data/validation");
+  CHECK(job.output == "/base/output/data");
+  CHECK(job.checkpoint_dir == "/base/checkpoints");
+  CHECK(job.export_dir == "/base/model");
+  CHECK(job.resume);
+  CHECK(job.resume_path.empty());
+  CHECK(arguments.origins.at("train") == "channel train");
+}
+
+TEST_CASE("what the user says wins over the platform") {
+  const Arguments arguments = in_container(
+      {"train", "--data", "/mine", "--output", "/o", "--checkpoint-dir", "/c", "--resume", "false"},
+      R"({"export-dir": "/e", "lr": "0.2", "momentum": "0.8"})", {{"SM_HP_LR", "0.1"}});
+  const train::Job& job = arguments.job;
+  CHECK(job.data == "/mine");
+  CHECK(job.train_dir.empty());
+  CHECK(job.val_dir.empty());
+  CHECK(job.output == "/o");
+  CHECK(job.checkpoint_dir == "/c");
+  CHECK(job.export_dir == "/e");
+  CHECK_FALSE(job.resume);
+  CHECK(job.schedule.lr == 0.2);
+  CHECK(in_container({"train", "--lr", "0.7"}, R"({"lr": "0.2"})").job.schedule.lr == 0.7);
+}
+
+TEST_CASE("a channel that is missing is asked for by name") {
+  const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", "/base"}};
+  const auto only = [&](const char* channel) {
+    return app::gather({"train"}, environment,
+                       test::fake({kConfig + "x", std::string("/base/input/data/") + channel}, {}));
+  };
+  CHECK_THROWS_AS(only("train"), train::UserError);
+  CHECK_THROWS_WITH(only("train"), Contains("no channel holds the validation pictures") &&
+                                       Contains("channels: train") && Contains("--val DIR"));
+  CHECK_THROWS_WITH(only("validation"), Contains("the training pictures"));
+}
+
+TEST_CASE("a hyperparameter of the wrong type names the file it is from") {
+  CHECK_THROWS_WITH(in_container({"train"}, R"({"lr": "\"fast\""})"),
+                    "--lr is 'fast' (hyperparameters.json); it must be a number");
+}
+
+TEST_CASE("hyperparameters nobody knows are said once, or are an error on request") {
+  const std::string json = R"({"epoch": "3", "sagemaker_program": "x"})";
+  const Arguments arguments = in_container({"train"}, json);
+  REQUIRE(arguments.notes.size() == 1);
+  CHECK_THAT(arguments.notes[0], Contains("epoch (did you mean epochs?)"));
+  CHECK_THROWS_WITH(in_container({"train", "--strict-hyperparameters"}, json),
+                    Contains("epoch") && !Contains("sagemaker"));
+  CHECK_NOTHROW(in_container({"train", "--strict-hyperparameters"},
+                             R"({"sagemaker_program": "x", "lr": "1"})"));
+  // On the command line an unknown name is always one.
+  CHECK_THROWS_WITH(in_container({"train", "--epoch", "3"}), Contains("unknown option --epoch"));
+}
+
+TEST_CASE("hyperparameters are of train only") {
+  CHECK_NOTHROW(in_container({"eval", "--checkpoint", "x"}, "{broken"));
+  CHECK_THROWS_AS(in_container({"train"}, "{broken"), train::UserError);
+}
+
+TEST_CASE("weights that are only called pretrained come from the channel of that name") {
+  CHECK_THROWS_WITH(in_container({"train", "--pretrained"}), Contains("channel named pretrained"));
+  const Arguments arguments =
+      in_container({"train", "--pretrained"}, "{}", {{"SM_CHANNEL_PRETRAINED", "/weights"}});
+  CHECK(arguments.job.weights == "/weights");
+  CHECK(in_container({"train", "--weights", "a.pt"}).job.weights == "a.pt");
+}
+
+TEST_CASE("the merged settings name each value's origin") {
+  const std::string text = app::origins_text(
+      in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})"));
+  CHECK_THAT(text, Contains("from command line: lr=0.5"));
+  CHECK_THAT(text, Contains("from hyperparameters.json: recipe=resnet50  momentum=0.8"));
+  CHECK_THAT(text, Contains("from recipe resnet50: "));
+  CHECK_THAT(text, Contains("from channel train: train=/base/input/data/train"));
+  CHECK_THAT(text, Contains("by default: ") && Contains("keep=3"));
+}
+
+TEST_CASE("secrets in addresses are masked") {
+  CHECK(app::masked("tcp://user:word@host/x") == "tcp://user:***@host/x");
+  CHECK(app::masked("https://b.s3.amazonaws.com/k?X-Amz-Signature=abc") ==
+        "https://b.s3.amazonaws.com/k?***");
+  CHECK(app::masked("AKIAABCDEFGHIJKLMNOP") == "***");
+  CHECK(app::masked("/opt/ml/input/data/train") == "/opt/ml/input/data/train");
+}

@@ -1,0 +1,316 @@
+// The program as a SageMaker container runs it, on a made-up /opt/ml.
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "train/checkpoint_store.h"
+
+using namespace shoal;
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+// A training container's folder.
+class Container {
+ public:
+  Container() {
+    write("resourceconfig", R"({"current_host": "algo-1", "hosts": ["algo-1"],
+                                "network_interface_name": "eth0"})");
+    write("hyperparameters", "{}");
+  }
+
+  fs::path operator/(const std::string& name) const { return base_ / name; }
+
+  void write(const std::string& config, const std::string& text) {
+    fs::create_directories(base_ / "input/config");
+    std::ofstream(base_ / "input/config" / (config + ".json")) << text;
+  }
+
+  // Channels train and validation.
+  void fill(int train, int val) {
+    test::make_pictures(directory_.path() / "made", train, val, 2, 40);
+    fs::create_directories(base_ / "input/data");
+    fs::rename(directory_.path() / "made/train", base_ / "input/data/train");
+    fs::rename(directory_.path() / "made/val", base_ / "input/data/validation");
+  }
+
+  Words environment(const Words& more = {}) const {
+    Words all = {"SAGEMAKER_BASE_DIR=" + base_.string()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  test::Outcome run(const Words& words, const std::function<bool(pid_t)>& watch = {}) const {
+    return test::run_shoal(words, environment(), watch);
+  }
+
+  std::string failure() const { return test::read_text(base_ / "output/failure"); }
+
+ private:
+  test::TemporaryDirectory directory_;
+  fs::path base_ = directory_.path() / "ml";
+};
+
+// The first five guesses for each picture, without the paths.
+Words guesses(const Container& container, const std::string& checkpoint) {
+  const auto run = container.run({"predict", "--checkpoint", (container / checkpoint).string(),
+                                  "--json", (container / "input/data/validation").string()});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  Words lines;
+  for (const std::string& line : test::lines_of(run.out))
+    lines.push_back(nlohmann::json::parse(line).at("top5").dump());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a container's `train` reads the platform's files and leaves the finished model") {
+  Container container;
+  container.fill(24, 6);
+  container.write("hyperparameters",
+                  R"({"model": "\"efficientnet-b0\"", "size": "32", "batch_size": "8",
+      "epochs": "2", "lr": "0.02", "ema": "0.9", "sync_bn": "", "epoch": "7",
+      "sagemaker_program": "\"train.py\"", "_tuning_objective_metric": "valid:acc1"})");
+  fs::create_symlink(test::shoal_program(), container / "train");
+  const auto run = [&] {
+    return test::run_program((container / "train").string(), {"train"},
+                             container.environment({"SM_HPS={\"lr\": 0.5, \"momentum\": 0.8}"}));
+  };
+  const auto first = run();
+  INFO(first.err);
+  REQUIRE(first.exit_code == 0);
+  CHECK_FALSE(fs::exists(container / "output/failure"));
+  for (const char* file :
+       {"model/model.safetensors", "model/classes.json", "model/settings.json",
+        "output/data/history.jsonl", "output/data/summary.json", "checkpoints/manifest.json"}) {
+    INFO(file);
+    CHECK(fs::exists(container / file));
+  }
+  CHECK(count(first.err, "epoch (did you mean epochs?)") == 1);
+  CHECK(count(first.err, "_tuning_objective_metric, sagemaker_program") == 1);
+  CHECK(count(first.err, "from hyperparameters.json: ") == 1);
+  CHECK(first.err.find("from SM_HPS: momentum=0.8") != std::string::npos);
+  const auto summary =
+      nlohmann::json::parse(test::read_text(container / "output/data/summary.json"));
+  CHECK(summary["settings"]["lr"] == "0.02");
+  CHECK(summary["settings"]["momentum"] == "0.8");
+  CHECK(summary["settings"]["sync_bn"] == "true");
+
+  // The model predicts what the last checkpoint does, with its averaged weights.
+  const Words of_model = guesses(container, "model");
+  CHECK(of_model == guesses(container, "checkpoints"));
+  CHECK(of_model.size() == 6);
+
+  // Started again by the same word, it goes on where it was.
+  fs::remove_all(container / "model");
+  const auto again = run();
+  INFO(again.err);
+  REQUIRE(again.exit_code == 0);
+  CHECK(again.err.find("the run is complete") != std::string::npos);
+  CHECK(guesses(container, "model/model.safetensors") == of_model);
+}
+
+TEST_CASE("what is wrong with a job is one line, a failure file and exit code 2") {
+  struct Case {
+    std::string config, text;
+    Words words;
+    std::string part;
+  };
+  const std::vector<Case> cases = {
+      {"hyperparameters", "{\"lr\": ", {"train"}, "hyperparameters.json"},
+      {"resourceconfig", "{broken", {"train"}, "resourceconfig.json"},
+      {"resourceconfig", "{}", {"train"}, "resourceconfig.json"},
+      {"inputdataconfig", "[]", {"train"}, "inputdataconfig.json"},
+      {"checkpointconfig", "nonsense", {"train"}, "checkpointconfig.json"},
+      {"hyperparameters", R"({"lr": "\"fast\""})", {"train"}, "--lr is 'fast'"},
+      {"hyperparameters",
+       R"({"lr": "1", "epoch": "2"})",
+       {"train", "--strict-hyperparameters"},
+       "epoch"},
+      {"resourceconfig",
+       R"({"current_host": "algo-3", "hosts": ["algo-1", "algo-2"]})",
+       {"train"},
+       "algo-3"},
+      {"inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"}})", {"train"}, "Pipe"},
+      {"hyperparameters", "{}", {"train", "--device", "cuda"}, "--device cuda"},
+      {"hyperparameters", "{}", {"train", "--learning-rat", "1"}, "--lr?"},
+  };
+  for (const Case& one : cases) {
+    Container container;
+    fs::create_directories(container / "input/data/train");
+    fs::create_directories(container / "input/data/validation");
+    container.write(one.config, one.text);
+    const auto outcome = container.run(one.words);
+    INFO(one.config << " " << one.text << "\n" << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK(count(outcome.err, "shoal: error:") == 1);
+    CHECK(count(outcome.err, "\n") == 1);
+    CHECK(outcome.err.find(one.part) != std::string::npos);
+    const std::string failure = container.failure();
+    CHECK(failure.find(one.part) != std::string::npos);
+    CHECK(failure.size() <= 1024);
+  }
+  Container empty;
+  const auto outcome = empty.run({"train"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(empty.failure().find("add a channel named train") != std::string::npos);
+}
+
+namespace {
+
+Words long_run(const std::string& processes) {
+  // clang-format off
+  return {"train", "--model", "efficientnet_b0", "--size", "32", "--batch-size", "4", "--epochs", "500",
+          "--lr", "0.01", "--nproc", processes, "--threads", "1", "--workers", "1",
+          "--print-freq", "1000", "--checkpoint-steps", "2", "--keep", "1"};
+  // clang-format on
+}
+
+// A run that is told to stop once it has saved for the first time, by `stop` (given the process).
+test::Outcome stopped(const Container& container, const std::string& program, const Words& words,
+                      const std::function<void(pid_t)>& stop) {
+  bool told = false;
+  const auto watch = [&](pid_t process) {
+    if (!told && fs::exists(container / "checkpoints/epoch-0000-step-00000002.json")) {
+      told = true;
+      stop(process);
+    }
+    return false;
+  };
+  return test::run_program(program, words, container.environment(), watch, 60);
+}
+
+void require_stopped_in_order(const Container& container, const test::Outcome& outcome) {
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.err.find("stopped by SIGTERM") != std::string::npos);
+  CHECK_FALSE(fs::exists(container / "output/failure"));
+  const auto entries = train::CheckpointStore(container / "checkpoints", 1).entries();
+  REQUIRE_FALSE(entries.empty());
+  const auto settings = nlohmann::json::parse(test::read_text(container / "model/settings.json"));
+  CHECK(settings["step"] == entries.front().step);
+  CHECK(fs::exists(container / "model/model.safetensors"));
+}
+
+}  // namespace
+
+TEST_CASE("SIGTERM in a container saves, leaves the model and is no failure") {
+  Container container;
+  container.fill(80, 4);
+  require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run("2"),
+                                              [](pid_t process) { ::kill(process, SIGTERM); }));
+}
+
+#ifdef SHOAL_HAVE_PID_NAMESPACES
+TEST_CASE("as the first process of a container it takes signals and buries orphans") {
+  Container container;
+  container.fill(80, 4);
+  const auto children = [](pid_t process) {
+    const std::string task =
+        "/proc/" + std::to_string(process) + "/task/" + std::to_string(process) + "/children";
+    std::vector<pid_t> list;
+    std::ifstream file(task);
+    for (pid_t child; file >> child;) list.push_back(child);
+    return list;
+  };
+  // The shell leaves an orphan that ends at once, and becomes shoal.
+  Words words = {
+      "--pid", "--fork", "/bin/sh", "-c", "(true &) && exec \"$0\" \"$@\"", test::shoal_program()};
+  for (const std::string& word : long_run("1")) words.push_back(word);
+  int left = -1;
+  const auto outcome = stopped(container, "/usr/bin/unshare", words, [&](pid_t process) {
+    const auto first = children(process);
+    REQUIRE(first.size() == 1);
+    left = static_cast<int>(children(first[0]).size());
+    ::kill(first[0], SIGTERM);
+  });
+  CHECK(left == 1);  // the worker
+  require_stopped_in_order(container, outcome);
+}
+#endif
+
+TEST_CASE("the imagenet example's command line trains, whatever is fewer than its batch") {
+  const test::TemporaryDirectory directory;
+  test::make_pictures(directory.path() / "data", 12, 4, 2, 40);
+  // clang-format off
+  const Words words = {
+      "train", "--epochs", "1", "--resume", "checkpoint.pth.tar", "--workers", "2",
+      (directory.path() / "data").string(), "--multiprocessing-distributed", "--dist-url", "env://",
+      "--world-size", "1", "--rank", "0", "--seed", "123", "--gpu", "0",
+      "--output", (directory.path() / "run").string()};
+  // clang-format on
+  const auto run = test::run_shoal(words);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.err.find("lowered to 12") != std::string::npos);
+  CHECK(count(run.err, "--gpu has no effect") == 1);
+  CHECK(run.err.find("resnet18") != std::string::npos);
+  CHECK(run.out.find("Epoch: [0][1/1]") != std::string::npos);
+}
+
+TEST_CASE("SMDDP's hyperparameters train with their meaning") {
+  Container container;
+  container.fill(16, 4);
+  container.write("hyperparameters", R"({"mode": "\"train\"", "arch": "\"efficientnet-b0\"",
+      "use_amp": "\"\"", "use_xla": "\"\"", "max_epochs": "1", "train_batch_size": "8",
+      "lr_init": "0.005", "batch_norm": "\"syncbn\"", "mixup_alpha": "0.2",
+      "weight_decay": "5e-06", "train_img_size": "32"})");
+  const auto run = container.run({"train"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const auto settings =
+      nlohmann::json::parse(test::read_text(container / "output/data/summary.json"))["settings"];
+  CHECK(settings["model"] == "efficientnet_b0");
+  CHECK(settings["lr"] == "0.0003125");  // 0.005 × 8 / 128
+  CHECK(settings["amp"] == "bf16");
+  CHECK(settings["optimizer"] == "rmsprop");
+  CHECK(settings["eps"] == "0.001");
+  CHECK(settings["sync_bn"] == "true");
+  CHECK(settings["mixup"] == "0.2");
+  CHECK(settings["weight_decay"] == "5e-06");
+  CHECK(count(run.err, "--use-xla has no effect") == 1);
+}
+
+TEST_CASE("a run may start from another's weights") {
+  Container container;
+  container.fill(16, 4);
+  const Words settings = {
+      "train",    "--model", "efficientnet_b0", "--size", "32", "--batch-size", "8", "--lr", "0.01",
+      "--epochs", "1",       "--seed",          "3"};
+  REQUIRE(container.run(settings).exit_code == 0);
+  fs::create_directories(container / "input/data");
+  fs::rename(container / "model", container / "input/data/pretrained");
+  fs::remove_all(container / "checkpoints");
+  Words words = settings;
+  words.insert(words.end(), {"--pretrained", "--evaluate"});
+  const auto evaluated = container.run(words);
+  INFO(evaluated.err);
+  REQUIRE(evaluated.exit_code == 0);
+  CHECK(evaluated.err.find("weights of " + (container / "input/data/pretrained").string()) !=
+        std::string::npos);
+  const auto trained =
+      nlohmann::json::parse(test::read_text(container / "output/data/summary.json"));
+  char line[64];
+  std::snprintf(line, sizeof line, " * Acc@1 %.3f", trained["valid"]["acc1"].get<double>());
+  CHECK(evaluated.out.find(line) != std::string::npos);
+  const auto loss = std::to_string(trained["valid"]["loss"].get<double>());
+  CHECK(evaluated.out.find("valid:loss=" + loss) != std::string::npos);
+
+  words = settings;
+  words.insert(words.end(), {"--pretrained", "--model", "resnet18"});
+  const auto refused = container.run(words);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("--weights: they are for --model efficientnet_b0") != std::string::npos);
+}

@@ -1,0 +1,114 @@
+#include "train/export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "train/job.h"
+#include "train/report.h"
+#include "train/safetensors.h"
+
+namespace shoal::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
+constexpr const char* kTexts[] = {"arch", "interpolation"};
+
+// Aside and renamed, so that a file of this name is always whole.
+void write_whole(const fs::path& path, const std::function<void(std::ofstream&)>& write) {
+  const fs::path aside = path.parent_path() / ("." + path.filename().string() + ".part");
+  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
+  write(out);
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(aside, path, error);
+  if (!out || error)
+    throw std::runtime_error("cannot write " + path.string() +
+                             "; is the disk full, or the folder read-only (--export-dir)?");
+}
+
+Json settings_of(const CheckpointData& data) {
+  Json json = {{"model", data.string("arch")},
+               {"classes", data.integer("classes")},
+               {"averaged", !data.ema.empty()},
+               {"epoch", data.integer("epoch")},
+               {"step", data.integer("step")}};
+  if (data.numbers.contains("best_top1")) json["best_top1"] = data.number("best_top1");
+  json["pictures"] = {{"resize", data.integer("val_resize")},
+                      {"crop", data.integer("val_size")},
+                      {"interpolation", data.string("interpolation")},
+                      {"mean", {0.485, 0.456, 0.406}},
+                      {"std", {0.229, 0.224, 0.225}}};
+  for (const auto& [name, value] : data.settings) json["settings"][name] = value;
+  return json;
+}
+
+}  // namespace
+
+NamedTensors finished_weights(const CheckpointData& data) {
+  NamedTensors weights = data.model;
+  for (const auto& [name, value] : data.ema) {
+    const auto same = [&name = name](const auto& entry) { return entry.first == name; };
+    const auto it = std::find_if(weights.begin(), weights.end(), same);
+    if (it == weights.end()) {
+      weights.emplace_back(name, value);
+    } else {
+      it->second = value;
+    }
+  }
+  return weights;
+}
+
+void export_model(const CheckpointData& data, const std::string& folder) {
+  Safetensors content;
+  content.tensors = finished_weights(data);
+  content.metadata = {{"format", "pt"}, {"program", "shoal"}};
+  content.metadata["averaged"] = data.ema.empty() ? "false" : "true";
+  content.metadata["class_names"] = Json(data.classes).dump();
+  for (const char* name : kIntegers) content.metadata[name] = std::to_string(data.integer(name));
+  for (const char* name : kTexts) content.metadata[name] = data.string(name);
+
+  std::error_code error;  // what cannot be made cannot be written either
+  fs::create_directories(folder, error);
+  write_whole(fs::path(folder) / kModelFile, [&](std::ofstream& out) {
+    write_safetensors(content, [&](const void* bytes, size_t size) {
+      out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    });
+  });
+  write_whole(fs::path(folder) / "classes.json",
+              [&](std::ofstream& out) { out << classes_json(data.classes) << "\n"; });
+  write_whole(fs::path(folder) / "settings.json",
+              [&](std::ofstream& out) { out << settings_of(data).dump(2) << "\n"; });
+}
+
+CheckpointData read_model(const std::vector<char>& bytes, const std::string& where) {
+  Safetensors content = read_safetensors(bytes, where);
+  const auto text = [&](const char* name) {
+    const auto entry = content.metadata.find(name);
+    if (entry == content.metadata.end()) {
+      throw UserError(where + " does not say its " + name +
+                      ", so shoal has not written it; name a file of shoal's");
+    }
+    return entry->second;
+  };
+  CheckpointData data;
+  for (const char* name : kTexts) data.text[name] = text(name);
+  try {
+    for (const char* name : kIntegers) data.integers[name] = std::stoll(text(name));
+    data.classes = Json::parse(text("class_names")).get<std::vector<std::string>>();
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::exception&) {
+    throw std::runtime_error(where + ": its metadata is damaged");
+  }
+  const bool averaged = text("averaged") == "true";
+  (averaged ? data.ema : data.model) = std::move(content.tensors);
+  return data;
+}
+
+}  // namespace shoal::train

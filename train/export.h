@@ -1,0 +1,30 @@
+#pragma once
+// The finished model, as other programs take it.
+//
+//   FOLDER/model.safetensors   weights by torchvision's names, 32-bit floats, the averaged ones
+//                              where there are any; in its metadata all that `shoal predict` needs
+//   FOLDER/classes.json        class name → label
+//   FOLDER/settings.json       how pictures are prepared, how far training came, every setting
+
+#include <string>
+#include <vector>
+
+#include "train/checkpoint_file.h"
+
+namespace shoal::train {
+
+inline constexpr const char* kModelFile = "model.safetensors";
+
+// `data`: a run's state as snapshot() makes it. The three files replace earlier ones, each as a
+// whole. Makes the folder. Throws std::runtime_error with path and reason.
+void export_model(const CheckpointData& data, const std::string& folder);
+
+// What is known of a model.safetensors, as a checkpoint without a training state: data.ema holds
+// averaged weights. Throws std::runtime_error when it is damaged, train::UserError when another
+// program wrote it.
+CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
+
+// The weights to use: the averaged ones where there are any, with the counters of the others.
+NamedTensors finished_weights(const CheckpointData& data);
+
+}  // namespace shoal::train

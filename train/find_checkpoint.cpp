@@ -1,0 +1,192 @@
+// Where a run's state or weights come from: rank 0 looks, everybody gets the bytes.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+
+#include <cstring>
+
+#include "train/export.h"
+#include "train/log.h"
+#include "train/resume.h"
+#include "train/safetensors.h"
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+
+namespace {
+
+// Rank 0's findings: the file's bytes, or what to say.
+struct Found {
+  std::vector<char> bytes;
+  std::vector<char> weights;  // of a fresh start
+  std::string weights_file;
+  std::string origin = "fresh start";
+  std::string user_error, failure;
+};
+
+// The checkpoints of `directory`, which may be a run's output folder too.
+CheckpointStore store_in(const fs::path& directory) {
+  CheckpointStore store(directory, 1);
+  if (!store.entries().empty()) return store;
+  return CheckpointStore(directory / "checkpoints", 1);
+}
+
+Found look(const Job& job, const CheckpointStore& store) {
+  Found found;
+  const auto warn = [](const std::string& text) { log::warning(text); };
+  const auto from = [&](const CheckpointStore& place) {
+    const auto newest = place.newest_good(warn);
+    if (!newest) return false;
+    found.bytes = newest->second;
+    found.origin = place.path(newest->first).string();
+    return true;
+  };
+  if (!job.resume && job.resume_path.empty()) {
+    if (job.eval_only) return found;
+    const auto existing = store.entries();
+    if (!existing.empty()) {
+      found.user_error =
+          store.directory().string() + " holds checkpoints of an earlier run (the newest is " +
+          existing.front().name + "); continue it with --resume, or choose another --output";
+    }
+    return found;
+  }
+  const fs::path path = job.resume_path;
+  if (path.empty()) {
+    if (!from(store))
+      log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
+  } else if (fs::is_directory(path)) {
+    if (!from(store_in(path))) {
+      found.user_error = "--resume " + path.string() +
+                         ": the directory holds no checkpoint; name another or leave the path out";
+    }
+  } else if (fs::exists(path)) {
+    found.bytes = read_checked(path);
+    found.origin = path.string();
+  } else if (path.filename() == "checkpoint.pth.tar") {
+    if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
+  } else {
+    found.user_error = "--resume " + path.string() + ": there is no such file or directory";
+  }
+  return found;
+}
+
+void broadcast_text(dist::Group& group, std::vector<char>& bytes) {
+  at::Tensor size = at::tensor(static_cast<int64_t>(bytes.size()));
+  group.broadcast(size, 0);
+  const auto count = size.item<int64_t>();
+  if (count == 0) return bytes.clear();
+  at::Tensor data = at::empty({count}, at::kByte);
+  if (group.rank() == 0) std::memcpy(data.mutable_data_ptr(), bytes.data(), bytes.size());
+  group.broadcast(data, 0);
+  bytes.resize(static_cast<size_t>(count));
+  std::memcpy(bytes.data(), data.const_data_ptr(), bytes.size());
+}
+
+void broadcast_text(dist::Group& group, std::string& text) {
+  std::vector<char> bytes(text.begin(), text.end());
+  broadcast_text(group, bytes);
+  text.assign(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+namespace {
+
+// A zip file begins like this; every checkpoint is one.
+bool is_archive(const std::vector<char>& bytes) {
+  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
+}
+
+// A file of weights before its bytes are understood.
+struct Located {
+  std::vector<char> bytes;
+  std::string file;
+};
+
+CheckpointData understood(const Located& located) {
+  return is_safetensors(located.bytes) ? read_model(located.bytes, located.file)
+                                       : read_checkpoint(located.bytes, located.file);
+}
+
+// `option` stands in messages.
+Located locate_in(const fs::path& directory, bool best, const std::string& option) {
+  const CheckpointStore store = store_in(directory.empty() ? "." : directory);
+  if (const auto entry = store.best(); best && entry)
+    return {store.read(*entry), store.path(*entry).string()};
+  const fs::path model = directory / kModelFile;
+  if (!best && store.entries().empty() && fs::exists(model))
+    return {read_whole_file(model), model.string()};
+  auto newest = store.newest_good([](const std::string& what) { log::warning(what); });
+  if (!newest) throw UserError(option + ": the directory holds no checkpoint");
+  if (best) log::warning("no checkpoint was evaluated yet: the newest stands for the best");
+  return {std::move(newest->second), store.path(newest->first).string()};
+}
+
+Located locate(const std::string& text, const std::string& name) {
+  const std::string option = name + " " + text;
+  fs::path path = text;
+  if (!path.has_filename()) path = path.parent_path();  // "dir/" and "dir" are the same
+  const bool best = path.filename() == "best";
+  const bool named = !fs::exists(path) && (best || path.filename() == "last");
+  const fs::path directory = named ? path.parent_path() : path;
+  if (named ? fs::is_directory(directory) || directory.empty() : fs::is_directory(path))
+    return locate_in(directory, best, option);
+  if (!fs::exists(path)) throw UserError(option + ": there is no such file or directory");
+  Located located{read_checked(path), path.string()};
+  if (!is_archive(located.bytes) && !is_safetensors(located.bytes))
+    throw UserError(option +
+                    " is not a checkpoint (neither a zip archive nor a safetensors file); name a "
+                    "file that shoal train has written, or its output folder");
+  return located;
+}
+
+}  // namespace
+
+Start find_start(const Job& job, dist::Group& group) {
+  Found found;
+  if (group.rank() == 0) {
+    try {
+      found = look(job, CheckpointStore(checkpoint_directory(job), job.keep));
+      if (found.bytes.empty() && found.user_error.empty() && !job.weights.empty()) {
+        Located located = locate(job.weights, "--weights");
+        found.weights = std::move(located.bytes);
+        found.weights_file = located.file;
+        found.origin = "weights of " + located.file;
+      }
+    } catch (const UserError& error) {
+      found.user_error = error.what();
+    } catch (const std::exception& error) {
+      found.failure = error.what();
+    }
+  }
+  broadcast_text(group, found.user_error);
+  broadcast_text(group, found.failure);
+  broadcast_text(group, found.origin);
+  broadcast_text(group, found.bytes);
+  broadcast_text(group, found.weights);
+  broadcast_text(group, found.weights_file);
+  if (!found.user_error.empty()) throw UserError(found.user_error);
+  if (!found.failure.empty()) throw std::runtime_error(found.failure);
+  Start start;
+  start.origin = found.origin;
+  if (!found.weights.empty()) start.weights = understood({found.weights, found.weights_file});
+  if (found.bytes.empty() && job.eval_only && !start.weights)
+    throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
+                                     checkpoint_directory(job) + "; say where with --resume PATH"
+                               : "--eval-only needs weights: add --resume, or --resume PATH");
+  if (found.bytes.empty()) return start;
+  start.data = read_checkpoint(found.bytes, found.origin);
+  start.origin +=
+      strf(", epoch %lld, update %lld", static_cast<long long>(start.data->integer("epoch")),
+           static_cast<long long>(start.data->integer("step")));
+  return start;
+}
+
+OpenedCheckpoint open_checkpoint(const std::string& text) {
+  if (text.empty())
+    throw UserError("--checkpoint is missing: the file or directory of the weights");
+  const Located located = locate(text, "--checkpoint");
+  return {understood(located), located.file};
+}
+
+}  // namespace shoal::train
