@@ -14,8 +14,8 @@ using Catch::Contains;
 
 namespace {
 
-constexpr Command kAll[] = {Command::train,  Command::eval,    Command::predict,
-                            Command::models, Command::metrics, Command::doctor};
+constexpr Command kAll[] = {Command::train,   Command::eval,   Command::predict, Command::models,
+                            Command::metrics, Command::doctor, Command::pack};
 
 std::vector<Command> commands_of(const Option& option) {
   std::vector<Command> list;

@@ -1,5 +1,6 @@
 #include "train/safetensors.h"
 
+#include <algorithm>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
@@ -32,10 +33,9 @@ Safetensors example() {
 
 // A file with this header and so many bytes behind it.
 std::vector<char> file(const std::string& header, size_t data) {
-  std::vector<char> bytes(8, '\0');
+  std::vector<char> bytes(8 + header.size() + data);
   bytes[0] = static_cast<char>(header.size());
-  bytes.insert(bytes.end(), header.begin(), header.end());
-  bytes.resize(bytes.size() + data);
+  std::copy(header.begin(), header.end(), bytes.begin() + 8);
   return bytes;
 }
 
