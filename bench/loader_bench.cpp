@@ -31,15 +31,19 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// uint8 H×W×3 to float 3×H×W, (x / 255 - mean) / std: what ToTensor and Normalize make.
+// uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: what ToTensor and Normalize make, in the order
+// that a channels-last network reads.
 void normalise(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
-  float *red = out, *green = out + pixels, *blue = out + 2 * pixels;
-  for (int64_t i = 0; i < pixels; ++i) {
-    red[i] = static_cast<float>(in[3 * i]) * (1 / (255 * kStd[0])) - kMean[0] / kStd[0];
-    green[i] = static_cast<float>(in[3 * i + 1]) * (1 / (255 * kStd[1])) - kMean[1] / kStd[1];
-    blue[i] = static_cast<float>(in[3 * i + 2]) * (1 / (255 * kStd[2])) - kMean[2] / kStd[2];
+  constexpr int64_t kGroup = 24;  // a whole number of pixels and of vectors
+  float scale[kGroup], shift[kGroup];
+  for (int64_t i = 0; i < kGroup; ++i) {
+    scale[i] = 1 / (255 * kStd[i % 3]);
+    shift[i] = kMean[i % 3] / kStd[i % 3];
   }
+  for (int64_t begin = 0; begin < 3 * pixels; begin += kGroup)
+    for (int64_t i = 0; i < kGroup; ++i)
+      out[begin + i] = static_cast<float>(in[begin + i]) * scale[i] - shift[i];
 }
 
 void make_index(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
