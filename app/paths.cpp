@@ -228,6 +228,12 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   paths.model = or_base(from(environment, "SM_MODEL_DIR"), "model");
   paths.cache = from(environment, "SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY");
   if (paths.cache) paths.cache->path += "/shoal";
+  // Never among the output, which is uploaded.
+  if (!paths.cache && platform) {
+    const auto own = environment.find("TMPDIR");
+    const bool given = own != environment.end() && !own->second.empty();
+    paths.cache = Place{(given ? own->second : "/tmp") + "/shoal-cache", "SageMaker"};
+  }
   return paths;
 }
 

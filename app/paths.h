@@ -12,7 +12,7 @@
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
 //   model        SM_MODEL_DIR, BASE/model
-//   cache        the warm pool's folder
+//   cache        the warm pool's folder, TMPDIR/shoal-cache (TMPDIR: /tmp unless it is set)
 //
 // BASE counts only in a training container (platform.h).
 

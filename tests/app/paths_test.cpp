@@ -129,7 +129,7 @@ TEST_CASE("output, model and cache follow the variables, then the container") {
   const Paths paths = in_container({});
   CHECK(paths.output == Place{"/base/output/data", "SageMaker"});
   CHECK(paths.model == Place{"/base/model", "SageMaker"});
-  CHECK_FALSE(paths.cache);
+  CHECK(paths.cache->path == "/tmp/shoal-cache");
   const dist::Variables environment = {{"SM_OUTPUT_DATA_DIR", "/out"},
                                        {"SM_MODEL_DIR", "/weights"},
                                        {"SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY", "/warm"}};

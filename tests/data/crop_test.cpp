@@ -5,7 +5,7 @@
 
 using namespace shoal::data;
 
-TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for") {
+TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for", "[single]") {
   const Size picture{500, 375};
   const TransformOptions options;
   KeyedRandom random(1);
@@ -28,7 +28,7 @@ TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for
   CHECK(log_ratio / n == Approx(0.0309).margin(0.005));
 }
 
-TEST_CASE("a picture too narrow for any try gets the largest central box in range") {
+TEST_CASE("a picture too narrow for any try gets the largest central box in range", "[single]") {
   KeyedRandom random(2);
   TransformOptions options;
   const Box wide = random_resized_crop({1000, 10}, options, random);
@@ -44,7 +44,7 @@ TEST_CASE("a picture too narrow for any try gets the largest central box in rang
   CHECK(dot.width * dot.height == 1);
 }
 
-TEST_CASE("the centre view follows torchvision's integer rules") {
+TEST_CASE("the centre view follows torchvision's integer rules", "[single]") {
   TransformOptions options;
   const CenterView view = center_view({500, 375}, options);
   CHECK(view.resized.width == 341);  // 341.33 rounded down

@@ -45,7 +45,7 @@ Bytes bytes_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a format is known by its first bytes and its header states the size") {
+TEST_CASE("a format is known by its first bytes and its header states the size", "[single]") {
   for (const Stored& picture : stored_pictures()) {
     INFO(picture.name);
     CHECK(recognise(picture.bytes) == picture.format);
@@ -59,7 +59,7 @@ TEST_CASE("a format is known by its first bytes and its header states the size")
   }
 }
 
-TEST_CASE("a header that is cut short or of another format is damage") {
+TEST_CASE("a header that is cut short or of another format is damage", "[single]") {
   for (const Stored& picture : stored_pictures()) {
     if (picture.format == Format::jpeg) continue;
     INFO(picture.name);
@@ -69,7 +69,7 @@ TEST_CASE("a header that is cut short or of another format is damage") {
   CHECK_THROWS_AS(stated_size(Format::unknown, bytes_of("hello, no picture")), DamagedPicture);
 }
 
-TEST_CASE("a bitmap stored from the top down has a positive height") {
+TEST_CASE("a bitmap stored from the top down has a positive height", "[single]") {
   Bytes file = encode_bmp(formula_picture({7, 5}), {7, 5});
   const int32_t height = -5;
   for (int i = 0; i < 4; ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("a bitmap stored from the top down has a positive height") {
   CHECK(stated_size(Format::bmp, file).height == 5);
 }
 
-TEST_CASE("a decoded picture lies at the front of a buffer that keeps its size") {
+TEST_CASE("a decoded picture lies at the front of a buffer that keeps its size", "[single]") {
   Bytes pixels;
   const Size large{31, 20}, small{7, 5};
   for (const Size& size : {large, small}) {
@@ -93,7 +93,8 @@ TEST_CASE("a decoded picture lies at the front of a buffer that keeps its size")
   }
 }
 
-TEST_CASE("a size out of bounds is refused before the picture is unpacked, and so are bad pixels") {
+TEST_CASE("a size out of bounds is refused before the picture is unpacked, and so are bad pixels",
+          "[single]") {
   Bytes pixels;
   Bytes bomb = encode_bmp(formula_picture({7, 5}), {7, 5});
   for (const size_t at : {20, 24}) bomb[at] = 0x7f;  // more than eight million pixels each way

@@ -17,7 +17,7 @@ Row mixed(const MixOptions& options, int64_t position, int32_t index, int64_t ep
 
 }  // namespace
 
-TEST_CASE("both rows of a pair get the same draw, wherever the pair lies in a batch") {
+TEST_CASE("both rows of a pair get the same draw, wherever the pair lies in a batch", "[single]") {
   MixOptions options;
   options.mixup = 0.2;
   options.cutmix = 1.0;
@@ -37,7 +37,7 @@ TEST_CASE("both rows of a pair get the same draw, wherever the pair lies in a ba
   CHECK(mixed(options, 6, 0, 0).lambda != mixed(options, 6, 0, 1).lambda);
 }
 
-TEST_CASE("cutmix's lambda is the share of the row's own pixels") {
+TEST_CASE("cutmix's lambda is the share of the row's own pixels", "[single]") {
   MixOptions options;
   options.cutmix = 1.0;
   double sum = 0;
@@ -55,7 +55,7 @@ TEST_CASE("cutmix's lambda is the share of the row's own pixels") {
   CHECK(sum / n < 0.75);
 }
 
-TEST_CASE("mixup blends with Beta(alpha, alpha)") {
+TEST_CASE("mixup blends with Beta(alpha, alpha)", "[single]") {
   MixOptions options;
   options.mixup = 0.8;
   double sum = 0, square = 0;
@@ -71,14 +71,15 @@ TEST_CASE("mixup blends with Beta(alpha, alpha)") {
   CHECK(square / n == Approx(1 / (4 * 2.6)).epsilon(0.05));
 }
 
-TEST_CASE("without mixing a row is its own") {
+TEST_CASE("without mixing a row is its own", "[single]") {
   const Row row = mixed({}, 9, 3);
   CHECK(row.partner == 3);
   CHECK(row.lambda == 1);
   CHECK(row.erase[2] == 0);
 }
 
-TEST_CASE("erasing hits the share of rows asked for, inside the picture, each row for itself") {
+TEST_CASE("erasing hits the share of rows asked for, inside the picture, each row for itself",
+          "[single]") {
   MixOptions options;
   options.erase = 0.25;
   int erased = 0;

@@ -37,7 +37,8 @@ std::vector<Golden> goldens() {
 
 }  // namespace
 
-TEST_CASE("every format is recognised by content and has the pixels that Pillow gives it") {
+TEST_CASE("every format is recognised by content and has the pixels that Pillow gives it",
+          "[single]") {
   PictureReader reader;
   for (const Golden& g : goldens()) {
     INFO(g.name);
@@ -53,7 +54,7 @@ TEST_CASE("every format is recognised by content and has the pixels that Pillow 
   }
 }
 
-TEST_CASE("empty files, text and other formats are damaged pictures") {
+TEST_CASE("empty files, text and other formats are damaged pictures", "[single]") {
   PictureReader reader;
   CHECK_THROWS_WITH(reader.open({}), Catch::Contains("empty"));
   for (const std::string text :
@@ -63,7 +64,7 @@ TEST_CASE("empty files, text and other formats are damaged pictures") {
   }
 }
 
-TEST_CASE("files of other formats that are cut short or scrambled never crash") {
+TEST_CASE("files of other formats that are cut short or scrambled never crash", "[single]") {
   KeyedRandom random(8);
   PictureReader reader;
   std::map<std::string, int> refused;
@@ -88,7 +89,7 @@ TEST_CASE("files of other formats that are cut short or scrambled never crash") 
   }
 }
 
-TEST_CASE("a bomb is refused by its header") {
+TEST_CASE("a bomb is refused by its header", "[single]") {
   PictureReader reader;
   Bytes png = read_golden("pictures/rgb.png");
   for (size_t i = 17; i < 24; ++i) png[i] = i == 20 ? 0 : 0xff;

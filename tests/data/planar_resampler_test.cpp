@@ -88,7 +88,7 @@ Bytes exact(const Bytes& file, const Case& c, Interpolation interpolation) {
 
 }  // namespace
 
-TEST_CASE("the fast way is near the exact one, and the same on every processor") {
+TEST_CASE("the fast way is near the exact one, and the same on every processor", "[single]") {
   double sum = 0;
   int count = 0;
   uint64_t seed = 0;
@@ -110,7 +110,7 @@ TEST_CASE("the fast way is near the exact one, and the same on every processor")
   CHECK(sum / count > 50);
 }
 
-TEST_CASE("a transform takes the fast way where it is asked to") {
+TEST_CASE("a transform takes the fast way where it is asked to", "[single]") {
   const Bytes picture = photograph({300, 220}, 7);
   const Bytes file = encode_jpeg(picture.data(), {300, 220}, 90, true);
   TransformOptions options;

@@ -29,7 +29,7 @@ Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation
 
 }  // namespace
 
-TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filters") {
+TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filters", "[single]") {
   std::istringstream cases([] {
     const Bytes text = read_golden("resize.txt");
     return std::string(text.begin(), text.end());
@@ -56,7 +56,7 @@ TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filte
   CHECK(checked == 28);
 }
 
-TEST_CASE("the processor's kernels and the portable ones give the same bits") {
+TEST_CASE("the processor's kernels and the portable ones give the same bits", "[single]") {
   for (const Size in : {Size{37, 23}, Size{301, 97}, Size{3, 5}, Size{1, 1}})
     for (const Size out : {Size{16, 16}, Size{41, 53}, Size{224, 7}})
       for (const auto how : {Interpolation::bilinear, Interpolation::bicubic}) {
@@ -65,7 +65,7 @@ TEST_CASE("the processor's kernels and the portable ones give the same bits") {
       }
 }
 
-TEST_CASE("the same size is a copy and a flat picture stays flat") {
+TEST_CASE("the same size is a copy and a flat picture stays flat", "[single]") {
   const Size size{45, 31};
   const Bytes picture = formula_picture(size);
   CHECK(resize(picture, size, size, Interpolation::bilinear) == picture);
@@ -77,7 +77,7 @@ TEST_CASE("the same size is a copy and a flat picture stays flat") {
   }
 }
 
-TEST_CASE("a mirrored resize is the mirror image of the resize") {
+TEST_CASE("a mirrored resize is the mirror image of the resize", "[single]") {
   const Size in{50, 20}, out{33, 16};
   const Bytes plain = resize(formula_picture(in), in, out, Interpolation::bicubic);
   const Bytes mirrored = resize(formula_picture(in), in, out, Interpolation::bicubic, false, true);
@@ -89,7 +89,8 @@ TEST_CASE("a mirrored resize is the mirror image of the resize") {
   CHECK(mirrored == expected);
 }
 
-TEST_CASE("a part of the output needs only a part of the source and has the same pixels") {
+TEST_CASE("a part of the output needs only a part of the source and has the same pixels",
+          "[single]") {
   const Size in{200, 120}, out{100, 60};
   const Bytes picture = formula_picture(in),
               whole = resize(picture, in, out, Interpolation::bilinear);

@@ -9,7 +9,7 @@
 
 using namespace shoal::data;
 
-TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for bit") {
+TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for bit", "[single]") {
   const Bytes list = read_golden("resize.txt"), golden = read_golden("resize.bin");
   std::istringstream cases(std::string(list.begin(), list.end()));
   std::string what, filter;
@@ -35,7 +35,7 @@ TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for b
   CHECK(checked == 14);
 }
 
-TEST_CASE("a training row is the crop of its key, resized and flipped") {
+TEST_CASE("a training row is the crop of its key, resized and flipped", "[single]") {
   const Size size{90, 70};
   const Bytes picture = formula_picture(size), file = encode_bmp(picture, size);
   TransformOptions options;
@@ -70,7 +70,7 @@ TEST_CASE("a training row is the crop of its key, resized and flipped") {
   CHECK(flips == Approx(100).margin(35));
 }
 
-TEST_CASE("rows of JPEGs do not depend on what the transform saw before") {
+TEST_CASE("rows of JPEGs do not depend on what the transform saw before", "[single]") {
   const TransformOptions options;
   Transform used(options);
   Bytes a(224 * 224 * 3), b(224 * 224 * 3);
@@ -85,7 +85,7 @@ TEST_CASE("rows of JPEGs do not depend on what the transform saw before") {
   }
 }
 
-TEST_CASE("settings that make no sense are refused") {
+TEST_CASE("settings that make no sense are refused", "[single]") {
   TransformOptions options;
   CHECK_NOTHROW(check_transform(options));
   options.scale_min = 0;

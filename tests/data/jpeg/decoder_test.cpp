@@ -25,7 +25,7 @@ Bytes cut(const Bytes& whole, const Size& size, const Box& box) {
 
 }  // namespace
 
-TEST_CASE("a part of a picture has the pixels of the whole, whatever the sampling") {
+TEST_CASE("a part of a picture has the pixels of the whole, whatever the sampling", "[single]") {
   KeyedRandom random(9);
   JpegDecoder decoder;
   std::vector<Bytes> files;
@@ -49,7 +49,8 @@ TEST_CASE("a part of a picture has the pixels of the whole, whatever the samplin
   }
 }
 
-TEST_CASE("a file cut short at any place is damaged, even when the wanted part is there") {
+TEST_CASE("a file cut short at any place is damaged, even when the wanted part is there",
+          "[single]") {
   JpegDecoder decoder;
   for (const char* name : kFiles) {
     const Bytes file = read_golden(std::string("pictures/") + name);
@@ -66,7 +67,7 @@ TEST_CASE("a file cut short at any place is damaged, even when the wanted part i
   }
 }
 
-TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm") {
+TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm", "[single]") {
   JpegDecoder decoder;
   Bytes file = read_golden("pictures/baseline_420.jpg");
   const Bytes clean = read_box(decoder, file, {0, 0, 67, 45});
@@ -77,7 +78,7 @@ TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm") 
   CHECK(read_box(decoder, file, {0, 0, 67, 45}) == clean);
 }
 
-TEST_CASE("changed bytes never crash the decoder and often count as damage") {
+TEST_CASE("changed bytes never crash the decoder and often count as damage", "[single]") {
   KeyedRandom random(4);
   JpegDecoder decoder;
   for (const char* name : kFiles) {
@@ -100,7 +101,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage") {
   }
 }
 
-TEST_CASE("a huge stated size is refused before memory is taken for it") {
+TEST_CASE("a huge stated size is refused before memory is taken for it", "[single]") {
   JpegDecoder decoder;
   Bytes file = read_golden("pictures/baseline_444.jpg");
   for (size_t i = 0; i + 8 < file.size(); ++i)
@@ -160,7 +161,8 @@ std::vector<const jpeg::Kernels*> all_kernels() {
 
 }  // namespace
 
-TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while making an index") {
+TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while making an index",
+          "[single]") {
   TurboDecoder turbo;
   for (const jpeg::Kernels* kernels : all_kernels()) {
     KeyedRandom random(12);
@@ -186,7 +188,7 @@ TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while
   }
 }
 
-TEST_CASE("an index of another file is noticed and does no harm") {
+TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
   const Bytes photo = formula_picture({211, 157}), other = formula_picture({214, 160});
   const Bytes file = encode_jpeg(photo.data(), {211, 157}, 90, true);
   const Bytes stale = encode_jpeg(other.data(), {211, 157}, 80, true);
@@ -209,7 +211,8 @@ TEST_CASE("an index of another file is noticed and does no harm") {
   }
 }
 
-TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, or leaves to it") {
+TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, or leaves to it",
+          "[single]") {
   TurboDecoder turbo;
   for (const jpeg::Kernels* kernels : all_kernels()) {
     KeyedRandom random(5);
@@ -237,7 +240,7 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
   }
 }
 
-TEST_CASE("other kinds of JPEG are left to libjpeg-turbo") {
+TEST_CASE("other kinds of JPEG are left to libjpeg-turbo", "[single]") {
   jpeg::BaselineDecoder decoder;
   for (const char* name : {"progressive.jpg", "restart.jpg", "cmyk.jpg"})
     CHECK_FALSE(decoder.open(read_golden(std::string("pictures/") + name)));
