@@ -139,6 +139,19 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
   }
 }
 
+// After a wait in vain all who came ask who is missing. The store ends with rank 0, which therefore
+// leaves last, unless somebody takes longer than this.
+constexpr Milliseconds kFarewell = std::chrono::seconds(5);
+
+void take_leave(c10d::Store& store, const Env& env) {
+  const auto left = [](int rank) { return "left/" + std::to_string(rank); };
+  if (env.rank != 0 || env.agent_store) return store.set(left(env.rank), std::string());
+  std::vector<std::string> others;
+  for (int rank = 1; rank < env.world_size; ++rank)
+    if (store.check({key_of(rank)})) others.push_back(left(rank));
+  if (!others.empty()) store.wait(others, kFarewell);
+}
+
 void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& tell) {
   const std::string where = place(env);
   const std::string who = "rank " + std::to_string(env.rank);
@@ -158,14 +171,15 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& 
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
                              "; start all ranks of one run with one launcher command each host");
   } catch (const std::exception& error) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - start);
     std::string missing;
     try {
       missing = missing_ranks(store, env);
+      take_leave(store, env);
     } catch (const std::exception&) {
-      // The store is gone: the transport's reason below says so.
+      // The store is gone, or somebody did not take leave: the reason below says what happened.
     }
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - start);
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
