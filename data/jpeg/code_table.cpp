@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace shoal::data::jpeg {
-namespace {
-
-constexpr uint32_t kIncomplete = 0x80;
-
-}  // namespace
 
 const CodeTable& CodeTableBuilder::build(const HuffmanSpec& spec) {
   if (spec.total > 0 && spec == spec_) return table_;

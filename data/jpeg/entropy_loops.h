@@ -13,8 +13,6 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-enum : uint32_t { kIncomplete = 0x80, kNoCode = 64u << 8 };
-
 // Where a coefficient goes: zigzag, and behind the block for what is beyond its end.
 struct Places {
   uint8_t at[256];

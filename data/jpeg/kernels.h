@@ -16,6 +16,7 @@ enum : int32_t {
 
 // What a look-up answers: bits 0-5 length of code and value, bit 7 "not the whole story", bits 8-15
 // how far the position in the block advances, bits 16-31 the value.
+enum : uint32_t { kIncomplete = 0x80, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
   // Canonical codes of each length: the last one (-1: none) and symbol index minus code.
