@@ -24,7 +24,7 @@ std::vector<std::string> small_run(const fs::path& root,
   // clang-format off
   std::vector<std::string> words = {
       "train", "--data", (root / "data").string(), "--output", (root / "run").string(),
-      "--model", "resnet18", "--size", "32", "--batch-size", "10", "--epochs", "1", "--lr", "0.01"};
+      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "10", "--epochs", "1", "--lr", "0.01"};
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());
   return words;
