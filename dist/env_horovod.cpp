@@ -8,12 +8,8 @@ namespace shoal::dist {
 Launched read_horovod(const Variables& variables) {
   constexpr RankNames kNames = {"HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK",
                                 "HOROVOD_LOCAL_SIZE"};
-  Reader reader(variables,
-                {kNames.rank, kNames.world_size, kNames.local_rank, kNames.local_world_size},
-                "start with horovodrun");
   Launched found;
-  found.launcher = found.env.origin = "Horovod";
-  reader.ranks(kNames, found.env);
+  Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
   // The driver's own port is taken; ours follows from it, since it is another one for each job.
   const std::string* port = find(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT");
   const std::string* driver = find(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR");

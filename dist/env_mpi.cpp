@@ -33,12 +33,8 @@ std::string address_of_mpirun(const std::string& uri) {
 Launched read_open_mpi(const Variables& variables) {
   constexpr RankNames kNames = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                 "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
-  Reader reader(variables,
-                {kNames.rank, kNames.world_size, kNames.local_rank, kNames.local_world_size},
-                "start with mpirun");
   Launched found;
-  found.launcher = found.env.origin = "OpenMPI";
-  reader.ranks(kNames, found.env);
+  Reader reader(variables, kNames, "start with mpirun", "OpenMPI", found);
   const bool several_hosts = found.env.local_world_size < found.env.world_size;
   const std::string* uri = several_hosts ? find(variables, "OMPI_MCA_orte_hnp_uri") : nullptr;
   const std::string* job = find(variables, "PMIX_NAMESPACE");

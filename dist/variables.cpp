@@ -83,6 +83,14 @@ int Reader::whole(const std::string& name, int lowest, int highest) {
   return number(name, required(name), lowest, highest);
 }
 
+Reader::Reader(const Variables& variables, const RankNames& names, std::string advice,
+               const char* name, Launched& found)
+    : Reader(variables, {names.rank, names.world_size, names.local_rank, names.local_world_size},
+             std::move(advice)) {
+  found.launcher = found.env.origin = name;
+  ranks(names, found.env);
+}
+
 void Reader::ranks(const RankNames& names, Env& env) {
   env.world_size = whole(names.world_size, 1, kMostProcesses);
   env.rank = whole(names.rank, 0, kMostProcesses);

@@ -47,6 +47,10 @@ class Reader {
   Reader(const Variables& variables, std::vector<std::string> family, std::string advice)
       : variables_(variables), family_(std::move(family)), advice_(std::move(advice)) {}
 
+  // Of a launcher called `name` that sets all four numbers; `found` gets them and the name.
+  Reader(const Variables& variables, const RankNames& names, std::string advice, const char* name,
+         Launched& found);
+
   const std::string* find(const std::string& name);      // null when absent or empty
   const std::string& required(const std::string& name);  // bad_variable when it is
   // The first of these that is set; required() of the first when none is. Returns its name.
