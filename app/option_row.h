@@ -95,6 +95,19 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   return option;
 }
 
+// Bytes with an optional K, M, G or T (of 1024). std::invalid_argument otherwise.
+int64_t parse_bytes(const std::string& text);
+
+// A row for a number of bytes.
+template <class Field>
+Option memory_row(std::string name, unsigned commands, std::string help, Field field) {
+  Option option = row(std::move(name), commands, "BYTES", std::move(help), field);
+  option.set = [field](Arguments& arguments, const std::string& text) {
+    field(arguments) = parse_bytes(text);
+  };
+  return option;
+}
+
 // A row for an enumeration: the texts that are allowed and what each means.
 template <class Enum, class Field>
 Option choice(std::string name, unsigned commands, std::string help,

@@ -17,6 +17,7 @@ constexpr unsigned kModels = static_cast<unsigned>(Command::models);
 constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
 constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
 constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
+constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
 constexpr unsigned kRun = kTrain | kEval | kPredict;
 
 #define FIELD(path)              \
@@ -97,21 +98,30 @@ void add_data(std::vector<Option>& table) {
                          FIELD(job.bad_images)),
        unset_means("as many as the data has", row("classes", kTrain | kModels, "N",
                                                   "outputs of the classifier", FIELD(job.classes))),
+       unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
+                                          "side of the training pictures", FIELD(job.size))),
+       unset_means("the model's own, or --size when that is given",
+                   row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
+                       FIELD(job.val_size))),
        unset_means("the model's own",
-                   row("size", kTrain, "PIXELS", "side of the training pictures", FIELD(job.size))),
-       unset_means(
-           "the model's own, or --size when that is given",
-           row("val-size", kRun, "PIXELS", "side of the evaluation pictures", FIELD(job.val_size))),
-       unset_means(
-           "the model's own",
-           text_choice("interpolation", kRun, "how pictures are resized, always antialiased",
-                       {"bilinear", "bicubic"}, FIELD(job.interpolation))),
+                   text_choice("interpolation", kRun | kBench,
+                               "how pictures are resized, always antialiased",
+                               {"bilinear", "bicubic"}, FIELD(job.interpolation))),
        choice<data::Resize>(
            "resize", kTrain,
            "exact: training pictures as Pillow makes them, bit for bit; fast: JPEGs "
            "within about 50 dB of that",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(job.resize)),
-       row("crop-scale-min", kTrain, "SHARE",
+       choice<data::Decoder>(
+           "decoder", kTrain | kBench,
+           "of baseline JPEGs: our own, or libjpeg-turbo for comparison (same pixels)",
+           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, FIELD(job.decoder)),
+       choice<data::Order>(
+           "order", kTrain | kBench,
+           "random: any picture may follow any other; chunked: random among 8192 pictures in runs "
+           "of 16 neighbours, for data that is larger than the memory",
+           {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, FIELD(job.order)),
+       row("crop-scale-min", kTrain | kBench, "SHARE",
            "smallest share of a picture's area that a random crop covers, up to 1",
            FIELD(job.crop_scale_min)),
        row("mixup", kTrain, "ALPHA",
@@ -246,9 +256,10 @@ void add_machine(std::vector<Option>& table) {
        unset_means("the processors of the process's share",
                    row("workers", kTrain | kEval | kPack, "N",
                        "threads per process that read and decode pictures", FIELD(job.workers))),
-       unset_means(
-           "the processors of the process's share, or OMP_NUM_THREADS",
-           row("threads", kRun, "N", "threads per process that compute", FIELD(job.threads)))});
+       unset_means("the processors of the process's share, or OMP_NUM_THREADS",
+                   row("threads", kRun | kBench, "N",
+                       "threads per process that compute; of `bench loader`, that load",
+                       FIELD(job.threads)))});
 }
 
 void add_output(std::vector<Option>& table) {
@@ -269,11 +280,16 @@ void add_output(std::vector<Option>& table) {
                        FIELD(job.checkpoint_steps))),
        row("checkpoint-minutes", kTrain, "MINUTES", "time between checkpoints; 0: never by time",
            FIELD(job.checkpoint_minutes)),
-       unset_means("OUTPUT/cache for train, none for eval; on SageMaker a warm pool's folder",
-                   row("cache-dir", kTrain | kEval, "DIR",
-                       "folder for listings of large data folders and for seek indexes",
-                       FIELD(job.cache_dir))),
-       row("seek-index", kTrain, "",
+       unset_means(
+           "OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's folder",
+           row("cache-dir", kTrain | kEval | kBench, "DIR",
+               "folder for listings of large data folders and for seek indexes",
+               FIELD(job.cache_dir))),
+       memory_row("cache", kTrain | kBench,
+                  "memory per process that keeps training pictures as they are in their files, for "
+                  "data on a slow disk; 0: none",
+                  FIELD(job.cache_bytes)),
+       row("seek-index", kTrain | kBench, "",
            "learn in the first epoch where in each JPEG its parts begin, so that later epochs "
            "decode little more than the crops; up to 4 % of the data's size in --cache-dir",
            FIELD(job.seek_index)),
@@ -288,9 +304,9 @@ void add_output(std::vector<Option>& table) {
        row("print-freq", kTrain, "N", "updates (evaluation: batches) between two lines",
            FIELD(job.print_freq)),
        row("progress", kTrain, "", "a progress bar when stderr is a terminal", FIELD(job.progress)),
-       text_choice("log-level", kRun | kPack, "messages to print",
+       text_choice("log-level", kRun | kPack | kBench, "messages to print",
                    {"debug", "info", "warning", "error"}, FIELD(job.log_level)),
-       row("json", kEval | kPredict | kModels | kPack, "", "print JSON", FIELD(json)),
+       row("json", kEval | kPredict | kModels | kPack | kBench, "", "print JSON", FIELD(json)),
        row("csv", kPredict, "", "print comma-separated values", FIELD(csv)),
        row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
            FIELD(definitions)),
@@ -316,6 +332,19 @@ void add_packing(std::vector<Option>& table) {
            "read all of the packed set that is named, and name what is damaged", FIELD(verify))});
 }
 
+void add_measuring(std::vector<Option>& table) {
+  add(table, "Measuring",
+      {row("train", kBench, "", "measure training's random crops, as it does when nothing is said",
+           FIELD(bench.train)),
+       row("eval", kBench, "", "evaluation's views instead", FIELD(bench.eval)),
+       choice<data::Resize>("mode", kBench, "how training pictures are resized: see train --resize",
+                            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
+                            FIELD(bench.mode)),
+       row("seconds", kBench, "S", "seconds of each measurement", FIELD(bench.seconds)),
+       row("wanted", kBench, "RATE", "images/s to find the number of threads for; 0: none",
+           FIELD(bench.wanted))});
+}
+
 void add_general(std::vector<Option>& table) {
   add(table, "General",
       {unset_means("none",
@@ -339,6 +368,7 @@ std::vector<Option> build() {
   add_machine(table);
   add_output(table);
   add_packing(table);
+  add_measuring(table);
   return table;
 }
 

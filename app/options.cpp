@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -63,6 +64,8 @@ const std::vector<CommandRow>& commands() {
        "name the classes of pictures (files or folders)"},
       {Command::pack, "pack", "SOURCE DEST [options]",
        "put a folder of pictures into one file that is read faster; --info, --verify"},
+      {Command::bench, "bench", "loader DATA [options]",
+       "measure how fast pictures come, where the time goes and what would bring more"},
       {Command::models, "models", "[options]",
        "list the networks: parameters, multiply-adds, picture sizes"},
       {Command::metrics, "metrics", "--definitions",
@@ -79,6 +82,26 @@ bool parse_flag(const std::string& text) {
     return true;
   if (small == "false" || small == "no" || small == "off" || small == "0") return false;
   throw std::invalid_argument("true or false");
+}
+
+int64_t parse_bytes(const std::string& text) {
+  constexpr const char* kUnits = "KMGT";
+  const char* const what = "a number of bytes, such as 500M or 16G";
+  std::string digits = text;
+  if (!digits.empty() && (digits.back() == 'B' || digits.back() == 'b')) digits.pop_back();
+  int shift = 0;
+  if (!digits.empty()) {
+    const char unit = static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back())));
+    if (const char* found = std::strchr(kUnits, unit); found != nullptr && *found != '\0') {
+      shift = 10 * static_cast<int>(found - kUnits + 1);
+      digits.pop_back();
+    }
+  }
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  if (!whole || value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
+  return value << shift;
 }
 
 const Option* find_option(Command command, std::string_view name) {

@@ -25,7 +25,8 @@ enum class Command : unsigned {
   models = 8,
   metrics = 16,
   doctor = 32,
-  pack = 64
+  pack = 64,
+  bench = 128
 };
 
 // One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
@@ -42,22 +43,32 @@ struct Nodes {
   int64_t master_port = 0;  // 0: the variable MASTER_PORT
 };
 
+// Of `bench loader`.
+struct BenchOptions {
+  bool train = false, eval = false;  // training's crops (also when neither is set), or evaluation's
+  data::Resize mode = data::Resize::exact;
+  double seconds = 5;  // of each measurement
+  double wanted = 0;   // images/s to find the threads for; 0: none
+};
+
 // Everything a command was asked for.
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional: of `predict` pictures or folders, of `pack` source and destination.
+  // Positional: of `predict` pictures or folders, of `pack` source and destination, of `bench` what
+  // to measure and the pictures.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
   // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
   // all.
   std::string instance_group;
-  std::string recipe;  // name of the recipe that was applied; "list" asks for the names
+  std::string recipe;              // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: how ranks would be found
   data::PackOptions pack;
+  BenchOptions bench;
   bool verify = false, info = false;  // pack: check or describe a packed set
   bool help = false;
   bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error

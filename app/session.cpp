@@ -8,6 +8,7 @@
 
 #include "app/machine.h"
 #include "app/text.h"
+#include "data/cached_dataset.h"
 #include "data/dataset.h"
 #include "data/pixel_hash.h"
 #include "models/model.h"
@@ -84,6 +85,8 @@ std::string index_folder(const train::Job& job) {
 Datasets open_datasets(const train::Job& job, bool with_train) {
   Datasets datasets;
   if (with_train) datasets.train = open_half(job, job.train_dir, "train");
+  if (with_train && job.cache_bytes > 0)
+    datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
   datasets.val = open_half(job, job.val_dir, "val");
   if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
   return datasets;

@@ -10,7 +10,12 @@ enum class Interpolation { bilinear, bicubic };
 // exact: what Pillow gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that, sooner
 // (planar_resampler.h); other pictures as exact.
 enum class Resize { exact, fast };
+// Who decodes baseline JPEGs: we, or libjpeg-turbo, which gives the same pixels more slowly.
+enum class Decoder { shoal, turbo };
 enum class BadImages { replace, error };
+// Of an epoch's pictures: random, or random among those that lie near each other for a while
+// (order.h).
+enum class Order { random, chunked };
 
 struct TransformOptions {
   // Changes the result.
@@ -20,6 +25,7 @@ struct TransformOptions {
   double flip = 0.5;                                      // probability of a horizontal flip
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow does it
   Resize resize = Resize::exact;
+  Decoder decoder = Decoder::shoal;  // with turbo there is no fast resize, and no seek index is used
   int64_t eval_resize = 256;  // pixels, short side before the centre crop of eval_size
   int64_t eval_size = 224;    // pixels, side of the output in evaluation
 };
@@ -36,6 +42,7 @@ struct LoaderOptions {
   bool train = true;  // keyed random order and augmentation, or listing order and centre crop
   TransformOptions transform;
   MixOptions mix;
+  Order order = Order::random;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
   int64_t rank = 0, world_size = 1;
@@ -43,6 +50,7 @@ struct LoaderOptions {
   int threads = 1;        // workers
   int batches_ahead = 3;  // finished or half-finished batches kept ready
   bool hash = false;      // keep the epoch's hash (debugging)
+  bool profile = false;   // keep stage times
   // Folder for the seek indexes of JPEGs (jpeg/index_store.h), of this dataset only; empty: none.
   std::string index_dir;
 };

@@ -23,6 +23,8 @@ class Dataset {
   // Replaces `bytes` with the encoded picture. Throws std::runtime_error with name() and the
   // system's reason.
   virtual void read(int64_t sample, std::vector<uint8_t>& bytes) const = 0;
+  // These neighbouring samples will be read before long. A hint.
+  virtual void will_read(int64_t /*first*/, int64_t /*count*/) const {}
   // The seek index that is kept with the picture, after read(); false when there is none.
   virtual bool seek_index(int64_t /*sample*/, jpeg::SeekIndex& /*index*/) const { return false; }
   virtual bool keeps_indexes() const { return false; }  // none need be learnt

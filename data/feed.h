@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "data/batch.h"
+#include "data/data_options.h"
 #include "data/dataset.h"
 #include "data/order.h"
 
@@ -15,25 +17,31 @@ namespace shoal::data {
 // thread.
 class Feed {
  public:
-  Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled);
+  Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
+       Order order = Order::random);
 
-  int64_t size() const { return order_.size(); }
+  int64_t size() const { return random_.size(); }
   uint64_t seed() const { return seed_; }
   int64_t epoch() const { return epoch_; }
   const Dataset& dataset() const { return *dataset_; }
 
-  int64_t sample(int64_t position) const { return shuffled_ ? order_(position) : position; }
+  int64_t sample(int64_t position) const {
+    return !shuffled_ ? position : chunked_ ? (*chunked_)(position) : random_(position);
+  }
   // The key of the picture at `position`.
   uint64_t key(int64_t position) const;
   // 0 <= position < size()
   Ticket ticket(int64_t position) const;
+  // Tells the dataset what will be read later, when it is the turn of `position` to do so.
+  void announce(int64_t position) const;
 
  private:
   std::shared_ptr<const Dataset> dataset_;
   uint64_t seed_;
   int64_t epoch_;
   bool shuffled_;
-  EpochOrder order_;
+  EpochOrder random_;
+  std::optional<ChunkedOrder> chunked_;
 };
 
 // How an epoch's global order is cut into batches: batch i of rank r holds [i*B*W + r*B, i*B*W +

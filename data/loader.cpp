@@ -85,6 +85,7 @@ struct Loader::Impl {
   BadImageLog log;
   std::optional<jpeg::IndexStore> indexes;
   Ring ring;
+  std::vector<StageClock> clocks;  // of each thread, or none
   std::vector<std::jthread> threads;
 
   Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& requested,
@@ -94,12 +95,13 @@ struct Loader::Impl {
         plan(make_plan(*dataset, options)),
         log(warning),
         ring(plan, options.train ? options.transform.size : options.transform.eval_size,
-             options.batches_ahead, with_default(std::move(allocator))) {
+             options.batches_ahead, with_default(std::move(allocator))),
+        clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
     if (options.train && !options.index_dir.empty() && !dataset->keeps_indexes())
       indexes.emplace(options.index_dir, dataset->size(), warning);
     const BlockSignals block;
     try {
-      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { work(); });
+      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this, i] { work(i); });
     } catch (...) {
       ring.close();
       throw;
@@ -108,9 +110,17 @@ struct Loader::Impl {
 
   ~Impl() { ring.close(); }  // threads, the last member, are joined first of all members
 
-  void work() {
+  std::shared_ptr<const Feed> feed(int64_t epoch) const {
+    const int64_t number = options.train ? epoch : 0;  // evaluation's epochs are all alike
+    return std::make_shared<const Feed>(dataset, options.seed, number, options.train,
+                                        options.order);
+  }
+
+  void work(int number) {
+    if (!clocks.empty()) clocks[static_cast<size_t>(number)].attach();
     std::unique_ptr<Worker> worker;  // made inside the try: its memory may be missing, too
     for (Ring::Job job; ring.take(job);) {
+      lap(Stage::wait);
       try {
         if (!worker) worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr);
         ring.done(job, worker->make(*job.feed, job.position, job.index, *job.row, job.pixels));
@@ -136,9 +146,7 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
     throw std::invalid_argument("batch " + std::to_string(first_batch) + " is not in an epoch of " +
                                 std::to_string(batches_per_epoch()));
   if (impl_->indexes) impl_->indexes->refresh();
-  impl_->ring.restart(std::make_shared<const Feed>(impl_->dataset, impl_->options.seed, epoch,
-                                                   impl_->options.train),
-                      first_batch);
+  impl_->ring.restart(impl_->feed(epoch), first_batch, impl_->feed(epoch + 1));
 }
 
 const Batch* Loader::next() {
@@ -147,6 +155,12 @@ const Batch* Loader::next() {
 
 LoaderStats Loader::stats() const {
   return impl_->ring.stats();
+}
+
+StageTimes Loader::stage_times() const {
+  StageTimes sum;
+  for (const StageClock& clock : impl_->clocks) sum += clock.times();
+  return sum;
 }
 
 }  // namespace shoal::data

@@ -27,6 +27,7 @@
 #include "data/batch.h"
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 
@@ -56,13 +57,17 @@ class Loader {
   // Batches of one epoch over the world: see above.
   int64_t batches_per_epoch() const;
 
-  // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way.
+  // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way, unless it is
+  // the start of the epoch after one that is through: that has been begun in the meantime.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // The next batch, or nullptr after the last one. Throws what a worker threw.
   const Batch* next();
 
   LoaderStats stats() const;
+
+  // Of all threads since the loader was made; zero without LoaderOptions::profile.
+  StageTimes stage_times() const;
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 // Rogaway, "Ciphers with arbitrary finite domains", 2002).
 #include "data/order.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "data/random.h"
@@ -31,6 +32,36 @@ int64_t EpochOrder::operator()(int64_t position) const {
     value = l * right_ + r;
   } while (value >= static_cast<uint64_t>(n_));
   return static_cast<int64_t>(value);
+}
+
+ChunkedOrder::ChunkedOrder(int64_t n, uint64_t seed, int64_t epoch)
+    : n_(n),
+      whole_chunks_(n / kChunk),
+      epoch_(epoch),
+      seed_(make_key(Purpose::chunk, seed, static_cast<uint64_t>(epoch), 0)),
+      chunks_(whole_chunks_, seed_, epoch) {
+  if (n > 0) shift_ = static_cast<int64_t>(KeyedRandom(seed_).below(static_cast<uint64_t>(n)));
+}
+
+// Chunks follow each other as chunks_ says, what is left of the listing comes last.
+int64_t ChunkedOrder::place(int64_t chunked) const {
+  const int64_t chunk = chunked / kChunk;
+  const int64_t found =
+      chunk < whole_chunks_ ? chunks_(chunk) * kChunk + chunked % kChunk : chunked;
+  return found + shift_ < n_ ? found + shift_ : found + shift_ - n_;
+}
+
+int64_t ChunkedOrder::operator()(int64_t position) const {
+  const int64_t window = position / kWindow, begin = window * kWindow;
+  const int64_t size = std::min(kWindow, n_ - begin);
+  const EpochOrder mixed(size, combine(seed_, static_cast<uint64_t>(window)), epoch_);
+  return place(begin + mixed(position - begin));
+}
+
+ChunkedOrder::Stretch ChunkedOrder::ahead(int64_t position) const {
+  const int64_t chunked = position + kWindow;
+  if (chunked >= n_) return {};
+  return {place(chunked), std::min(kChunk, n_ - chunked)};
 }
 
 }  // namespace shoal::data

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "data/data_options.h"
 #include "data/formats.h"
 #include "data/geometry.h"
 #include "data/jpeg/decoder.h"
@@ -15,6 +16,8 @@ namespace shoal::data {
 // for every format.
 class PictureReader {
  public:
+  explicit PictureReader(Decoder decoder = Decoder::shoal) : jpeg_(decoder == Decoder::shoal) {}
+
   // Throws DamagedPicture (an empty file, an unknown format, a broken header).
   Size open(std::span<const uint8_t> bytes);
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);

@@ -26,7 +26,15 @@ constexpr uint64_t combine(uint64_t hash, uint64_t value) {
 }
 
 // What a key is for; keys of different purposes have nothing in common.
-enum class Purpose : uint64_t { sample = 1, order = 2, pair = 3, crop = 4, erase = 5, picture = 6 };
+enum class Purpose : uint64_t {
+  sample = 1,
+  order = 2,
+  pair = 3,
+  crop = 4,
+  erase = 5,
+  picture = 6,
+  chunk = 7
+};
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {
   return combine(combine(combine(static_cast<uint64_t>(purpose), seed), epoch), index);

@@ -17,15 +17,27 @@ Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferA
   }
 }
 
-void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch) {
+bool Ring::is_expected(const Feed& feed, int64_t first_batch) const {
+  return following_.feed && first_batch == 0 && held_ + 1 == current_.end &&
+         following_.feed->epoch() == feed.epoch() && following_.feed->seed() == feed.seed();
+}
+
+void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
+                   std::shared_ptr<const Feed> following) {
   std::unique_lock lock(mutex_);
-  take_batch_ = opened_ = end_ = 0;  // nothing more can be taken
-  take_row_ = 0;
-  idle_.wait(lock, [this] { return in_flight_ == 0; });
-  feed_ = std::move(feed);
-  end_ = plan_.batches();
-  held_ = first_batch - 1;
-  opened_ = take_batch_ = first_batch;
+  if (is_expected(*feed, first_batch)) {
+    current_ = std::move(following_);
+  } else {
+    current_ = following_ = {};  // nothing more can be taken
+    take_batch_ = opened_ = 0;
+    idle_.wait(lock, [this] { return in_flight_ == 0; });
+    current_ = {std::move(feed), 0, plan_.batches()};
+    held_ = first_batch - 1;
+    opened_ = take_batch_ = first_batch;
+    take_row_ = 0;
+  }
+  const int64_t more = following ? plan_.batches() : 0;
+  following_ = {std::move(following), current_.end, current_.end + more};
   stats_ = {};
   open_batches();
 }
@@ -37,11 +49,12 @@ void Ring::open_batches() {
   bool opened = false;
   // A slot is free again once its batch lies before the one held; at the start nothing is held, but
   // one batch less ahead is simpler than a special case.
-  for (; opened_ < end_ && opened_ < held_ + slots; ++opened_, opened = true) {
+  for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
-    s.batch.count = s.left = plan_.count(opened_);
+    const int64_t batch = opened_ - span(opened_).origin;
+    s.batch.count = s.left = plan_.count(batch);
     s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};
-    s.batch.first_position = plan_.first_position(opened_);
+    s.batch.first_position = plan_.first_position(batch);
     s.sum = {};
     s.error = nullptr;
   }
@@ -50,7 +63,7 @@ void Ring::open_batches() {
 
 const Batch* Ring::next() {
   std::unique_lock lock(mutex_);
-  if (held_ + 1 >= end_) return nullptr;
+  if (held_ + 1 >= current_.end) return nullptr;
   ++held_;
   open_batches();
   Slot& s = slot(held_);
@@ -83,7 +96,7 @@ bool Ring::take(Job& job) {
     work_.wait(lock);
   }
   Slot& s = slot(take_batch_);
-  job.feed = feed_;
+  job.feed = span(take_batch_).feed;
   job.batch = take_batch_;
   job.index = static_cast<int32_t>(take_row_);
   job.position = s.batch.first_position + take_row_;

@@ -4,7 +4,8 @@
 //
 // A batch's slot is open from the moment the consumer no longer needs what was in it. Workers take
 // rows of open batches in order; the consumer takes batches in order, each when its last row is
-// done. One batch is in the consumer's hands, `batches_ahead` more are finished or in the making.
+// done. One batch is in the consumer's hands, `batches_ahead` more are finished or in the making; at
+// an epoch's end these are the first ones of the epoch that is expected to follow.
 
 #include <condition_variable>
 #include <cstdint>
@@ -25,8 +26,11 @@ class Ring {
   // Allocates all memory. side: height and width of the pictures.
   Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator);
 
-  // Consumer: begins an epoch; what is under way is finished and thrown away (a few milliseconds).
-  void restart(std::shared_ptr<const Feed> feed, int64_t first_batch);
+  // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When the one
+  // that begins was expected and the last one is through, its first batches are there already; else
+  // what is under way is finished and thrown away (a few milliseconds).
+  void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
+               std::shared_ptr<const Feed> following = nullptr);
   // Consumer: blocks until the next batch is complete, nullptr behind the last. Re-throws what a
   // worker threw for it.
   const Batch* next();
@@ -58,6 +62,13 @@ class Ring {
     std::exception_ptr error;  // of the lowest row that failed
     int32_t error_index = 0;
   };
+  // An epoch in the running numbers of batches: its batch i has number origin + i.
+  struct Span {
+    std::shared_ptr<const Feed> feed;
+    int64_t origin = 0, end = 0;
+  };
+  Span& span(int64_t batch) { return batch < current_.end ? current_ : following_; }
+  bool is_expected(const Feed& feed, int64_t first_batch) const;
   Slot& slot(int64_t batch) { return slots_[static_cast<size_t>(batch) % slots_.size()]; }
   void open_batches();
   void finish_row(Slot& slot);
@@ -69,10 +80,9 @@ class Ring {
 
   std::mutex mutex_;
   std::condition_variable work_, ready_, idle_;
-  std::shared_ptr<const Feed> feed_;
+  Span current_, following_;
   int64_t held_ = -1;                      // batch in the consumer's hands
   int64_t opened_ = 0;                     // batches below have (had) a slot
-  int64_t end_ = 0;                        // batches of the epoch
   int64_t take_batch_ = 0, take_row_ = 0;  // next row to be given to a worker
   int64_t in_flight_ = 0;                  // rows being made
   bool closed_ = false;

@@ -6,6 +6,7 @@
 
 #include "data/crop.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 
@@ -40,12 +41,20 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y, 
   needed.left += box.left;
   needed.top += box.top;
   reader_.start(needed, resizer_.padding(), index);
-  if (jpeg::Planes* planes = reader_.planes(); planes && options_.resize == Resize::fast) {
+  jpeg::Planes* const planes = reader_.planes();
+  lap(planes ? Stage::entropy : Stage::library);
+  if (planes && options_.resize == Resize::fast) {
     planar_.run(*planes, box.left, box.top, resizer_.x(), resizer_.y(), out, stride);
-    return;
+  } else {
+    const Stage source = planes ? Stage::resize : Stage::library;
+    for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) {
+      lap(source);
+      resizer_.push(rows);
+      lap(Stage::resize);
+    }
+    resizer_.finish(out, stride);
   }
-  for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) resizer_.push(rows);
-  resizer_.finish(out, stride);
+  lap(Stage::resize);
 }
 
 void check_transform(const TransformOptions& o) {
@@ -61,6 +70,8 @@ void check_transform(const TransformOptions& o) {
           "the crop's share of the area must be a range within (0, 1]");
   require(o.ratio_min > 0 && o.ratio_min <= o.ratio_max,
           "the crop's aspect ratio must be a range of positive numbers");
+  require(o.decoder == Decoder::shoal || o.resize == Resize::exact,
+          "the fast resize needs our own decoder");
   require(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
 }
 

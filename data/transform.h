@@ -14,7 +14,8 @@ namespace shoal::data {
 // One object per thread; it keeps its buffers. Throws DamagedPicture.
 class Transform {
  public:
-  explicit Transform(const TransformOptions& options) : options_(options) {}
+  explicit Transform(const TransformOptions& options)
+      : options_(options), reader_(options.decoder) {}
 
   // RandomResizedCrop and horizontal flip drawn from `key`; writes options.size² × 3 bytes, RGB.
   // `index` (may be null): of these bytes, used and extended where they are a JPEG.

@@ -8,6 +8,7 @@
 #include "data/mix.h"
 #include "data/pixel_hash.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 
 namespace shoal::data {
 namespace {
@@ -26,6 +27,7 @@ Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore*
 
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
                             uint8_t* pixels) {
+  feed.announce(position);
   const Ticket ticket = feed.ticket(position);
   Result result;
   row = Row{};
@@ -52,10 +54,12 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
 bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels) {
   try {
     feed.dataset().read(sample, bytes_);
+    lap(Stage::read);
     if (options_.train)
       training_row(feed.dataset(), sample, key, pixels);
     else
       transform_.evaluation_row(bytes_, pixels);
+    picture_done(static_cast<int64_t>(bytes_.size()));
     return true;
   } catch (const DamagedPicture& damage) {
     const std::string sentence = feed.dataset().name(sample) + ": " + damage.what();
@@ -79,6 +83,7 @@ void Worker::training_row(const Dataset& dataset, int64_t sample, uint64_t key, 
   // A whole index is not extended: this one was of another file, or there was none.
   if (index_.size() != known && transform_.complete_index(index_))
     indexes_->add(sample, bytes_, index_);
+  lap(Stage::entropy);
 }
 
 // Takes the next good sample of the global order under the ticket's key, so the result does not

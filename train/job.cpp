@@ -71,6 +71,8 @@ void check_values(const Job& job) {
   if (job.ema) check_range("--ema", *job.ema, 0, 1);
   if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
   if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
+  require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
+          "--decoder turbo has no --resize fast; leave one of them out");
   check_range("--crop-scale-min", job.crop_scale_min, 1e-4, 1);
   try {
     validate(job.optimizer);
@@ -147,6 +149,7 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
   out.transform.eval_resize = out.eval_resize;
   out.transform.scale_min = job.crop_scale_min;
   out.transform.resize = job.resize;
+  out.transform.decoder = job.decoder;
   out.transform.interpolation =
       filter == "bicubic" ? data::Interpolation::bicubic : data::Interpolation::bilinear;
 }
@@ -265,6 +268,7 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"val_resize", std::to_string(eval_resize)},
       {"interpolation", filter},
       {"resize", job.resize == data::Resize::fast ? "fast" : "exact"},
+      {"order", job.order == data::Order::chunked ? "chunked" : "random"},
       {"crop_scale_min", number(job.crop_scale_min)},
       {"mixup", number(job.mix.mixup)},
       {"cutmix", number(job.mix.cutmix)},

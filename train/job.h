@@ -37,9 +37,11 @@ struct Job {
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
   // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
   std::optional<int64_t> val_size;
-  std::optional<std::string> interpolation;   // bilinear | bicubic; default: the model's own
-  data::Resize resize = data::Resize::exact;  // of training pictures
-  double crop_scale_min = 0.08;               // smallest share of the area a random crop covers
+  std::optional<std::string> interpolation;      // bilinear | bicubic; default: the model's own
+  data::Resize resize = data::Resize::exact;     // of training pictures
+  data::Order order = data::Order::random;       // likewise
+  data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
+  double crop_scale_min = 0.08;                  // smallest share of the area a random crop covers
 
   // Model.
   models::ModelOptions model;
@@ -86,7 +88,8 @@ struct Job {
   std::optional<std::string> export_dir;
   // Listings of data folders, indexes of their JPEGs; unset: OUTPUT/cache in training, else none.
   std::optional<std::string> cache_dir;
-  bool seek_index = true;  // learn where in each JPEG its parts begin, for the next epoch
+  int64_t cache_bytes = 0;  // of memory per process for training pictures; 0: none
+  bool seek_index = true;   // learn where in each JPEG its parts begin, for the next epoch
   // Updates between checkpoints; default: by time and at epoch ends only.
   std::optional<int64_t> checkpoint_steps;
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time

@@ -32,6 +32,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for pictures
+
 data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train) {
   data::LoaderOptions options;
   options.seed = job.job.seed;
@@ -39,6 +41,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train)
   options.transform = job.transform;
   if (!train) options.transform.resize = data::Resize::exact;
   if (train) options.mix = job.job.mix;
+  if (train) options.order = job.job.order;
   if (train) options.index_dir = job.index_dir;
   options.bad_images = job.job.bad_images;
   options.batch_size = job.batch_size;
@@ -112,6 +115,7 @@ class Run {
   std::optional<data::Loader> train_loader_;
 
   RunResult result_;
+  WaitReport wait_;
   double run_start_ = now(), saved_at_ = now();
   // Damaged pictures: told to the others; of all ranks.
   int64_t bad_reported_ = 0, bad_in_epoch_ = 0;
@@ -142,7 +146,7 @@ RunResult Run::all() {
   reporter_.start(start_.origin);
   if (job_.job.eval_only) {
     if (!evaluate_all()) result_.stop_signal = stop_in_evaluation_;
-    reporter_.finish(now() - run_start_, "evaluated");
+    reporter_.finish(now() - run_start_, "evaluated", wait_);
     return result_;
   }
   if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
@@ -161,7 +165,7 @@ RunResult Run::all() {
     save(top1);
   }
   export_finished();
-  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete");
+  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete", wait_);
   return result_;
 }
 
@@ -268,6 +272,10 @@ void Run::check_pictures(const dist::ControlWord& word) {
 void Run::report(const StepResult& step, double lr, double step_seconds) {
   epoch_seconds_ += step_seconds;
   epoch_data_seconds_ += step.data_seconds;
+  wait_.seconds += step_seconds;
+  wait_.data_seconds += step.data_seconds;
+  ++wait_.steps;
+  if (step.data_seconds > kWaited) ++wait_.waited;
   ++steps_in_process_;
   ++steps_since_report_;
   const double elapsed = now() - report_start_;

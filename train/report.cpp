@@ -241,9 +241,15 @@ void Reporter::evaluation(const EvaluationReport& r) {
   append(json.dump());
 }
 
-void Reporter::finish(double seconds, const std::string& outcome) {
+void Reporter::finish(double seconds, const std::string& outcome, const WaitReport& wait) {
   if (!on_) return;
   log::status("");
+  const double share = wait.data_seconds / std::max(wait.seconds, 1e-9);
+  if (wait.steps > 0)
+    log::info(strf("%lld of %lld updates waited for pictures, %.1f %% of their time%s",
+                   static_cast<long long>(wait.waited), static_cast<long long>(wait.steps),
+                   100 * share,
+                   share > 0.1 ? "; `shoal bench loader` says what bounds the loader" : ""));
   log::line(strf("Total time: %.0f seconds", seconds));
   // A run that had nothing to do leaves the summary of the one that did.
   const bool idle = last_step_.empty() && last_evaluation_.empty();
@@ -252,6 +258,11 @@ void Reporter::finish(double seconds, const std::string& outcome) {
   if (!last_step_.empty()) summary["train"] = Json::parse(last_step_);
   if (!last_evaluation_.empty()) summary["valid"] = Json::parse(last_evaluation_);
   if (!last_ema_evaluation_.empty()) summary["valid_ema"] = Json::parse(last_ema_evaluation_);
+  if (wait.steps > 0)
+    summary["loader"] = {{"steps", wait.steps},
+                         {"steps_waited", wait.waited},
+                         {"wait_seconds", wait.data_seconds},
+                         {"wait_share", share}};
   summary["model"] = {{"name", job_.model.name}, {"parameters", job_.model.parameters}};
   summary["world_size"] = job_.world_size;
   for (const auto& [key, value] : job_.settings()) summary["settings"][key] = value;

@@ -30,6 +30,12 @@ struct StepReport {
   double gradient_norm = 0;
 };
 
+// Of this process's updates.
+struct WaitReport {
+  int64_t steps = 0, waited = 0;  // waited: that had to wait for pictures, more than a millisecond
+  double seconds = 0, data_seconds = 0;
+};
+
 struct EvaluationReport {
   int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
   Meter sum;                    // over all ranks; skipped = unreadable pictures
@@ -55,7 +61,8 @@ class Reporter {
   void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
                            const Meter& last, const Meter& sum);
   void evaluation(const EvaluationReport& report);  // " * Acc@1 …", valid:… and the divisor
-  void finish(double seconds, const std::string& outcome);  // "Total time: …" and summary.json
+  // "Total time: …", what was waited for, and summary.json.
+  void finish(double seconds, const std::string& outcome, const WaitReport& wait);
 
   int64_t history_lines() const { return history_lines_; }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/stage_clock.h"
+
 namespace shoal::data::jpeg {
 namespace {
 
@@ -184,7 +186,9 @@ bool BaselineDecoder::end_row(int number, const SeekIndex& index) {
     if (!(places.point(lane.stream) == index[end])) return false;
   }
   const int64_t skipped = mcus_.column - first_segment_ * segments.width;
+  lap(Stage::entropy);
   planes_.add_row(lane.row, lane.coefficients.data() + 64 * skipped * header_.blocks_per_mcu());
+  lap(Stage::transform);
   return true;
 }
 
@@ -239,7 +243,9 @@ bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
       stream.block = block_end;
       if (segment + 1 == segment_end_) {
         const int64_t skipped = mcus_.column - first_segment_ * segments.width;
+        lap(Stage::entropy);
         planes_.add_row(row, lane.coefficients.data() + 64 * skipped * blocks);
+        lap(Stage::transform);
       }
     }
     if (stream.damaged || ran_over(stream, begin)) return false;

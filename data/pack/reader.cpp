@@ -131,6 +131,15 @@ void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   bytes.assign(all.begin(), all.begin() + entry(sample).bytes);
 }
 
+void PackedDataset::will_read(int64_t first, int64_t count) const {
+  const PackEntry& last = entry(first + count - 1);
+  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t begin = entry(first).offset / page * page;
+  const uint64_t end = last.offset + last.bytes + last.index_bytes;
+  if (end > begin && end <= file_.size())
+    ::madvise(const_cast<uint8_t*>(file_.data()) + begin, end - begin, MADV_WILLNEED);
+}
+
 bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
   const PackEntry& e = entry(sample);
   return e.index_bytes > 0 &&

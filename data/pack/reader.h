@@ -30,6 +30,7 @@ class PackedDataset : public Dataset {
   int32_t label(int64_t sample) const override { return entry(sample).label; }
   std::string name(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
+  void will_read(int64_t first, int64_t count) const override;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
   bool keeps_indexes() const override { return true; }
 

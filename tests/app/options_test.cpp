@@ -15,7 +15,7 @@ using Catch::Contains;
 namespace {
 
 constexpr Command kAll[] = {Command::train,   Command::eval,   Command::predict, Command::models,
-                            Command::metrics, Command::doctor, Command::pack};
+                            Command::metrics, Command::doctor, Command::pack,    Command::bench};
 
 std::vector<Command> commands_of(const Option& option) {
   std::vector<Command> list;
@@ -44,11 +44,22 @@ std::string sample(const Option& option) {
 
 }  // namespace
 
-TEST_CASE("every option has one name, a group, a help text and at least one command") {
-  std::set<std::string> names;
+TEST_CASE("numbers of bytes are read with their units") {
+  CHECK(app::parse_bytes("0") == 0);
+  CHECK(app::parse_bytes("1500") == 1500);
+  CHECK(app::parse_bytes("3k") == 3 * 1024);
+  CHECK(app::parse_bytes("500MB") == int64_t{500} << 20);
+  CHECK(app::parse_bytes("16G") == int64_t{16} << 30);
+  for (const char* bad : {"", "G", "1.5G", "-1", "1X", "9999999T", "1 G"})
+    CHECK_THROWS_AS(app::parse_bytes(bad), std::invalid_argument);
+}
+
+TEST_CASE("every option of a command has one name, a group and a help text") {
+  std::set<std::pair<std::string, Command>> names;
   for (const Option& option : app::options()) {
     INFO(option.name);
-    CHECK(names.insert(option.name).second);
+    for (const Command command : commands_of(option))
+      CHECK(names.insert({option.name, command}).second);
     CHECK_FALSE(option.group.empty());
     CHECK(option.help.size() >= 10);
     CHECK(option.help.back() != '.');

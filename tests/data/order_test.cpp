@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <vector>
 
 using namespace shoal::data;
@@ -61,4 +62,64 @@ TEST_CASE("neighbours in the order are strangers in the listing") {
   }
   CHECK(distance / n / n == Approx(1.0 / 3).epsilon(0.02));  // of two uniform draws
   CHECK(std::abs(12 * correlation / n) < 0.015);
+}
+
+namespace {
+
+std::vector<int64_t> chunked(int64_t n, uint64_t seed, int64_t epoch) {
+  const ChunkedOrder order(n, seed, epoch);
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < n; ++i) samples.push_back(order(i));
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("the chunked order is a permutation for awkward sizes") {
+  for (const int64_t n : {1, 2, 15, 16, 17, 100, 8191, 8192, 8193, 8208, 50'000}) {
+    std::vector<bool> seen(static_cast<size_t>(n), false);
+    for (const int64_t sample : chunked(n, 11, 3)) {
+      REQUIRE((sample >= 0 && sample < n));
+      REQUIRE_FALSE(seen[static_cast<size_t>(sample)]);
+      seen[static_cast<size_t>(sample)] = true;
+    }
+  }
+}
+
+TEST_CASE("the chunked order differs by seed and by epoch and is frozen") {
+  CHECK(chunked(1000, 1, 0) == chunked(1000, 1, 0));
+  CHECK(chunked(1000, 1, 0) != chunked(1000, 2, 0));
+  CHECK(chunked(1000, 1, 0) != chunked(1000, 1, 1));
+  const ChunkedOrder order(1281167, 0, 0);
+  CHECK(std::vector<int64_t>{order(0), order(1), order(2), order(1281166)} ==
+        std::vector<int64_t>{669085, 407342, 332740, 300200});
+}
+
+TEST_CASE("a window of the chunked order reads whole chunks, and says before which") {
+  const int64_t n = 100'000, window = ChunkedOrder::kWindow, chunk = ChunkedOrder::kChunk;
+  const ChunkedOrder order(n, 4, 2);
+  std::vector<bool> announced(static_cast<size_t>(n), false);
+  for (int64_t at = 0; at < window; at += chunk) {
+    const auto [first, count] = order.ahead(at);
+    REQUIRE(count == chunk);
+    for (int64_t i = 0; i < count; ++i) announced[static_cast<size_t>((first + i) % n)] = true;
+  }
+  for (int64_t at = window; at < 2 * window; ++at)
+    REQUIRE(announced[static_cast<size_t>(order(at))]);
+  CHECK(order.ahead(n / window * window).count == 0);
+}
+
+TEST_CASE("neighbours in the chunked order are of as many classes as the header says") {
+  const int64_t n = 1'281'000, of_class = 1281, batch = 256;
+  const auto classes = [&](const auto& order) {
+    double sum = 0;
+    for (int64_t i = 0; i < 200; ++i) {
+      std::set<int64_t> met;
+      for (int64_t j = 0; j < batch; ++j) met.insert(order(i * 6000 + j) / of_class);
+      sum += static_cast<double>(met.size());
+    }
+    return sum / 200;
+  };
+  CHECK(classes(EpochOrder(n, 0, 0)) == Approx(226).margin(2));
+  CHECK(classes(ChunkedOrder(n, 0, 0)) == Approx(185).margin(3));
 }

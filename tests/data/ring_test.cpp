@@ -150,6 +150,50 @@ TEST_CASE("beginning again waits for the rows under way and forgets them") {
   CHECK(ring.stats().hash == 0);
 }
 
+TEST_CASE("the first batches of the expected epoch are made while the last one is held") {
+  const BatchPlan plan{2 * kBatch, kBatch, 0, 1, true};
+  Ring ring(plan, kSide, 2, heap());
+  ring.restart(feed(0), 0, feed(1));
+  for (int i = 0; i < 2; ++i) {
+    finish(ring, take(ring, kBatch));
+    REQUIRE(ring.next() != nullptr);
+  }
+  const auto ahead = take(ring, 2 * kBatch);
+  CHECK(ahead[0].feed->epoch() == 1);
+  CHECK(ahead[0].position == 0);
+  CHECK(ahead[kBatch].position == kBatch);
+  CHECK(ring.next() == nullptr);  // they are not of this epoch
+  CHECK(ring.next() == nullptr);
+  finish(ring, {ahead.begin(), ahead.begin() + kBatch - 1});
+  ring.done(ahead[kBatch - 1], {7, 1});
+
+  ring.restart(feed(1), 0, feed(2));  // waits for nothing: a batch is under way
+  const Batch* batch = ring.next();
+  REQUIRE(batch != nullptr);
+  CHECK(batch->first_position == 0);
+  CHECK(ring.stats().images == kBatch);
+  CHECK(ring.stats().bad == 1);
+  CHECK(ring.stats().hash == 7);
+  finish(ring, {ahead.begin() + kBatch, ahead.end()});
+  REQUIRE(ring.next() != nullptr);
+  CHECK(ring.next() == nullptr);
+  CHECK(take(ring, 1)[0].feed->epoch() == 2);
+}
+
+TEST_CASE("what was made for an epoch that does not come is thrown away") {
+  const BatchPlan plan{kBatch, kBatch, 0, 1, true};
+  Ring ring(plan, kSide, 2, heap());
+  ring.restart(feed(0), 0, feed(1));
+  finish(ring, take(ring, kBatch));
+  REQUIRE(ring.next() != nullptr);
+  finish(ring, take(ring, kBatch));
+  ring.restart(feed(5), 0, feed(6));
+  const auto jobs = take(ring, kBatch);
+  CHECK(jobs[0].feed->epoch() == 5);
+  finish(ring, jobs);
+  CHECK(ring.next() != nullptr);
+}
+
 TEST_CASE("closing ends workers that wait for a row") {
   Ring ring(kPlan, kSide, 1, heap());
   auto worker = std::async(std::launch::async, [&ring] {

@@ -1,0 +1,183 @@
+// shoal bench loader: how fast pictures come, where the time goes, and what would bring more.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/machine.h"
+#include "app/session.h"
+#include "data/cached_dataset.h"
+#include "data/loader_profile.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace {
+
+using train::strf;
+using train::UserError;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr double kMegabyte = 1e6;
+
+// A folder for seek indexes that goes when the measurement ends.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "shoal-bench-XXXXXX").string();
+    if (!::mkdtemp(pattern.data()))
+      throw UserError("cannot make a folder in " + fs::temp_directory_path().string() +
+                      " for seek indexes; name one with --cache-dir, or use --no-seek-index");
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// DATA itself, or the half of it that is measured.
+std::string source_of(const std::string& data, bool train) {
+  const fs::path half = fs::path(data) / (train ? "train" : "val");
+  for (const fs::path& path : {half, fs::path(half.string() + ".pack")})
+    if (fs::exists(path)) return path.string();
+  return data;
+}
+
+std::shared_ptr<const data::Dataset> open(const std::string& source, const std::string& cache) {
+  data::OpenOptions options;
+  options.cache_dir = cache;
+  options.warning = train::log::warning;
+  options.progress = [](int64_t files) {
+    train::log::status(strf("listing: %lld pictures", static_cast<long long>(files)));
+  };
+  try {
+    auto dataset = data::open_dataset(source, options);
+    train::log::status("");
+    return dataset;
+  } catch (const std::invalid_argument& error) {
+    throw UserError(source + ": " + error.what());
+  }
+}
+
+data::LoaderOptions loader_options(const Arguments& arguments, const std::string& index_dir) {
+  const train::Job& job = arguments.job;
+  data::LoaderOptions options;
+  options.train = !arguments.bench.eval;
+  options.batch_size = job.batch_size.value_or(options.batch_size);
+  data::TransformOptions& transform = options.transform;
+  transform.size = job.size.value_or(transform.size);
+  transform.eval_size = job.val_size.value_or(transform.eval_size);
+  transform.eval_resize = transform.eval_size * 256 / 224;
+  transform.scale_min = job.crop_scale_min;
+  transform.resize = arguments.bench.eval ? data::Resize::exact : arguments.bench.mode;
+  transform.decoder = job.decoder;
+  if (transform.decoder == data::Decoder::turbo && transform.resize == data::Resize::fast)
+    throw UserError("--decoder turbo has no --mode fast; leave one of them out");
+  if (job.interpolation == "bicubic") transform.interpolation = data::Interpolation::bicubic;
+  options.order = job.order;
+  options.index_dir = index_dir;
+  return options;
+}
+
+const data::LoaderRate& fastest(const std::vector<data::LoaderRate>& rates) {
+  return *std::max_element(rates.begin(), rates.end(), [](const auto& a, const auto& b) {
+    return a.images_per_second < b.images_per_second;
+  });
+}
+
+Json json_of(const data::LoaderRate& rate) {
+  Json stages;
+  for (int i = 0; i < data::kStages; ++i) {
+    const auto stage = static_cast<data::Stage>(i);
+    stages[data::stage_name(stage)] =
+        rate.stages.of(stage) / static_cast<double>(rate.stages.pictures);
+  }
+  return {{"threads", rate.threads},
+          {"images_per_sec", rate.images_per_second},
+          {"bytes_per_sec", rate.bytes_per_second()},
+          {"cores", rate.cores()},
+          {"first_batch_seconds", rate.first_batch_seconds},
+          {"seconds_per_image", stages}};
+}
+
+void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advice) {
+  train::log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "of one", "MB/s",
+                        "cores", "first batch"));
+  for (const data::LoaderRate& rate : rates)
+    train::log::line(
+        strf("%8d %10.1f %7.2fx %9.1f %7.2f %10.3f s", rate.threads, rate.images_per_second,
+             rate.images_per_second / rates.front().images_per_second * rates.front().threads,
+             rate.bytes_per_second() / kMegabyte, rate.cores(), rate.first_batch_seconds));
+  const data::LoaderRate& best = fastest(rates);
+  train::log::line(strf(
+      "\na picture at %d thread(s): %.1f kB, %.3f ms", best.threads, best.bytes_per_image() / 1e3,
+      1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.pictures)));
+  for (int i = 0; i < data::kStages; ++i) {
+    const auto stage = static_cast<data::Stage>(i);
+    const double share =
+        best.stages.of(stage) / (best.stages.busy_seconds() + best.stages.of(data::Stage::wait));
+    if (best.stages.of(stage) <= 0) continue;
+    train::log::line(strf("%16s %8.3f ms %5.1f %%  %s", data::stage_name(stage).c_str(),
+                          1e3 * best.stages.of(stage) / static_cast<double>(best.stages.pictures),
+                          100 * share, std::string(static_cast<size_t>(40 * share), '#').c_str()));
+  }
+  train::log::line("\n" + advice.sentence);
+}
+
+}  // namespace
+
+int bench_command(const Arguments& arguments) {
+  begin(arguments.job, dist::Env{});
+  if (arguments.paths.size() != 2 || arguments.paths[0] != "loader")
+    throw UserError("bench needs what to measure and the pictures: `shoal bench loader DATA`");
+  if (arguments.bench.train && arguments.bench.eval)
+    throw UserError("--train and --eval exclude each other");
+  if (!(arguments.bench.seconds > 0 && arguments.bench.seconds <= 3600))
+    throw UserError("--seconds must be above 0 and at most 3600");
+  if (arguments.bench.wanted < 0) throw UserError("--wanted must not be negative");
+  std::optional<TemporaryFolder> temporary;
+  const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
+  if (!arguments.job.cache_dir && indexes) temporary.emplace();
+  const std::string cache = arguments.job.cache_dir.value_or("");
+  auto dataset = open(source_of(arguments.paths[1], !arguments.bench.eval), cache);
+  if (arguments.job.cache_bytes > 0)
+    dataset = std::make_shared<data::CachedDataset>(dataset, arguments.job.cache_bytes);
+
+  data::ProfileOptions options;
+  options.processors = usable_processors();
+  options.seconds = arguments.bench.seconds;
+  if (arguments.job.threads) options.threads = {*arguments.job.threads};
+  const fs::path index_base = temporary ? temporary->path() : fs::path(cache);
+  options.loader = loader_options(arguments, indexes ? index_base / "seek-bench" : fs::path());
+  if (dataset->size() < options.loader.batch_size) options.loader.batch_size = dataset->size();
+  const auto progress = [](int threads) {
+    train::log::status(threads == 0 ? "warming up" : strf("measuring %d thread(s)", threads));
+  };
+  const auto rates = data::profile_loader(dataset, options, progress, train::log::warning);
+  train::log::status("");
+  const data::Advice advice = data::advise(rates, options.processors, arguments.bench.wanted);
+  if (arguments.json) {
+    Json runs;
+    for (const data::LoaderRate& rate : rates) runs.push_back(json_of(rate));
+    Json json = {{"images_per_sec", fastest(rates).images_per_second},
+                 {"pictures", dataset->size()},
+                 {"runs", runs},
+                 {"bound", advice.bound == data::Bound::disk ? "disk" : "processors"},
+                 {"advice", advice.sentence}};
+    if (advice.threads > 0) json["threads_needed"] = advice.threads;
+    train::log::line(json.dump());
+  } else {
+    print(rates, advice);
+  }
+  train::log::require_lines_written();
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,169 @@
+#include "data/loader_profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "data/loader.h"
+
+namespace shoal::data {
+namespace {
+
+// Reading that takes more than this share of the threads' time is what holds them up.
+constexpr double kReadShare = 0.5;
+// Twice the threads that give less than this are not worth having: the disk has no more to give.
+constexpr double kWorthwhile = 1.2;
+constexpr int kMostThreads = 256;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions options,
+                   int threads, double seconds,
+                   const std::function<void(const std::string&)>& warning) {
+  const auto made = Clock::now();
+  options.threads = threads;
+  options.profile = true;
+  Loader loader(dataset, options, warning);
+  int64_t epoch = 0;
+  loader.start_epoch(epoch);
+  LoaderRate rate;
+  rate.threads = threads;
+  loader.next();
+  rate.first_batch_seconds = seconds_since(made);
+  // Counted by the pictures that the threads make, not by batches: those come in bursts.
+  const StageTimes before = loader.stage_times();
+  const auto start = Clock::now();
+  do {
+    if (!loader.next()) loader.start_epoch(++epoch);
+  } while (seconds_since(start) < seconds);
+  rate.stages = loader.stage_times() - before;
+  rate.seconds = seconds_since(start);
+  rate.images_per_second = static_cast<double>(rate.stages.pictures) / rate.seconds;
+  return rate;
+}
+
+bool reads_most(const LoaderRate& rate) {
+  return rate.stages.of(Stage::read) > kReadShare * rate.stages.busy_seconds();
+}
+
+std::string format(const char* pattern, auto... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+// The fewest threads whose rate, taken as linear between the measured ones, is at least `wanted`;
+// 0 when none of them is.
+int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
+  double threads = 0, rate = 0;
+  for (const LoaderRate& r : rates) {
+    if (r.images_per_second >= wanted) {
+      const double share = (wanted - rate) / (r.images_per_second - rate);
+      return std::max(1, static_cast<int>(std::ceil(threads + share * (r.threads - threads))));
+    }
+    threads = r.threads, rate = r.images_per_second;
+  }
+  return 0;
+}
+
+// Whether the disk gave no more to the last measurement than to one of clearly fewer threads.
+bool exhausted(const std::vector<LoaderRate>& rates) {
+  if (rates.size() < 2) return false;
+  const LoaderRate &last = rates.back(), &before = rates[rates.size() - 2];
+  const double more = static_cast<double>(last.threads) / before.threads;
+  const double gain = last.images_per_second / before.images_per_second;
+  return gain < 1 + (kWorthwhile - 1) * (more - 1);
+}
+
+void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& advice) {
+  const LoaderRate& last = rates.back();
+  const double megabyte = 1e6, bytes = last.bytes_per_image();
+  advice.sentence =
+      format("disk-bound: reading takes %.0f %% of the threads' time, %.1f MB/s at %d threads",
+             100 * last.stages.of(Stage::read) / last.stages.busy_seconds(),
+             last.bytes_per_second() / megabyte, last.threads);
+  const bool limit = exhausted(rates);
+  if (limit) {
+    advice.sentence +=
+        "; more threads do not help: smaller pictures (`shoal pack --max-side`), a faster disk or "
+        "more memory for its cache do";
+  } else {
+    advice.sentence += "; more threads wait for more reads at once and help";
+  }
+  if (wanted <= 0) return;
+  if (advice.threads == 0 && !limit) {
+    const double per_thread = last.images_per_second / last.threads;
+    const int threads = static_cast<int>(std::ceil(wanted / per_thread));
+    if (threads <= kMostThreads) advice.threads = threads;
+  }
+  if (advice.threads > 0)
+    advice.sentence += format(". %.0f images/s need %d threads here", wanted, advice.threads);
+  else
+    advice.sentence += format(". %.0f images/s need %.1f MB/s", wanted, wanted * bytes / megabyte);
+}
+
+void advise_processors(const std::vector<LoaderRate>& rates, int processors, double wanted,
+                       Advice& advice) {
+  const LoaderRate& last = rates.back();
+  const double most = processors / last.cpu_seconds_per_image();
+  advice.sentence =
+      format("CPU-bound: a picture takes %.2f ms of a core; the %d here give about %.0f images/s",
+             1e3 * last.cpu_seconds_per_image(), processors,
+             std::max(most, last.threads >= processors ? last.images_per_second : 0));
+  if (wanted <= 0) return;
+  if (advice.threads == 0 && last.threads < processors) {
+    const int threads = static_cast<int>(std::ceil(wanted * last.cpu_seconds_per_image()));
+    if (threads <= processors) advice.threads = threads;
+  }
+  if (advice.threads > 0) {
+    advice.sentence += format(". %.0f images/s need %d threads here", wanted, advice.threads);
+  } else {
+    advice.sentence += format(
+        ". %.0f images/s need %.0f such cores; smaller pictures (`shoal pack --max-side`) or "
+        "--resize fast need fewer",
+        wanted, std::ceil(wanted * last.cpu_seconds_per_image()));
+  }
+}
+
+}  // namespace
+
+std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dataset,
+                                       const ProfileOptions& options,
+                                       const std::function<void(int threads)>& progress,
+                                       const std::function<void(const std::string&)>& warning) {
+  const auto run = [&](int threads) {
+    return measure(dataset, options.loader, threads, options.seconds, warning);
+  };
+  progress(0);
+  run(options.threads.empty() ? options.processors : options.threads.back());
+  std::vector<LoaderRate> rates;
+  const auto next = [&](int threads) {
+    progress(threads);
+    rates.push_back(run(threads));
+  };
+  for (const int threads : options.threads) next(threads);
+  if (!options.threads.empty()) return rates;
+  for (int threads = 1; threads < options.processors; threads *= 2) next(threads);
+  next(options.processors);
+  while (reads_most(rates.back()) && rates.back().threads * 2 <= kMostThreads && !exhausted(rates))
+    next(rates.back().threads * 2);
+  return rates;
+}
+
+Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted) {
+  Advice advice;
+  advice.bound = reads_most(rates.back()) ? Bound::disk : Bound::processors;
+  if (wanted > 0) advice.threads = threads_between(rates, wanted);
+  if (advice.bound == Bound::disk)
+    advise_disk(rates, wanted, advice);
+  else
+    advise_processors(rates, processors, wanted, advice);
+  return advice;
+}
+
+}  // namespace shoal::data

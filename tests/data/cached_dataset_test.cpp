@@ -1,0 +1,74 @@
+#include "data/cached_dataset.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+// Counts what is read from it.
+class Counted : public MemoryDataset {
+ public:
+  using MemoryDataset::MemoryDataset;
+  void read(int64_t sample, Bytes& bytes) const override {
+    ++reads;
+    MemoryDataset::read(sample, bytes);
+  }
+  mutable std::atomic<int> reads{0};
+};
+
+std::shared_ptr<Counted> ten_pictures() {
+  std::vector<Bytes> pictures;
+  for (int64_t i = 0; i < 10; ++i) pictures.push_back(Bytes(1000, static_cast<uint8_t>(i)));
+  return std::make_shared<Counted>(pictures);
+}
+
+}  // namespace
+
+TEST_CASE("a cached picture is read from its source once") {
+  const auto source = ten_pictures();
+  const CachedDataset cached(source, 1 << 20);
+  Bytes bytes;
+  for (int pass = 0; pass < 3; ++pass)
+    for (int64_t i = 0; i < 10; ++i) {
+      cached.read(i, bytes);
+      CHECK(bytes == source->pictures[static_cast<size_t>(i)]);
+    }
+  CHECK(source->reads == 10);
+  CHECK(cached.name(3) == source->name(3));
+  CHECK(cached.label(3) == source->label(3));
+  CHECK(cached.classes() == source->classes());
+}
+
+TEST_CASE("a cache holds no more than its limit") {
+  const auto source = ten_pictures();
+  const CachedDataset cached(source, 4500);
+  Bytes bytes;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int64_t i = 0; i < 10; ++i) cached.read(i, bytes);
+  CHECK(cached.cached_bytes() <= 4500);
+  CHECK(source->reads == 10 + 6);  // four of them fit
+}
+
+TEST_CASE("threads that read the same pictures share one copy") {
+  const auto source = ten_pictures();
+  const CachedDataset cached(source, 1 << 20);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        Bytes bytes;
+        for (int64_t i = 0; i < 100; ++i) cached.read(i % 10, bytes);
+      });
+  }
+  CHECK(cached.cached_bytes() < 11 * 1000);
+  const int before = source->reads;
+  Bytes bytes;
+  cached.read(7, bytes);
+  CHECK(source->reads == before);
+  CHECK(bytes == source->pictures[7]);
+}

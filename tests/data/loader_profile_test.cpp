@@ -1,0 +1,114 @@
+#include "data/loader_profile.h"
+
+#include <catch2/catch.hpp>
+
+#include "data/loader.h"
+#include "support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+
+namespace {
+
+// A measurement of one second: `rate` pictures of 100 kB, each taking so many milliseconds of a
+// thread to read and of a core to decode.
+LoaderRate measured(int threads, double rate, double read_ms, double decode_ms) {
+  LoaderRate r;
+  r.threads = threads;
+  r.seconds = 1;
+  r.images_per_second = rate;
+  r.stages.pictures = static_cast<int64_t>(rate);
+  r.stages.bytes = 100'000 * r.stages.pictures;
+  r.stages.seconds[static_cast<size_t>(Stage::read)] = 1e-3 * read_ms * rate;
+  r.stages.seconds[static_cast<size_t>(Stage::entropy)] = 1e-3 * decode_ms * rate;
+  r.stages.cpu_seconds = 1e-3 * decode_ms * rate;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("processors bound a loader whose threads compute") {
+  const std::vector<LoaderRate> rates = {measured(1, 990, 0.01, 1), measured(2, 1980, 0.01, 1),
+                                         measured(4, 3960, 0.01, 1)};
+  const Advice enough = advise(rates, 8, 1500);
+  CHECK(enough.bound == Bound::processors);
+  CHECK(enough.threads == 2);
+  CHECK_THAT(enough.sentence, Contains("CPU-bound") && Contains("1500 images/s need 2 threads"));
+  CHECK(advise(rates, 8, 6500).threads == 7);  // more than was measured, but there are processors
+  const Advice too_many = advise(rates, 8, 20000);
+  CHECK(too_many.threads == 0);
+  CHECK_THAT(too_many.sentence, Contains("need 20 such cores"));
+  CHECK(advise(rates, 8, 0).threads == 0);
+}
+
+TEST_CASE("one thread that was measured alone tells how many are needed") {
+  const Advice advice = advise({measured(1, 990, 0.01, 1)}, 4, 2900);
+  CHECK(advice.bound == Bound::processors);
+  CHECK(advice.threads == 3);
+}
+
+TEST_CASE("reads that are waited for ask for more threads than there are processors") {
+  const std::vector<LoaderRate> rates = {measured(1, 100, 9, 1), measured(2, 200, 9, 1)};
+  const Advice advice = advise(rates, 2, 800);
+  CHECK(advice.bound == Bound::disk);
+  CHECK(advice.threads == 8);
+  CHECK_THAT(advice.sentence, Contains("disk-bound") && Contains("20.0 MB/s") &&
+                                  Contains("more threads wait") && Contains("need 8 threads"));
+}
+
+TEST_CASE("a disk that gives no more asks for less data") {
+  const std::vector<LoaderRate> rates = {measured(2, 500, 3, 1), measured(4, 510, 6.8, 1)};
+  const Advice advice = advise(rates, 8, 2000);
+  CHECK(advice.bound == Bound::disk);
+  CHECK(advice.threads == 0);
+  CHECK_THAT(advice.sentence,
+             Contains("more threads do not help") && Contains("2000 images/s need 200.0 MB/s"));
+  CHECK(advise(rates, 8, 250).threads == 1);
+}
+
+TEST_CASE("a profile counts every picture and byte once") {
+  const Bytes picture = made_jpeg(0);
+  const auto dataset = std::make_shared<MemoryDataset>(std::vector<Bytes>(64, picture));
+  LoaderOptions options;
+  options.batch_size = 16;
+  options.threads = 2;
+  options.transform.size = 32;
+  options.profile = true;
+  StageTimes times;
+  {
+    Loader loader(dataset, options);
+    loader.start_epoch(0);
+    while (loader.next()) {
+    }
+    times = loader.stage_times();
+  }
+  CHECK(times.pictures >= 64);  // the next epoch has been begun
+  CHECK(times.bytes == times.pictures * static_cast<int64_t>(picture.size()));
+  CHECK(times.busy_seconds() > 0);
+  CHECK(times.of(Stage::resize) > 0);
+  CHECK(times.cpu_seconds > 0);
+
+  options.profile = false;
+  Loader silent(dataset, options);
+  silent.start_epoch(0);
+  while (silent.next()) {
+  }
+  CHECK(silent.stage_times().pictures == 0);
+}
+
+TEST_CASE("a profile measures each number of threads it is asked for") {
+  ProfileOptions options;
+  options.loader.batch_size = 16;
+  options.loader.transform.size = 32;
+  options.threads = {1, 3};
+  options.seconds = 0.01;
+  std::vector<int> told;
+  const auto rates = profile_loader(
+      open_dataset("synthetic:64:4:40x30"), options, [&](int threads) { told.push_back(threads); },
+      [](const std::string&) {});
+  CHECK(told == std::vector<int>{0, 1, 3});
+  REQUIRE(rates.size() == 2);
+  CHECK(rates[1].threads == 3);
+  CHECK(rates[0].images_per_second > 0);
+  CHECK(rates[0].first_batch_seconds > 0);
+}
