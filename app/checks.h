@@ -31,6 +31,9 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
+// The part of it that a long run should not begin without: memory and open files.
+std::vector<Check> resource_checks();
+
 // How a command started here and now, with these options, would find its ranks (--launcher): who
 // has started it, from which variables, and what its workers are.
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);

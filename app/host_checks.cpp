@@ -188,6 +188,12 @@ Checks worker() {
 
 }  // namespace
 
+Checks resource_checks() {
+  Checks checks = memory();
+  for (const Check& check : open_files()) checks.push_back(check);
+  return checks;
+}
+
 std::vector<std::function<Checks()>> host_checks(const train::Job& job,
                                                  const dist::Variables& environment) {
   return {processor,

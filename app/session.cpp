@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "app/checks.h"
 #include "app/machine.h"
 #include "app/text.h"
 #include "data/cached_dataset.h"
 #include "data/dataset.h"
 #include "data/pixel_hash.h"
+#include "dist/health.h"
+#include "dist/stall.h"
 #include "models/model.h"
 #include "train/allocator.h"
 #include "train/log.h"
@@ -109,11 +112,30 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const
   return resolved;
 }
 
+void check_health(const train::Job& job, const dist::Communicator& communicator) {
+  using dist::HealthCheck;
+  if (job.health_check == "off") return;
+  const dist::Env& env = communicator.env;
+  if (env.local_rank == 0)
+    for (const Check& check : resource_checks())
+      if (check.verdict == Check::Verdict::bad)
+        throw std::runtime_error("rank " + dist::rank_with_host(env.rank, env) + ": " + check.name +
+                                 ": " + check.value + "; " + check.advice +
+                                 ", or go on regardless with --health-check off");
+  const auto report = dist::check_health(
+      communicator, job.health_check == "full" ? HealthCheck::full : HealthCheck::quick);
+  if (env.rank == 0 && report.slowest_bytes_per_second > 0)
+    train::log::info(train::strf("health check: the slowest link between hosts has %.0f MB/s",
+                                 report.slowest_bytes_per_second / 1e6));
+}
+
 dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env) {
   dist::ConnectOptions options;
   if (job.backend == "gloo") options.backend = dist::Backend::gloo;
   options.rendezvous_timeout =
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
+  options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));
+  options.patience = std::chrono::milliseconds(std::llround(1e3 * job.stall_warning));
   options.tell = train::log::warning;
   return dist::connect(env, options);
 }

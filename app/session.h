@@ -30,6 +30,10 @@ Datasets open_datasets(const train::Job& job, bool with_train);
 // Decides everything that is open and sets the compute threads.
 train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env);
 
+// --health-check: this host's resources, then all hosts together (dist/health.h). Throws
+// std::runtime_error naming what is bad. Collective.
+void check_health(const train::Job& job, const dist::Communicator& communicator);
+
 dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env);
 
 }  // namespace shoal::app

@@ -58,6 +58,7 @@ int train_command(const Arguments& given) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   dist::Communicator communicator = connect_ranks(arguments.job, env);
+  check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);

@@ -136,8 +136,12 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,
                                        const std::function<void(const std::string&)>& warning) {
+  // Each measurement has an order of its own: what one has read must not wait in the page cache for
+  // the next, unless all of it fits.
+  LoaderOptions loader = options.loader;
   const auto run = [&](int threads) {
-    return measure(dataset, options.loader, threads, options.seconds, warning);
+    ++loader.seed;
+    return measure(dataset, loader, threads, options.seconds, warning);
   };
   progress(0);
   run(options.threads.empty() ? options.processors : options.threads.back());

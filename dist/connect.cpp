@@ -36,6 +36,7 @@ class Opener {
     state->name = name;
     state->rank = env_.rank;
     state->size = env_.world_size;
+    state->progress = progress_;
     auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
     const std::string where = env_.master_addr + ":" + std::to_string(env_.master_port);
     guarded(*state, "connecting over " + address_.text() + " (met at " + where + ")", [&] {
@@ -53,6 +54,11 @@ class Opener {
     if (with_nccl) state->close_nccl = options_.nccl->shutdown;
     state->process_group = front(*state, store);
     return Group(std::move(state));
+  }
+
+  std::shared_ptr<Heartbeat> heartbeat() const {
+    if (options_.patience.count() == 0) return nullptr;
+    return std::make_shared<Heartbeat>(env_, options_.patience, progress_, options_.tell);
   }
 
  private:
@@ -77,6 +83,7 @@ class Opener {
   const ConnectOptions& options_;
   GlooAddress address_;
   c10::intrusive_ptr<c10d::Store> store_;
+  std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
 }  // namespace
@@ -93,6 +100,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   if (nccl && !options.nccl)
     throw std::logic_error("NCCL was asked for without the plug-in's functions");
   Opener opener(env, options);
+  result.heartbeat = opener.heartbeat();
   result.main = opener.open("main", nccl);
   result.control = opener.open("control", false);
   result.batch_norm = opener.open("batch_norm", nccl);
@@ -101,6 +109,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
 
 void Communicator::shutdown() {
   control.barrier("end of run");
+  heartbeat.reset();
   for (const Group* group : {&main, &batch_norm})
     if (const auto& state = group->state(); state && state->nccl)
       state->close_nccl(state->nccl.get());

@@ -10,6 +10,7 @@
 
 #include "dist/env.h"
 #include "dist/group.h"
+#include "dist/heartbeat.h"
 #include "dist/nccl.h"
 #include "dist/network.h"
 
@@ -27,8 +28,10 @@ struct ConnectOptions {
   std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);
   // Of one collective: above the longest pause of one rank (a checkpoint, the slowest first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
+  // Standstill after which rank 0 says who keeps the others waiting (heartbeat.h); 0: never.
+  std::chrono::milliseconds patience = std::chrono::seconds(60);
   // Gets a sentence when a wait is long: which host or rank is missing. On the first rank of each
-  // host, from the connecting thread.
+  // host, from the connecting thread; later on rank 0, from any thread.
   Tell tell = [](const std::string&) {};
 };
 
@@ -39,6 +42,7 @@ struct Communicator {
   Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
   Group control;     // Gloo: the control word (control_word.h), barriers
   Group batch_norm;  // sums of synchronised batch norm, made in the middle of forward and backward
+  std::shared_ptr<Heartbeat> heartbeat;  // null in a world of one
 
   int rank() const { return env.rank; }
   int size() const { return env.world_size; }

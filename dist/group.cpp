@@ -72,6 +72,7 @@ std::string describe_failure(const GroupState& state, const std::string& operati
 
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
+  const Waiting waiting(state.progress.get(), operation);
   try {
     body();
   } catch (const std::exception& error) {
@@ -87,6 +88,10 @@ int Group::rank() const {
 }
 int Group::size() const {
   return state_ ? state_->size : 1;
+}
+
+void Group::enter(Phase phase) const {
+  if (state_ && state_->progress) state_->progress->enter(phase);
 }
 
 void Group::all_reduce_sum(at::Tensor& tensor) const {

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "dist/progress.h"
+
 namespace at {
 class Tensor;
 }
@@ -41,6 +43,9 @@ class Group {
   // Returns when every rank has called it. `name` says what was waited for ("end of training"); on
   // a time-out rank 0's error also lists the ranks that did not arrive.
   void barrier(const std::string& name) const;
+
+  // What this process does from now on, for those who wait for it. A group of one: nobody does.
+  void enter(Phase phase) const;
 
   const std::shared_ptr<GroupState>& state() const { return state_; }  // null for a group of one
 

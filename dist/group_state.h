@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "dist/progress.h"
 
 namespace shoal::dist {
 
@@ -16,6 +19,7 @@ struct GroupState {
 
   std::string name;  // "main"
   int rank = 0, size = 1;
+  std::shared_ptr<Progress> progress;                    // of this process
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // the front that c10d's Reducer wants
   c10::intrusive_ptr<c10d::Backend> gloo;
   c10::intrusive_ptr<c10d::Backend> nccl;        // may be null

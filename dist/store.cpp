@@ -99,6 +99,11 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
   }
 }
 
+// Keys are never removed, so each attempt has its own.
+std::string attempt_prefix(const Env& env) {
+  return "shoal/attempt_" + std::to_string(env.attempt);
+}
+
 std::string key_of(int rank) {
   return "rank/" + std::to_string(rank);
 }
@@ -191,13 +196,21 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& 
 
 }  // namespace
 
+c10::intrusive_ptr<c10d::Store> another_connection(const Env& env, const std::string& name) {
+  c10d::TCPStoreOptions options;
+  options.port = env.master_port;
+  options.waitWorkers = false;
+  options.timeout = std::chrono::seconds(30);
+  return c10::make_intrusive<c10d::PrefixStore>(
+      attempt_prefix(env) + "/" + name,
+      c10::make_intrusive<c10d::TCPStore>(env.master_addr, options));
+}
+
 c10::intrusive_ptr<c10d::Store> meet(const Env& env, Milliseconds timeout, const Tell& tell) {
   const QuietLog quiet;
   const auto start = Reminder::Clock::now();
   auto store = open_store(env, timeout, tell);
-  // Keys are never removed, so each attempt has its own.
-  store =
-      c10::make_intrusive<c10d::PrefixStore>("shoal/attempt_" + std::to_string(env.attempt), store);
+  store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);
   const auto waited = std::chrono::duration_cast<Milliseconds>(Reminder::Clock::now() - start);
   join(*store, env, std::max(timeout - waited, Milliseconds(1000)), tell);
   return store;

@@ -18,4 +18,8 @@ namespace shoal::dist {
 c10::intrusive_ptr<c10d::Store> meet(const Env& env, std::chrono::milliseconds timeout,
                                      const Tell& tell);
 
+// A further connection to the store at which all ranks have met, with names of its own: a client
+// holds a lock while it waits. Throws what TCPStore throws.
+c10::intrusive_ptr<c10d::Store> another_connection(const Env& env, const std::string& name);
+
 }  // namespace shoal::dist

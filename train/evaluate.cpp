@@ -63,7 +63,13 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   const double start = now();
   loader.start_epoch(0);
   double before = start;
-  for (int64_t i = 1; const data::Batch* batch = loader.next(); ++i) {
+  const auto next = [&] {
+    group.enter(dist::Phase::reading);
+    const data::Batch* batch = loader.next();
+    group.enter(dist::Phase::evaluating);
+    return batch;
+  };
+  for (int64_t i = 1; const data::Batch* batch = next(); ++i) {
     if (go_on && !go_on()) {
       report.stopped = true;
       return report;

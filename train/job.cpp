@@ -54,6 +54,8 @@ void check_values(const Job& job) {
   require(job.rendezvous_timeout >= 1 && job.rendezvous_timeout <= 1e6,
           "--rendezvous-timeout is " + number(job.rendezvous_timeout) +
               "; it must lie between 1 and 1000000 seconds");
+  check_range("--collective-timeout", job.collective_timeout, 1, 1e6);
+  check_range("--stall-warning", job.stall_warning, 0, 1e6);
   check_count("--workers", job.workers, 1024);
   check_count("--threads", job.threads, 1024);
   check_count("--print-freq", job.print_freq, int64_t{1} << 40);

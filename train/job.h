@@ -77,6 +77,10 @@ struct Job {
   std::string backend = "auto";  // auto | nccl | gloo
   // Seconds that all processes have to find one another.
   double rendezvous_timeout = 900;
+  // Seconds that one exchange between processes may take; above the longest pause of one of them.
+  double collective_timeout = 1800;
+  std::string health_check = "quick";  // off | quick | full, of hosts and network before the start
+  double stall_warning = 60;  // seconds of standstill until it is said who is late; 0: never
   // Loader threads per process; default: the processors of this process's share.
   std::optional<int> workers;
   std::optional<int> threads;  // compute threads per process; default likewise

@@ -350,11 +350,13 @@ void Run::save(std::optional<double> top1) {
   saved_at_ = now();
   gather(nullptr);
   if (!leader()) return;
+  communicator_.main.enter(dist::Phase::saving);
   position_.history_lines = history_before_evaluation_.value_or(reporter_.history_lines());
   const auto data = snapshot(trainer_, position_, job_, classes_);
   const auto entry =
       store_.save(position_.epoch, position_.step, top1,
                   [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
+  communicator_.main.enter(dist::Phase::updating);
   log::info(strf("saved %s (%.1f MB, %.2f s)", store_.path(entry).c_str(),
                  static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
 }

@@ -90,8 +90,10 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr) {
   parameters_->zero_gradients();
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const auto start = Clock::now();
+    communicator_.main.enter(dist::Phase::reading);
     const data::Batch* batch = loader.next();
     if (!batch) throw std::logic_error("the loader ended before the epoch did");
+    communicator_.main.enter(dist::Phase::updating);
     result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
     result.meter.add(forward_backward(*batch, step, m == job_.accumulate - 1));
   }

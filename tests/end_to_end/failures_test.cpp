@@ -181,3 +181,48 @@ TEST_CASE("distribution that was asked for and cannot be set up is an error") {
   REQUIRE(both.exit_code == 2);
   REQUIRE(both.err.find("--nproc") != std::string::npos);
 }
+
+namespace {
+
+// The child of `parent` that is this rank; 0 when there is none yet.
+pid_t worker_of(pid_t parent, int rank) {
+  const std::string wanted = "RANK=" + std::to_string(rank);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    const std::string stat = test::read_text(entry.path() / "stat");
+    const size_t name_end = stat.rfind(')');  // "PID (NAME) STATE PARENT …"
+    if (name_end == stat.npos || name_end + 4 >= stat.size()) continue;
+    if (std::atoi(stat.c_str() + name_end + 4) != parent) continue;
+    std::istringstream variables(test::read_text(entry.path() / "environ"));
+    for (std::string variable; std::getline(variables, variable, '\0');)
+      if (variable == wanted) return pid;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that hangs is named, and the run ends naming what was waited for") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 400, 8, 2, 40);
+  bool stopped = false;
+  const auto outcome =
+      test::run_shoal(small_run(root, {"--nproc", "2", "--epochs", "50", "--stall-warning", "2",
+                                       "--collective-timeout", "5", "--print-freq", "1"}),
+                      {}, [&](pid_t shoal) {
+                        if (stopped || test::read_text(root / "run" / "history.jsonl").empty())
+                          return false;
+                        const pid_t hanging = worker_of(shoal, 1);
+                        stopped = hanging > 0 && ::kill(hanging, SIGSTOP) == 0;
+                        return false;
+                      });
+  INFO(outcome.err);
+  REQUIRE(stopped);
+  CHECK(outcome.exit_code != 0);
+  CHECK_THAT(outcome.err,
+             Contains("no progress for 2 s") && Contains("rank 1 has given no sign of life"));
+  CHECK_THAT(outcome.err, Contains("rank 0 of 2: ") && Contains(" failed after "));
+}

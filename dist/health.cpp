@@ -1,0 +1,160 @@
+#include "dist/health.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+
+#include "dist/group_state.h"
+#include "dist/stall.h"
+
+namespace shoal::dist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
+
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return x ^ (x >> 33);
+}
+
+at::Tensor pattern(int64_t count, uint64_t seed) {
+  at::Tensor tensor = at::empty({count}, at::kLong);
+  auto* values = tensor.mutable_data_ptr<int64_t>();
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<int64_t>(mixed(seed + static_cast<uint64_t>(i)) >> 20);
+  return tensor;
+}
+
+// Through memory and the multiplier: the same on every sound processor.
+uint64_t calculate(int64_t count) {
+  std::vector<uint64_t> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = mixed(i);
+  uint64_t sum = 0;
+  for (size_t step = 0; step < 4; ++step)
+    for (size_t i = 0; i < values.size(); ++i)
+      sum += values[i] = mixed(values[i] ^ values[(i * 8191 + step) % values.size()]);
+  return sum;
+}
+
+// The exchanges of the first rank of each host with those of its neighbours.
+class Links {
+ public:
+  Links(const Communicator& communicator, int64_t bytes,
+        const std::function<void(at::Tensor&)>& received)
+      : state_(communicator.control.state()),
+        env_(communicator.env),
+        each_(std::max(1, env_.local_world_size)),
+        hosts_(env_.world_size / each_),
+        host_(env_.rank / each_),
+        count_(bytes / 8),
+        received_(received) {}
+
+  // Pairs of neighbours at the same time, so that each host is busy with one link: 0-1, 2-3, …; then
+  // 1-2, 3-4, …; with an odd number of hosts the last link, to the first, comes alone.
+  void measure(HealthSample& sample) {
+    if (hosts_ < 2 || env_.local_rank != 0) return;
+    for (const int turn : {0, 1}) {
+      if (host_ % 2 == turn && host_ + 1 < hosts_) towards_next(sample);
+      if (host_ % 2 != turn && host_ > 0) towards_previous(sample);
+    }
+    if (hosts_ < 3) return;
+    if (host_ == hosts_ - 1) towards_next(sample);
+    if (host_ == 0) towards_previous(sample);
+  }
+
+ private:
+  void towards_next(HealthSample& sample) {
+    const int other = (host_ + 1) % hosts_ * each_;
+    send(other);
+    sample.damaged_next = !receive(other, sample.bytes_per_second_next);
+  }
+  void towards_previous(HealthSample& sample) {
+    const int other = (host_ + hosts_ - 1) % hosts_ * each_;
+    sample.damaged_previous = !receive(other, sample.bytes_per_second_previous);
+    send(other);
+  }
+
+  void carry(const std::string& operation,
+             const std::function<c10::intrusive_ptr<c10d::Work>()>& start) {
+    guarded(*state_, operation, [&] { start()->wait(kPatience); });
+  }
+
+  // A word first, so that the clock starts when both are there.
+  void send(int other) {
+    const std::string what = "health check: sending to rank " + rank_with_host(other, env_);
+    std::vector<at::Tensor> word = {pattern(1, 0)},
+                            data = {pattern(count_, static_cast<uint64_t>(env_.rank))};
+    carry(what, [&] { return state_->gloo->send(word, other, kWord); });
+    carry(what, [&] { return state_->gloo->send(data, other, kData); });
+  }
+  bool receive(int other, double& bytes_per_second) {
+    const std::string what = "health check: receiving from rank " + rank_with_host(other, env_);
+    std::vector<at::Tensor> word = {at::empty({1}, at::kLong)},
+                            data = {at::empty({count_}, at::kLong)};
+    carry(what, [&] { return state_->gloo->recv(word, other, kWord); });
+    const auto start = Clock::now();
+    carry(what, [&] { return state_->gloo->recv(data, other, kData); });
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    bytes_per_second = 8.0 * static_cast<double>(count_) / std::max(seconds, 1e-9);
+    if (received_) received_(data[0]);
+    return at::equal(data[0], pattern(count_, static_cast<uint64_t>(other)));
+  }
+
+  static constexpr int kWord = 1, kData = 2;  // tags
+
+  std::shared_ptr<GroupState> state_;
+  const Env& env_;
+  int each_, hosts_, host_;
+  int64_t count_;
+  const std::function<void(at::Tensor&)>& received_;
+};
+
+bool sums_rightly(const Group& group, int64_t count) {
+  at::Tensor sum = pattern(count, 0) * (group.rank() + 1);
+  group.all_reduce_sum(sum);
+  const int64_t all = static_cast<int64_t>(group.size()) * (group.size() + 1) / 2;
+  return at::equal(sum, pattern(count, 0) * all);
+}
+
+std::vector<HealthSample> exchange(const Group& group, const HealthSample& mine) {
+  at::Tensor bytes = at::empty({static_cast<int64_t>(sizeof mine)}, at::kByte);
+  std::memcpy(bytes.mutable_data_ptr(), &mine, sizeof mine);
+  std::vector<HealthSample> samples;
+  for (const at::Tensor& one : group.all_gather(bytes))
+    std::memcpy(&samples.emplace_back(), one.const_data_ptr(), sizeof mine);
+  return samples;
+}
+
+}  // namespace
+
+HealthReport check_health(const Communicator& communicator, HealthCheck level,
+                          const std::function<void(at::Tensor&)>& received) {
+  HealthReport report;
+  if (level == HealthCheck::off || communicator.size() == 1) return report;
+  const int64_t bytes = kQuickBytes * (level == HealthCheck::full ? kFullFactor : 1);
+  HealthSample mine;
+  mine.arithmetic = calculate(bytes / 8);
+  Links(communicator, bytes, received).measure(mine);
+  mine.sum_is_right = sums_rightly(communicator.control, bytes / 8);
+  const std::vector<HealthSample> samples = exchange(communicator.control, mine);
+  if (const auto bad = judge(samples, communicator.env))
+    throw std::runtime_error(*bad +
+                             "; leave it out or replace it, and continue with --resume "
+                             "(--health-check off goes on regardless)");
+  for (const HealthSample& sample : samples)
+    for (const double rate : {sample.bytes_per_second_next, sample.bytes_per_second_previous})
+      if (rate > 0 &&
+          (report.slowest_bytes_per_second == 0 || rate < report.slowest_bytes_per_second))
+        report.slowest_bytes_per_second = rate;
+  return report;
+}
+
+}  // namespace shoal::dist

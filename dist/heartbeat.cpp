@@ -1,0 +1,126 @@
+#include "dist/heartbeat.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "dist/stall.h"
+#include "dist/store.h"
+
+namespace shoal::dist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
+constexpr int kMissed = 3;  // beats that do not come: the rank is silent
+constexpr Milliseconds kFarewell = std::chrono::seconds(1);
+
+std::string key_of(int rank) {
+  return "pulse/" + std::to_string(rank);
+}
+
+double seconds_since(Clock::time_point time) {
+  return std::chrono::duration<double>(Clock::now() - time).count();
+}
+
+}  // namespace
+
+// Owned by the thread and the Heartbeat: the thread may have to be left behind in a call that does
+// not return.
+struct Heartbeat::Shared {
+  Env env;
+  Milliseconds patience{};
+  std::shared_ptr<const Progress> progress;
+  Tell tell;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stop = false, ended = false;
+
+  Milliseconds interval() const { return std::clamp(patience / 8, kShortest, kLongest); }
+  void run();
+  bool wait();  // false: stop
+  void look(c10d::Store& store);
+
+  // Of rank 0: each rank's last pulse, and when it came.
+  struct Last {
+    int64_t beat = -1;
+    Clock::time_point at = Clock::now();
+    Progress::State state;
+  };
+  std::vector<Last> last;
+  double next_words = 0;  // seconds of standstill
+};
+
+bool Heartbeat::Shared::wait() {
+  std::unique_lock lock(mutex);
+  return !changed.wait_for(lock, interval(), [this] { return stop; });
+}
+
+void Heartbeat::Shared::run() {
+  try {
+    const auto store = another_connection(env, "heartbeat");
+    for (int64_t beat = 0;; ++beat) {
+      store->set(key_of(env.rank), encode_pulse(beat, progress->state()));
+      if (env.rank == 0) look(*store);
+      if (!wait()) break;
+    }
+  } catch (const std::exception&) {
+    // The store has gone with rank 0: there is nobody to tell.
+  }
+  const std::lock_guard lock(mutex);
+  ended = true;
+  changed.notify_all();
+}
+
+// Asks for the others' pulses only while nothing goes on here.
+void Heartbeat::Shared::look(c10d::Store& store) {
+  const double limit = std::chrono::duration<double>(patience).count();
+  const Progress::State own = progress->state();
+  if (own.seconds < limit / 2) {
+    last.clear();
+    next_words = limit;
+    return;
+  }
+  last.resize(static_cast<size_t>(env.world_size));
+  std::vector<Pulse> pulses(last.size());
+  pulses[0].state = own;
+  for (int rank = 1; rank < env.world_size; ++rank) {
+    Last& known = last[static_cast<size_t>(rank)];
+    if (store.check({key_of(rank)})) {
+      const auto pulse = decode_pulse(store.get_to_str(key_of(rank)));
+      if (pulse && pulse->first != known.beat) known = {pulse->first, Clock::now(), pulse->second};
+    }
+    Pulse& pulse = pulses[static_cast<size_t>(rank)];
+    pulse.state = known.state;
+    pulse.silent_seconds = seconds_since(known.at);
+    pulse.alive =
+        pulse.silent_seconds < kMissed * std::chrono::duration<double>(interval()).count();
+  }
+  if (own.seconds < next_words) return;
+  tell(name_the_late(pulses, env, limit));
+  next_words = 2 * own.seconds;
+}
+
+Heartbeat::Heartbeat(const Env& env, Milliseconds patience,
+                     std::shared_ptr<const Progress> progress, const Tell& tell)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->env = env;
+  shared_->patience = patience;
+  shared_->progress = std::move(progress);
+  shared_->tell = tell;
+  std::thread([shared = shared_] { shared->run(); }).detach();
+}
+
+Heartbeat::~Heartbeat() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->stop = true;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, kFarewell, [this] { return shared_->ended; });
+}
+
+}  // namespace shoal::dist

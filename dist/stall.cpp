@@ -1,0 +1,79 @@
+#include "dist/stall.h"
+
+#include <cmath>
+#include <sstream>
+
+namespace shoal::dist {
+namespace {
+
+constexpr size_t kNamed = 16;  // ranks; the rest is counted
+
+std::string seconds(double value) {
+  return std::to_string(static_cast<int64_t>(std::llround(value))) + " s";
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i)
+    text += (text.empty() ? "" : ", ") + names[i];
+  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " more";
+  return text;
+}
+
+bool is_busy(Phase phase) {
+  return phase != Phase::waiting && phase != Phase::updating;
+}
+
+}  // namespace
+
+std::string encode_pulse(int64_t beat, const Progress::State& state) {
+  return std::to_string(beat) + " " + std::to_string(static_cast<int>(state.phase)) + " " +
+         std::to_string(static_cast<int64_t>(1e3 * state.seconds)) + " " + state.operation;
+}
+
+std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::string& text) {
+  std::istringstream in(text);
+  int64_t beat = 0, milliseconds = 0;
+  int phase = 0;
+  if (!(in >> beat >> phase >> milliseconds)) return std::nullopt;
+  if (phase < 0 || phase > static_cast<int>(Phase::waiting)) return std::nullopt;
+  Progress::State state;
+  state.phase = static_cast<Phase>(phase);
+  state.seconds = 1e-3 * static_cast<double>(milliseconds);
+  in.get();
+  std::getline(in, state.operation);
+  return std::pair(beat, state);
+}
+
+std::string rank_with_host(int rank, const Env& env) {
+  const auto host = static_cast<size_t>(rank / std::max(1, env.local_world_size));
+  return std::to_string(rank) + (host < env.hosts.size() ? " (" + env.hosts[host] + ")" : "");
+}
+
+// A silent rank explains the wait; so does one that is busy with something of its own for long. In
+// an update ranks compute and wait for each other's gradients: one of them is named only when nothing
+// else explains it.
+std::string name_the_late(const std::vector<Pulse>& pulses, const Env& env, double patience) {
+  std::vector<std::string> late, updating;
+  for (size_t rank = 0; rank < pulses.size(); ++rank) {
+    const Pulse& pulse = pulses[rank];
+    const std::string name = "rank " + rank_with_host(static_cast<int>(rank), env);
+    const std::string phase = text_of(pulse.state.phase);
+    if (!pulse.alive)
+      late.push_back(name + " has given no sign of life for " + seconds(pulse.silent_seconds) +
+                     " (it was " + phase + ")");
+    else if (is_busy(pulse.state.phase) && pulse.state.seconds > patience / 2)
+      late.push_back(name + " has been " + phase + " for " + seconds(pulse.state.seconds));
+    else if (pulse.state.phase == Phase::updating && pulse.state.seconds > patience / 2)
+      updating.push_back(name);
+  }
+  const Progress::State& own = pulses.front().state;
+  std::string text = "no progress for " + seconds(own.seconds);
+  if (own.phase == Phase::waiting) text += " in " + own.operation;
+  if (!late.empty()) return text + ": " + list(late);
+  if (!updating.empty() && updating.size() < pulses.size())
+    return text + ": " + list(updating) + " is still computing an update";
+  return text + ": every rank is there and waits for the others; look at the network between hosts";
+}
+
+}  // namespace shoal::dist

@@ -1,0 +1,76 @@
+#include "dist/health_verdict.h"
+
+#include <catch2/catch.hpp>
+
+using namespace shoal::dist;
+using Catch::Contains;
+
+namespace {
+
+Env hosts(int count, int each = 1) {
+  Env env;
+  env.world_size = count * each;
+  env.local_world_size = each;
+  for (int i = 1; i <= count; ++i) env.hosts.push_back("algo-" + std::to_string(i));
+  return env;
+}
+
+std::vector<HealthSample> healthy(int ranks) {
+  HealthSample sample;
+  sample.bytes_per_second_next = sample.bytes_per_second_previous = 1e9;
+  sample.arithmetic = 42;
+  return std::vector<HealthSample>(static_cast<size_t>(ranks), sample);
+}
+
+}  // namespace
+
+TEST_CASE("healthy hosts pass, one host alone too") {
+  for (const int count : {1, 2, 3, 5}) CHECK_FALSE(judge(healthy(count), hosts(count)));
+  CHECK_FALSE(judge(healthy(8), hosts(2, 4)));
+  std::vector<HealthSample> unmeasured(4);  // one host: there are no links
+  CHECK_FALSE(judge(unmeasured, hosts(1, 4)));
+}
+
+TEST_CASE("a host whose links are all slow is named") {
+  auto samples = healthy(5);
+  samples[2].bytes_per_second_next = samples[2].bytes_per_second_previous = 2e8;
+  const auto verdict = judge(samples, hosts(5));
+  REQUIRE(verdict);
+  CHECK_THAT(*verdict, Contains("the network is slow: host algo-3 (200.0 MB/s; the median of all "
+                                "links is 1000.0 MB/s)"));
+}
+
+TEST_CASE("one slow link is named by its ends") {
+  auto samples = healthy(5);
+  samples[4].bytes_per_second_next = 1e8;  // to the first
+  CHECK_THAT(judge(samples, hosts(5)).value_or(""),
+             Contains("between host algo-5 and host algo-1"));
+  samples = healthy(2);
+  samples[1].bytes_per_second_previous = 5e6;  // nothing to compare with, but far too little
+  CHECK_THAT(judge(samples, hosts(2)).value_or(""),
+             Contains("between host algo-1 and host algo-2 (5.0 MB/s"));
+}
+
+TEST_CASE("a host that damages what it sends is named") {
+  auto samples = healthy(6);  // three hosts of two ranks
+  samples[0].damaged_next = samples[4].damaged_previous = true;
+  CHECK_THAT(judge(samples, hosts(3, 2)).value_or(""),
+             Contains("the network changes what it carries: host algo-2"));
+}
+
+TEST_CASE("a rank that calculates differently is named; of two, both") {
+  auto samples = healthy(3);
+  samples[1].arithmetic = 43;
+  CHECK_THAT(judge(samples, hosts(3)).value_or(""),
+             Contains("rank 1 (algo-2)") && !Contains("rank 0"));
+  samples = healthy(2);
+  samples[1].arithmetic = 43;
+  CHECK_THAT(judge(samples, hosts(2)).value_or(""), Contains("rank 0 (algo-1), rank 1 (algo-2)"));
+}
+
+TEST_CASE("wrong sums are told with the ranks that got them") {
+  auto samples = healthy(3);
+  samples[2].sum_is_right = false;
+  CHECK_THAT(judge(samples, hosts(3)).value_or(""), Contains("arrived wrong at rank 2 (algo-3)"));
+  CHECK_THAT(judge(samples, Env()).value_or(""), Contains("arrived wrong at rank 2"));
+}
