@@ -14,6 +14,7 @@ data::LoaderOptions loader_options(const train::ResolvedJob& job, int rank) {
   data::LoaderOptions options;
   options.train = false;
   options.transform = job.transform;
+  options.transform.interpolation = job.eval_interpolation;
   options.bad_images = job.job.bad_images;
   options.batch_size = job.batch_size;
   options.rank = rank;

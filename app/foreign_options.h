@@ -20,6 +20,7 @@ enum Program : unsigned {
   kImagenet = 1,          // PyTorch's imagenet example, main.py
   kNvidiaPyTorch = 2,     // NVIDIA DeepLearningExamples, PyTorch ConvNets, main.py
   kNvidiaTensorFlow = 4,  // the same, TensorFlow 2 EfficientNet; the SMDDP examples took it over
+  kTimm = 8,              // timm's train.py and torchvision's references
 };
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;  // our option, value

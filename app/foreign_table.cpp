@@ -85,6 +85,22 @@ Pairs batch_norm(const std::string& kind) {
   return {{"sync-bn", kind == "syncbn" ? "true" : "false"}};
 }
 
+Pairs augmentation(const std::string& name) {
+  const bool rand = name == "randaugment", automatic = name == "autoaugment";
+  return {{"auto-augment", rand ? "rand-m10-n2" : automatic ? "v0" : "none"}};
+}
+
+// timm's two numbers, MIN,MAX.
+template <const char* Low, const char* High>
+Pairs range_of(const std::string& text) {
+  const size_t comma = text.find_first_of(", ");
+  if (comma == text.npos)
+    throw UserError("'" + text + "' is no range; give MIN,MAX, or --" + Low + " and --" + High);
+  return {{Low, text.substr(0, comma)}, {High, text.substr(comma + 1)}};
+}
+constexpr char kScaleMin[] = "crop-scale-min", kScaleMax[] = "crop-scale-max",
+               kRatioMin[] = "crop-ratio-min", kRatioMax[] = "crop-ratio-max";
+
 Pairs decay_kind(const std::string& name) {
   return {{"schedule", name == "exponential" ? "step" : name}};
 }
@@ -117,8 +133,9 @@ Pairs checkpoints_kept(const std::string& count) {
 }
 
 constexpr const char* kLoader = "pictures are decoded by shoal's own loader";
-constexpr const char* kAugmentation =
-    "this version crops, flips, mixes and pastes pictures and has no other augmentation";
+constexpr const char* kPolicyText = "--auto-augment holds all of a policy: rand-m10-n2";
+constexpr const char* kTimmShare =
+    "cutout is --random-erase; translations go up to 45 % of the side";
 constexpr const char* kTensorFlow = "there is no TensorFlow here";
 constexpr const char* kOwnFiles = "the files of a run are history.jsonl and summary.json";
 constexpr const char* kEveryEpoch = "every epoch ends with an evaluation and a checkpoint";
@@ -195,7 +212,8 @@ std::vector<ForeignOption> build() {
       idle("jit", kNvidiaPyTorch, "the program is compiled"),
       idle("checkpoint-filename", kNvidiaPyTorch, "checkpoints have names of their own"),
       idle("memory-format", kNvidiaPyTorch, "pictures are always channels-last"),
-      idle("augmentation", kNvidiaPyTorch, kAugmentation),
+      {"augmentation", kNvidiaPyTorch, Kind::value, "auto-augment",
+       "autoaugment: v0; all others: none", augmentation},
       idle("gpu-affinity", kNvidiaPyTorch, "the system places threads"),
       idle("topk", kNvidiaPyTorch, "accuracy is that of 1 and of 5 guesses"),
       idle("conv-init", kNvidiaPyTorch, kModelFixed),
@@ -264,14 +282,15 @@ std::vector<ForeignOption> build() {
       idle_flag("intratrain-eval-using-ema", kNvidiaTensorFlow, "both are evaluated"),
       idle_flag("lookahead", kNvidiaTensorFlow, "this version has no such optimizer"),
       idle_flag("hvd-fp16-compression", kNvidiaTensorFlow, "gradients are averaged in 32 bit"),
-      idle("augmenter-name", kNvidiaTensorFlow, kAugmentation),
-      idle("autoaugmentation-name", kNvidiaTensorFlow, kAugmentation),
-      idle("num-layers", kNvidiaTensorFlow, kAugmentation),
-      idle("magnitude", kNvidiaTensorFlow, kAugmentation),
-      idle("raug-num-layers", kNvidiaTensorFlow, kAugmentation),
-      idle("raug-magnitude", kNvidiaTensorFlow, kAugmentation),
-      idle("cutout-const", kNvidiaTensorFlow, kAugmentation),
-      idle("translate-const", kNvidiaTensorFlow, kAugmentation),
+      {"augmenter-name", kNvidiaTensorFlow, Kind::value, "auto-augment",
+       "autoaugment: v0; randaugment: rand-m10-n2; all others: none", augmentation},
+      same("autoaugmentation-name", kNvidiaTensorFlow, "auto-augment"),
+      idle("num-layers", kNvidiaTensorFlow, kPolicyText),
+      idle("magnitude", kNvidiaTensorFlow, kPolicyText),
+      idle("raug-num-layers", kNvidiaTensorFlow, kPolicyText),
+      idle("raug-magnitude", kNvidiaTensorFlow, kPolicyText),
+      idle("cutout-const", kNvidiaTensorFlow, kTimmShare),
+      idle("translate-const", kNvidiaTensorFlow, kTimmShare),
       idle("n-stages", kNvidiaTensorFlow, kProgressive),
       idle("base-img-size", kNvidiaTensorFlow, kProgressive),
       idle("base-mixup", kNvidiaTensorFlow, kProgressive),
@@ -290,6 +309,21 @@ std::vector<ForeignOption> build() {
       idle_flag("tb-write-model-weights", kNvidiaTensorFlow, kOwnFiles),
       idle_flag("export-SavedModel", kNvidiaTensorFlow, kTensorFlow),
       idle("weights-format", kNvidiaTensorFlow, kTensorFlow),
+
+      // timm's train.py and torchvision's references: their words for augmentation.
+      same("aa", kTimm, "auto-augment"),
+      same("reprob", kTimm, "random-erase"),
+      same("remode", kTimm, "random-erase-mode"),
+      same("recount", kTimm, "random-erase-count"),
+      same("train-interpolation", kTimm, "interpolation"),
+      same("grayscale-prob", kTimm, "grayscale"),
+      same("gaussian-blur-prob", kTimm, "gaussian-blur"),
+      same("aug-repeats", kTimm, "repeated-augmentation"),
+      same("ra-reps", kTimm, "repeated-augmentation"),
+      {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: with --crop-scale-max",
+       range_of<kScaleMin, kScaleMax>},
+      {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: with --crop-ratio-max",
+       range_of<kRatioMin, kRatioMax>},
   };
 }
 

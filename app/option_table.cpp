@@ -1,34 +1,14 @@
 // The rows of the table of options. The order here is the order of --help.
+#include "app/option_groups.h"
 #include "app/option_row.h"
 #include "app/options.h"
 
 namespace shoal::app {
 namespace {
 
-using data::BadImages;
 using train::OptimizerOptions;
 using train::Precision;
 using train::ScheduleOptions;
-
-constexpr unsigned kTrain = static_cast<unsigned>(Command::train);
-constexpr unsigned kEval = static_cast<unsigned>(Command::eval);
-constexpr unsigned kPredict = static_cast<unsigned>(Command::predict);
-constexpr unsigned kModels = static_cast<unsigned>(Command::models);
-constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
-constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
-constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
-constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
-constexpr unsigned kRun = kTrain | kEval | kPredict;
-
-#define FIELD(path)              \
-  [](auto& arguments) -> auto& { \
-    return arguments.path;       \
-  }
-
-Option unset_means(std::string meaning, Option option) {
-  option.unset = std::move(meaning);
-  return option;
-}
 
 Option resume_row() {
   Option option;
@@ -71,64 +51,6 @@ Option amp_row() {
   option.kind = Kind::optional_value;
   option.bare = "bf16";
   return option;
-}
-
-void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
-  for (Option& row : rows) {
-    row.group = group;
-    table.push_back(std::move(row));
-  }
-}
-
-void add_data(std::vector<Option>& table) {
-  add(table, "Data",
-      {row("data", kTrain | kEval, "DIR",
-           "folder that holds train/ and val/, each with one folder per class, or train.pack and "
-           "val.pack",
-           FIELD(job.data)),
-       row("train", kTrain, "PATH",
-           "training pictures: a folder with one per class, or a packed set (instead of "
-           "DATA/train)",
-           FIELD(job.train_dir)),
-       row("val", kTrain | kEval, "PATH", "validation pictures, likewise (instead of DATA/val)",
-           FIELD(job.val_dir)),
-       choice<BadImages>("bad-images", kTrain,
-                         "a damaged picture is replaced by the next good one, or ends the run",
-                         {{"replace", BadImages::replace}, {"error", BadImages::error}},
-                         FIELD(job.bad_images)),
-       unset_means("as many as the data has", row("classes", kTrain | kModels, "N",
-                                                  "outputs of the classifier", FIELD(job.classes))),
-       unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
-                                          "side of the training pictures", FIELD(job.size))),
-       unset_means("the model's own, or --size when that is given",
-                   row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
-                       FIELD(job.val_size))),
-       unset_means("the model's own",
-                   text_choice("interpolation", kRun | kBench,
-                               "how pictures are resized, always antialiased",
-                               {"bilinear", "bicubic"}, FIELD(job.interpolation))),
-       choice<data::Resize>(
-           "resize", kTrain,
-           "exact: training pictures as Pillow makes them, bit for bit; fast: JPEGs "
-           "within about 50 dB of that",
-           {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(job.resize)),
-       choice<data::Decoder>(
-           "decoder", kTrain | kBench,
-           "of baseline JPEGs: our own, or libjpeg-turbo for comparison (same pixels)",
-           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, FIELD(job.decoder)),
-       choice<data::Order>(
-           "order", kTrain | kBench,
-           "random: any picture may follow any other; chunked: random among 8192 pictures in runs "
-           "of 16 neighbours, for data that is larger than the memory",
-           {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, FIELD(job.order)),
-       row("crop-scale-min", kTrain | kBench, "SHARE",
-           "smallest share of a picture's area that a random crop covers, up to 1",
-           FIELD(job.crop_scale_min)),
-       row("mixup", kTrain, "ALPHA",
-           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup)),
-       row("cutmix", kTrain, "ALPHA",
-           "paste a rectangle of another picture, area from Beta(ALPHA, ALPHA); 0: off",
-           FIELD(job.mix.cutmix))});
 }
 
 void add_model(std::vector<Option>& table) {
@@ -365,12 +287,11 @@ void add_general(std::vector<Option>& table) {
        row("help", ~0u, "", "print this text", FIELD(help))});
 }
 
-#undef FIELD
-
 std::vector<Option> build() {
   std::vector<Option> table;
   add_general(table);
   add_data(table);
+  add_augmentation(table);
   add_model(table);
   add_length(table);
   add_optimizer(table);

@@ -20,7 +20,8 @@ Weights open_weights(const train::Job& job) {
   weights.job.classes = data.integer("classes");
   weights.job.eval_only = true;
   if (!job.val_size) weights.job.val_size = data.integer("val_size");
-  if (!job.interpolation) weights.job.interpolation = data.string("interpolation");
+  if (!job.interpolation || *job.interpolation == "random")
+    weights.job.interpolation = data.string("interpolation");
   weights.model = models::create(weights.job.model);
   train::load_weights(*weights.model, data, weights.ema);
 

@@ -1,6 +1,6 @@
 // Times the input pipeline on a folder of class folders. bench/loader runs it beside torchvision.
 //
-//   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast]
+//   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
 //                                                    normalise to float; with an index of each file
 //                                                    made in the pass that warms up
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ using namespace shoal::data;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Of this process; other programs on the machine do not change it much.
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 // uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: what ToTensor and Normalize make, in the order
@@ -61,8 +67,10 @@ void make_index(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
       100.0 * static_cast<double>(points * sizeof(jpeg::SeekPoint)) / static_cast<double>(files));
 }
 
-void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fast) {
+void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fast,
+           const std::string& policy) {
   TransformOptions options;
+  options.augment.policy = policy;
   options.resize = fast ? Resize::fast : Resize::exact;
   options.interpolation = bicubic ? Interpolation::bicubic : Interpolation::bilinear;
   Transform transform(options);
@@ -70,9 +78,9 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
   std::vector<float> tensor(row.size());
   std::vector<jpeg::SeekIndex> index(static_cast<size_t>(indexed ? data.size() : 0));
   if (indexed) make_index(data, index);
-  double begin = 0, sum = 0;
+  double begin = 0, busy = 0, sum = 0;
   for (int64_t pass = -1; pass < passes; ++pass) {  // the first warms the page cache
-    if (pass == 0) begin = now();
+    if (pass == 0) begin = now(), busy = processor_seconds();
     for (int64_t i = 0; i < data.size(); ++i) {
       data.read(i, bytes);
       transform.training_row(bytes, sample_key(0, pass, i), row.data(),
@@ -82,9 +90,12 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
     }
   }
   const double seconds = now() - begin;
+  busy = processor_seconds() - busy;
   const auto images = static_cast<double>(data.size() * passes);
-  std::printf("{\"images_per_second\": %.1f, \"us_per_image\": %.1f, \"checksum\": %.3f}\n",
-              images / seconds, 1e6 * seconds / images, sum);
+  std::printf(
+      "{\"images_per_second\": %.1f, \"us_per_image\": %.1f, \"processor_us\": %.1f, "
+      "\"checksum\": %.3f}\n",
+      images / seconds, 1e6 * seconds / images, 1e6 * busy / images, sum);
 }
 
 void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads) {
@@ -124,11 +135,14 @@ int main(int argc, char** argv) {
     return std::any_of(argv + 1, argv + argc,
                        [&](const char* a) { return std::strcmp(a, word) == 0; });
   };
+  std::string policy = "none";
+  for (int i = 1; i < argc; ++i)
+    if (const std::string word = argv[i]; word.starts_with("augment=")) policy = word.substr(8);
   if (argc >= 4 && mode == "list") {
     list(argv[2], std::atoi(argv[3]), argc > 4 ? argv[4] : nullptr);
   } else if (argc >= 5 && mode == "crops") {
     crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0,
-          given("index"), given("fast"));
+          given("index"), given("fast"), policy);
   } else if (argc == 5 && mode == "loader") {
     whole_loader(open_image_folder(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
   } else {

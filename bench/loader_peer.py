@@ -1,10 +1,11 @@
 """The pipelines that bench/loader compares with, one process, one thread.
 
-Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic
+Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic [POLICY]
 
   torchvision     ImageFolder and transforms on Pillow: what PyTorch's imagenet example does
   torchvision_v2  decode_jpeg and v2.RandomResizedCrop(antialias=True) on tensors
-  timm            timm's training transform without augmentation, uint8 as its fast collate takes it
+  timm            timm's training transform, augmented by POLICY or not at all, uint8 as its fast
+                  collate takes it
   opencv          imdecode, crop, INTER_LINEAR (no antialiasing), the same normalisation
   dali            DALI's CPU operators: image_random_crop, antialiased resize, normalisation
 Status 3 when the peer is not installed.
@@ -24,6 +25,7 @@ torch.manual_seed(0)
 random.seed(0)
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 peer, folder, passes, filter_name = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+policy = sys.argv[5] if len(sys.argv) > 5 else None
 
 
 def files():
@@ -61,9 +63,15 @@ def torchvision_v2():
 
 
 def timm():
-    from timm.data import create_transform
+    from timm.data import auto_augment, create_transform
+
+    def posterize(image, bits, **_):  # Pillow 13 refuses to keep 0 bits, which timm asks for
+        return image.point([v & ~(2 ** (8 - bits) - 1) for v in range(256)] * 3)
+
+    for name in ("Posterize", "PosterizeIncreasing"):
+        auto_augment.NAME_TO_OP[name] = posterize
     return folder_with(create_transform(224, is_training=True, use_prefetcher=True, color_jitter=0,
-                                        interpolation=filter_name))
+                                        interpolation=filter_name, auto_augment=policy))
 
 
 def opencv():
@@ -123,10 +131,11 @@ except ImportError as error:
     sys.exit(3)
 for i in range(count):  # warms the page cache
     take(i)
-begin = time.perf_counter()
+begin, busy = time.perf_counter(), time.process_time()
 for _ in range(passes):
     for i in range(count):
         take(i)
-seconds = time.perf_counter() - begin
+seconds, busy = time.perf_counter() - begin, time.process_time() - busy
 images = count * passes
-print(json.dumps({"images_per_second": images / seconds, "us_per_image": 1e6 * seconds / images}))
+print(json.dumps({"images_per_second": images / seconds, "us_per_image": 1e6 * seconds / images,
+                  "processor_us": 1e6 * busy / images}))

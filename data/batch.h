@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "data/data_options.h"
+
 namespace shoal::data {
 
 // One picture to be made: drawn up by a feed, carried out by a worker. Plain values, cheap to copy.
@@ -21,11 +23,14 @@ struct Ticket {
 struct Row {
   int32_t label = 0;
   uint64_t key = 0;
-  int32_t partner = 0;    // row index in this batch whose picture is mixed in; itself: none
-  float lambda = 1;       // weight of the row's own label and, for mixup, of its own pixels
-  bool blend = false;     // mixup: pixels are lambda * own + (1 - lambda) * partner's
-  int32_t box[4] = {};    // cutmix: x0, y0, x1, y1 taken from the partner
-  int32_t erase[4] = {};  // random erasing: x0, y0, x1, y1
+  int32_t partner = 0;  // row index in this batch whose picture is mixed in; itself: none
+  float lambda = 1;     // weight of the row's own label and, for mixup, of its own pixels
+  bool blend = false;   // mixup: pixels are lambda * own + (1 - lambda) * partner's
+  int32_t box[4] = {};  // cutmix: x0, y0, x1, y1 taken from the partner
+  // Random erasing: x0, y0, x1, y1 of `erased` rectangles.
+  int32_t erase[kMostErasures][4] = {};
+  uint8_t erased = 0;
+  EraseFill erase_fill = EraseFill::constant;
   // Evaluation only: the picture could not be read; pixels are zero and do not count.
   bool unreadable = false;
 };
@@ -33,11 +38,12 @@ struct Row {
 // `capacity` rows of memory of which the first `count` are filled. Owned by the loader, valid until
 // the next call of next() or start. Pixels are RGB.
 struct Batch {
-  uint8_t* images = nullptr;  // capacity×height×width×3
+  uint8_t* images = nullptr;  // capacity×views×height×width×3
   std::span<const Row> rows;  // count
   int64_t capacity = 0;
   int64_t count = 0;  // < capacity only in evaluation's last batches; may be 0 there
   int64_t height = 0, width = 0;
+  int64_t views = 1;           // pictures per row; above 1 in evaluation only
   int64_t first_position = 0;  // of row 0 in the global order
 };
 

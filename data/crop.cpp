@@ -45,7 +45,7 @@ Box random_resized_crop(const Size& picture, const TransformOptions& options, Ke
   return {(picture.width - width) / 2, (picture.height - height) / 2, width, height};
 }
 
-CenterView center_view(const Size& picture, const TransformOptions& options) {
+CenterView center_view(const Size& picture, const TransformOptions& options, int64_t corner) {
   CenterView view;
   const int64_t side = options.eval_resize;
   if (picture.width <= picture.height)
@@ -54,6 +54,10 @@ CenterView center_view(const Size& picture, const TransformOptions& options) {
     view.resized = {side * picture.width / picture.height, side};
   center(view.resized.width, options.eval_size, view.crop.left, view.crop.width, view.left);
   center(view.resized.height, options.eval_size, view.crop.top, view.crop.height, view.top);
+  if (corner > 0) {
+    view.crop.left = corner % 2 == 1 ? 0 : view.resized.width - view.crop.width;
+    view.crop.top = corner <= 2 ? 0 : view.resized.height - view.crop.height;
+  }
   return view;
 }
 

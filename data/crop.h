@@ -13,7 +13,7 @@ namespace shoal::data {
 // box in range.
 Box random_resized_crop(const Size& picture, const TransformOptions& options, KeyedRandom& random);
 
-// Resize(eval_resize) followed by CenterCrop(eval_size).
+// Resize(eval_resize) followed by a crop of eval_size.
 struct CenterView {
   Size resized;  // short side = eval_resize, long side rounded down
   Box crop;      // of the resized picture, inside it
@@ -21,6 +21,8 @@ struct CenterView {
   // zeros around.
   int64_t left = 0, top = 0;
 };
-CenterView center_view(const Size& picture, const TransformOptions& options);
+// `corner`: 0 the centre, 1 … 4 the corners of the resized picture in the order of torchvision's
+// FiveCrop (top left, top right, bottom left, bottom right).
+CenterView center_view(const Size& picture, const TransformOptions& options, int64_t corner = 0);
 
 }  // namespace shoal::data

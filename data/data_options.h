@@ -6,7 +6,8 @@
 
 namespace shoal::data {
 
-enum class Interpolation { bilinear, bicubic };
+// random, of training pictures: either, for each picture anew.
+enum class Interpolation { bilinear, bicubic, random };
 // exact: what Pillow gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that, sooner
 // (planar_resampler.h); other pictures as exact.
 enum class Resize { exact, fast };
@@ -16,6 +17,32 @@ enum class BadImages { replace, error };
 // Of an epoch's pictures: random, or random among those that lie near each other for a while
 // (order.h).
 enum class Order { random, chunked };
+// What evaluation looks at of each picture: the centre crop; it and its mirror image; it and the
+// four corners; those and their mirror images.
+enum class Views { none, flip, five, ten };
+
+// What changes a training picture's colours and shape after crop and flip, in this order.
+struct AugmentOptions {
+  // Changes the result.
+  std::string policy = "none";     // its operations: see augment/policy.h
+  std::string color_jitter = "0";  // how far colours go: see augment/augmenter.h; 0: not at all
+  double grayscale = 0;            // probability of a grey picture
+  double gaussian_blur = 0;        // probability of a blur with a deviation of 0.1 … 2 pixels
+  double solarize = 0;             // probability of inverting the levels from 128 on
+};
+
+inline int64_t count_of(Views views) {
+  switch (views) {
+    case Views::flip:
+      return 2;
+    case Views::five:
+      return 5;
+    case Views::ten:
+      return 10;
+    default:
+      return 1;
+  }
+}
 
 struct TransformOptions {
   // Changes the result.
@@ -25,16 +52,36 @@ struct TransformOptions {
   double flip = 0.5;                                      // probability of a horizontal flip
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow does it
   Resize resize = Resize::exact;
-  Decoder decoder = Decoder::shoal;  // with turbo there is no fast resize, and no seek index is used
+  Decoder decoder =
+      Decoder::shoal;  // with turbo there is no fast resize, and no seek index is used
+  AugmentOptions augment;
   int64_t eval_resize = 256;  // pixels, short side before the centre crop of eval_size
   int64_t eval_size = 224;    // pixels, side of the output in evaluation
+  Views eval_views = Views::none;
 };
 
+// What shares one draw of mixup and cutmix: the pictures of one update, two neighbours, or each
+// picture has its own.
+enum class MixMode { batch, pair, elem };
+// What stands in an erased rectangle of the normalised picture: zeros, one random colour, noise;
+// the latter two are drawn from the standard normal distribution.
+enum class EraseFill : uint8_t { constant, color, noise };
+
 struct MixOptions {
-  double mixup = 0;   // alpha of the Beta distribution; 0: off
-  double cutmix = 0;  // alpha; with both on, each pair takes one of them with probability 1/2
-  double erase = 0;   // probability of erasing one rectangle; 0: off
+  // Changes the result.
+  double mixup = 0;         // alpha of the Beta distribution; 0: off
+  double cutmix = 0;        // alpha; 0: off
+  double mix = 1;           // probability that a draw mixes at all
+  double switch_mix = 0.5;  // with both on, probability of cutmix
+  MixMode mode = MixMode::pair;
+  int64_t group = 0;  // MixMode::batch: pictures of one update, over all ranks
+  double erase = 0;   // probability of erasing rectangles; 0: off
+  EraseFill erase_fill = EraseFill::constant;
+  int64_t erase_count = 1;  // most rectangles, at most kMostErasures; they share the area
+  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the picture, all together
+  double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
+inline constexpr int64_t kMostErasures = 4;
 
 struct LoaderOptions {
   // Changes the result.
@@ -43,6 +90,9 @@ struct LoaderOptions {
   TransformOptions transform;
   MixOptions mix;
   Order order = Order::random;
+  // Each picture of an epoch so many times, each time looking different; the epoch's length stays,
+  // so that it holds that many times fewer different pictures (data/feed.h).
+  int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
   int64_t rank = 0, world_size = 1;

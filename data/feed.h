@@ -17,8 +17,11 @@ namespace shoal::data {
 // thread.
 class Feed {
  public:
+  // `repeats`: of each picture, in training. Sixteen pictures of the order stand there in turn, then
+  // the same again with other neighbours, and so on; an epoch has as many places as without, so the
+  // order's end is not reached.
   Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-       Order order = Order::random);
+       Order order = Order::random, int64_t repeats = 1);
 
   int64_t size() const { return random_.size(); }
   uint64_t seed() const { return seed_; }
@@ -26,7 +29,9 @@ class Feed {
   const Dataset& dataset() const { return *dataset_; }
 
   int64_t sample(int64_t position) const {
-    return !shuffled_ ? position : chunked_ ? (*chunked_)(position) : random_(position);
+    if (!shuffled_) return position;
+    const int64_t at = place(position).in_order;
+    return chunked_ ? (*chunked_)(at) : random_(at);
   }
   // The key of the picture at `position`.
   uint64_t key(int64_t position) const;
@@ -36,10 +41,16 @@ class Feed {
   void announce(int64_t position) const;
 
  private:
+  struct Place {
+    int64_t in_order = 0, repetition = 0;
+  };
+  Place place(int64_t position) const;
+
   std::shared_ptr<const Dataset> dataset_;
   uint64_t seed_;
   int64_t epoch_;
   bool shuffled_;
+  int64_t repeats_;
   EpochOrder random_;
   std::optional<ChunkedOrder> chunked_;
 };

@@ -47,6 +47,9 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   require(!options.train || !pairs_rows(options.mix) || options.batch_size % 2 == 0,
           "mixup and cutmix mix pictures in pairs: the batch size must be even, not " +
               std::to_string(options.batch_size));
+  require(
+      options.repeats >= 1 && options.repeats <= 64,
+      "each picture can stand 1 to 64 times in an epoch, not " + std::to_string(options.repeats));
   require(dataset.size() > 0, "the dataset holds no picture");
   require(!options.train || make_plan(dataset, options).batches() > 0,
           "the dataset holds " + std::to_string(dataset.size()) +
@@ -95,7 +98,8 @@ struct Loader::Impl {
         plan(make_plan(*dataset, options)),
         log(warning),
         ring(plan, options.train ? options.transform.size : options.transform.eval_size,
-             options.batches_ahead, with_default(std::move(allocator))),
+             options.batches_ahead, with_default(std::move(allocator)),
+             options.train ? 1 : count_of(options.transform.eval_views)),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
     if (options.train && !options.index_dir.empty() && !dataset->keeps_indexes())
       indexes.emplace(options.index_dir, dataset->size(), warning);
@@ -112,8 +116,8 @@ struct Loader::Impl {
 
   std::shared_ptr<const Feed> feed(int64_t epoch) const {
     const int64_t number = options.train ? epoch : 0;  // evaluation's epochs are all alike
-    return std::make_shared<const Feed>(dataset, options.seed, number, options.train,
-                                        options.order);
+    return std::make_shared<const Feed>(dataset, options.seed, number, options.train, options.order,
+                                        options.repeats);
   }
 
   void work(int number) {

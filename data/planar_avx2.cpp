@@ -11,7 +11,7 @@ inline __m256i load(const uint8_t* from) {
 }
 
 void sum_rows(const RowSums& s) {
-  const __m256i zero = _mm256_setzero_si256(), half = _mm256_set1_epi32(1 << (kPlanarBits - 1));
+  const __m256i zero = _mm256_setzero_si256(), bias = _mm256_set1_epi32(s.bias);
   const auto levels = [](__m256i low, __m256i high) {
     return _mm256_packs_epi32(_mm256_srai_epi32(low, kPlanarBits),
                               _mm256_srai_epi32(high, kPlanarBits));
@@ -21,7 +21,7 @@ void sum_rows(const RowSums& s) {
     const int16_t* const weights = s.weights + row * s.taps;
     uint8_t* const out = s.out + row * s.out_stride;
     for (int64_t x = 0; x < s.bytes; x += 32) {
-      __m256i sum0 = half, sum1 = half, sum2 = half, sum3 = half;
+      __m256i sum0 = bias, sum1 = bias, sum2 = bias, sum3 = bias;
       const uint8_t* in = first + x;
       for (int32_t k = 0; k < s.taps; k += 2, in += 2 * s.in_stride) {
         int32_t pair;

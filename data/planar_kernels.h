@@ -6,7 +6,7 @@
 
 namespace shoal::data {
 
-enum : int32_t { kPlanarBits = 14 };  // fractional bits of a weight
+enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight
 
 // A weighted sum of rows for each output row. The rows under a weight of zero must be readable. Rows are read and written up to a multiple of 32 bytes.
 struct RowSums {
@@ -15,6 +15,7 @@ struct RowSums {
   const int32_t* starts;   // rows: first source row
   const int16_t* weights;  // rows × taps
   int32_t taps;            // even
+  int32_t bias;  // added to a sum before its fraction is cut off: kPlanarHalf rounds, 0 rounds down
   int64_t rows, bytes;
   uint8_t* out;
   int64_t out_stride;

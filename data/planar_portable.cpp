@@ -9,7 +9,7 @@ void sum_rows(const RowSums& s) {
     const int16_t* const weights = s.weights + row * s.taps;
     uint8_t* const out = s.out + row * s.out_stride;
     for (int64_t x = 0; x < s.bytes; ++x) {
-      int32_t sum = 1 << (kPlanarBits - 1);
+      int32_t sum = s.bias;
       for (int32_t k = 0; k < s.taps; ++k) sum += weights[k] * in[k * s.in_stride + x];
       sum >>= kPlanarBits;
       out[x] = static_cast<uint8_t>(sum < 0 ? 0 : sum > 255 ? 255 : sum);

@@ -136,6 +136,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   rows.starts = y.starts.data();
   rows.weights = y.weights.data();
   rows.taps = y.taps;
+  rows.bias = kPlanarHalf;
   rows.rows = height;
   rows.bytes = x.count;
   rows.out = middle_.data();
@@ -152,6 +153,7 @@ void PlanarResampler::resize(jpeg::Planes& planes, int component, const Directio
   columns.starts = x.starts.data();
   columns.weights = x.weights.data();
   columns.taps = x.taps;
+  columns.bias = kPlanarHalf;
   columns.rows = width;
   columns.bytes = height;
   columns.out = columns_.data();

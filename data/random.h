@@ -33,7 +33,11 @@ enum class Purpose : uint64_t {
   crop = 4,
   erase = 5,
   picture = 6,
-  chunk = 7
+  chunk = 7,
+  augment = 8,
+  filter = 9,
+  repetition = 10,
+  update = 11
 };
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {

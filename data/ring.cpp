@@ -4,8 +4,11 @@
 
 namespace shoal::data {
 
-Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator)
-    : plan_(plan), picture_bytes_(side * side * 3), slots_(static_cast<size_t>(batches_ahead) + 1) {
+Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator,
+           int64_t views)
+    : plan_(plan),
+      picture_bytes_(views * side * side * 3),
+      slots_(static_cast<size_t>(batches_ahead) + 1) {
   for (Slot& slot : slots_) {
     const auto bytes = static_cast<size_t>(plan.batch_size * picture_bytes_);
     slot.images = {static_cast<uint8_t*>(allocator.allocate(bytes)), allocator.release};
@@ -14,6 +17,7 @@ Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferA
     slot.batch.images = slot.images.get();
     slot.batch.capacity = plan.batch_size;
     slot.batch.height = slot.batch.width = side;
+    slot.batch.views = views;
   }
 }
 

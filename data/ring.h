@@ -23,8 +23,9 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. side: height and width of the pictures.
-  Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator);
+  // Allocates all memory. side: height and width of the pictures, `views` of them per row.
+  Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator,
+       int64_t views = 1);
 
   // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When the one
   // that begins was expected and the last one is through, its first batches are there already; else

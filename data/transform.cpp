@@ -9,6 +9,15 @@
 #include "data/stage_clock.h"
 
 namespace shoal::data {
+namespace {
+
+Interpolation filter_of(Interpolation asked, uint64_t key) {
+  if (asked != Interpolation::random) return asked;
+  KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::filter)));
+  return random.uniform() < 0.5 ? Interpolation::bilinear : Interpolation::bicubic;
+}
+
+}  // namespace
 
 void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                              jpeg::SeekIndex* index) {
@@ -17,26 +26,42 @@ void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8
   const bool flip = random.uniform() < options_.flip;
   const Box crop = random_resized_crop(picture, options_, random);
   const int64_t side = options_.size;
-  run(crop, {crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false}, out, 3 * side,
-      index);
+  run(crop, {crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false},
+      filter_of(options_.interpolation, key), out, 3 * side, index);
+  augmenter_.apply(key, out, {side, side});
+  lap(Stage::augment);
 }
 
 void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
-  const Size picture = reader_.open(bytes);
-  const CenterView view = center_view(picture, options_);
+  const Views views = options_.eval_views;
+  const bool corners = views == Views::five || views == Views::ten;
+  const bool mirrored = views == Views::flip || views == Views::ten;
+  for (int64_t corner = 0; corner < (corners ? 5 : 1); ++corner) {
+    for (const bool mirror : {false, true}) {
+      if (mirror && !mirrored) continue;
+      view(reader_.open(bytes), corner, mirror, out);
+      out += options_.eval_size * options_.eval_size * 3;
+    }
+  }
+}
+
+void Transform::view(const Size& picture, int64_t corner, bool mirror, uint8_t* out) {
+  const CenterView view = center_view(picture, options_, corner);
   const int64_t side = options_.eval_size;
   if (view.crop.width < side || view.crop.height < side)
     std::memset(out, 0, static_cast<size_t>(side * side * 3));
+  const int64_t left = mirror ? side - view.left - view.crop.width : view.left;
   run({0, 0, picture.width, picture.height},
-      {picture.width, view.resized.width, view.crop.left, view.crop.width, false},
+      {picture.width, view.resized.width, view.crop.left, view.crop.width, mirror},
       {picture.height, view.resized.height, view.crop.top, view.crop.height, false},
-      out + 3 * (view.top * side + view.left), 3 * side, nullptr);
+      options_.interpolation, out + 3 * (view.top * side + left), 3 * side, nullptr);
 }
 
 // Decodes what the filter needs of `box` and resizes it.
-void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y, uint8_t* out,
-                    int64_t stride, jpeg::SeekIndex* index) {
-  resizer_.begin(x, y, options_.interpolation);
+void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
+                    Interpolation interpolation, uint8_t* out, int64_t stride,
+                    jpeg::SeekIndex* index) {
+  resizer_.begin(x, y, interpolation);
   Box needed = resizer_.needed();
   needed.left += box.left;
   needed.top += box.top;
@@ -73,6 +98,7 @@ void check_transform(const TransformOptions& o) {
   require(o.decoder == Decoder::shoal || o.resize == Resize::exact,
           "the fast resize needs our own decoder");
   require(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
+  augment::check_augment(o.augment);
 }
 
 }  // namespace shoal::data

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "data/augment/augmenter.h"
 #include "data/data_options.h"
 #include "data/picture.h"
 #include "data/planar_resampler.h"
@@ -15,25 +16,29 @@ namespace shoal::data {
 class Transform {
  public:
   explicit Transform(const TransformOptions& options)
-      : options_(options), reader_(options.decoder) {}
+      : options_(options),
+        augmenter_(options.augment, options.interpolation),
+        reader_(options.decoder) {}
 
-  // RandomResizedCrop and horizontal flip drawn from `key`; writes options.size² × 3 bytes, RGB.
-  // `index` (may be null): of these bytes, used and extended where they are a JPEG.
+  // RandomResizedCrop, horizontal flip and augmentation drawn from `key`; writes options.size² × 3
+  // bytes, RGB. `index` (may be null): of these bytes, used and extended where they are a JPEG.
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);
 
   // Extends the index of the picture just read to all of it; false when it has none.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB. Also what `shoal predict`
-  // shows the model.
+  // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB, for each of the views, of
+  // which one and its mirror image follow each other. Also what `shoal predict` shows the model.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
-  void run(const Box& box, const AxisRequest& x, const AxisRequest& y, uint8_t* out, int64_t stride,
-           jpeg::SeekIndex* index);
+  void view(const Size& picture, int64_t corner, bool mirror, uint8_t* out);
+  void run(const Box& box, const AxisRequest& x, const AxisRequest& y, Interpolation interpolation,
+           uint8_t* out, int64_t stride, jpeg::SeekIndex* index);
 
   TransformOptions options_;
+  augment::Augmenter augmenter_;
   PictureReader reader_;
   Resizer resizer_;
   PlanarResampler planar_;

@@ -43,7 +43,8 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
       replace(feed, ticket, row, pixels);
     } else {
       row.unreadable = true;
-      std::memset(pixels, 0, static_cast<size_t>(side_ * side_ * 3));
+      std::memset(pixels, 0,
+                  static_cast<size_t>(count_of(options_.transform.eval_views) * side_ * side_ * 3));
     }
   }
   if (options_.hash) result.hash = hash(feed, position, row, pixels);

@@ -30,14 +30,22 @@ struct Segment {
   float weight_decay = 0;  // already 0 for normalisation parameters and biases
 };
 
+// What an erased rectangle of a normalised picture holds: 0; one normal variate per channel; one per
+// value. The variates follow from (erase_key, rectangle or place, channel).
+enum class EraseFill : int { constant, color, noise };
+constexpr int kMostErasures = 4;
+
 // How one row of a batch is mixed with a partner row of the same batch and what is erased.
 struct MixRow {
   int32_t partner = 0;  // row index; itself when not mixed
   float lambda = 1;     // weight of the row's own picture, outside the box 1 for cutmix
   // x0, y0, x1, y1: inside, the partner's pixels replace the row's (cutmix).
   int32_t box[4] = {0, 0, 0, 0};
-  // x0, y0, x1, y1: inside, the normalised value is 0 (random erasing).
-  int32_t erase[4] = {0, 0, 0, 0};
+  // x0, y0, x1, y1 of `erased` rectangles (random erasing); a later one covers an earlier one.
+  int32_t erase[kMostErasures][4] = {};
+  int32_t erased = 0;
+  EraseFill erase_fill = EraseFill::constant;
+  uint64_t erase_key = 0;
 };
 
 struct PrepareBatch {

@@ -5,6 +5,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -14,6 +15,8 @@
 
 namespace shoal::train {
 namespace {
+
+constexpr std::array<int64_t, 1> kOfViews = {1};  // dimension of logits of several views
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -42,6 +45,8 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
   Meter meter{.skipped = static_cast<double>(input.unreadable)};
   if (batch.count == input.unreadable) return meter;
   at::Tensor logits = model.forward(input.images, {});
+  if (batch.views > 1)
+    logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kOfViews));
   if (input.unreadable > 0) {
     const at::Tensor rows = at::tensor(input.readable);
     logits = logits.index_select(0, rows);

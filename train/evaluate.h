@@ -13,7 +13,8 @@
 namespace shoal::train {
 
 // Sums over one batch, without gradients, with the model's running statistics; leaves the model in
-// evaluation mode. `type`: what the model computes in. Unreadable pictures count as skipped. Not
+// evaluation mode; of several views of a picture the logits are averaged. `type`: what the model
+// computes in. Unreadable pictures count as skipped. Not
 // collective.
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace shoal::train {
 namespace {
@@ -25,7 +26,11 @@ ops::MixRow mix_row(const data::Row& row) {
   mix.partner = row.partner;
   mix.lambda = row.blend ? row.lambda : 1.0f;  // cutmix weighs labels only; its pixels are whole
   std::copy(std::begin(row.box), std::end(row.box), mix.box);
-  std::copy(std::begin(row.erase), std::end(row.erase), mix.erase);
+  static_assert(sizeof(mix.erase) == sizeof(row.erase));
+  std::memcpy(mix.erase, row.erase, sizeof(mix.erase));
+  mix.erased = row.erased;
+  mix.erase_fill = static_cast<ops::EraseFill>(row.erase_fill);
+  mix.erase_key = row.key;
   return mix;
 }
 
@@ -35,7 +40,7 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
   const int64_t n = batch.count;
   Input input;
   input.images = at::empty(
-      {n, 3, batch.height, batch.width},
+      {n * batch.views, 3, batch.height, batch.width},
       at::TensorOptions().dtype(scalar_type(type)).memory_format(at::MemoryFormat::ChannelsLast));
   input.labels.a = at::empty({n}, at::kInt);
   auto* a = input.labels.a.mutable_data_ptr<int32_t>();
@@ -47,7 +52,7 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
     input.keys.push_back(row.key);
     mix[static_cast<size_t>(i)] = mix_row(row);
     mixed |= row.partner != i;
-    special |= row.partner != i || row.erase[2] > row.erase[0];
+    special |= row.partner != i || row.erased > 0;
     if (row.unreadable) ++input.unreadable;
   }
   if (mixed) {
@@ -69,7 +74,7 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
                         special ? mix.data() : nullptr,
                         input.images.mutable_data_ptr(),
                         type,
-                        n,
+                        n * batch.views,
                         batch.height,
                         batch.width,
                         {0.485f, 0.456f, 0.406f},

@@ -1,32 +1,12 @@
 #include "train/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "train/job_pictures.h"
 
 namespace shoal::train {
 namespace {
-
-std::string number(double value) {  // the shortest text that reads back as the same number
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
-void require(bool ok, const std::string& sentence) {
-  if (!ok) throw UserError(sentence);
-}
-
-void check_range(const char* option, double value, double low, double high) {
-  require(value >= low && value <= high, std::string(option) + " is " + number(value) +
-                                             "; it must lie between " + number(low) + " and " +
-                                             number(high));
-}
-
-void check_count(const char* option, std::optional<int64_t> value, int64_t most) {
-  require(!value || (*value >= 1 && *value <= most),
-          std::string(option) + " is " + std::to_string(value.value_or(0)) +
-              "; it must be a number from 1 to " + std::to_string(most));
-}
 
 void check_devices(const Job& job) {
   require(job.device == "auto" || job.device == "cpu" || job.device == "cuda",
@@ -68,14 +48,12 @@ void check_values(const Job& job) {
   require(!job.val_size || (*job.val_size >= 32 && *job.val_size <= 4096),
           "--val-size must lie between 32 and 4096 pixels");
   check_range("--label-smoothing", job.label_smoothing, 0, 0.999);
-  check_range("--mixup", job.mix.mixup, 0, 100);
-  check_range("--cutmix", job.mix.cutmix, 0, 100);
   if (job.ema) check_range("--ema", *job.ema, 0, 1);
   if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
   if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
           "--decoder turbo has no --resize fast; leave one of them out");
-  check_range("--crop-scale-min", job.crop_scale_min, 1e-4, 1);
+  check_pictures(job);
   try {
     validate(job.optimizer);
     validate(job.schedule);
@@ -143,17 +121,24 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
   const int64_t size = job.size.value_or(model.train_size);
   out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
   out.eval_resize = evaluation_resize(out.eval_size, model);
-  const std::string filter = job.interpolation.value_or(model.bicubic ? "bicubic" : "bilinear");
-  require(filter == "bilinear" || filter == "bicubic",
-          "--interpolation is '" + filter + "'; it must be bilinear or bicubic");
+  const std::string own = model.bicubic ? "bicubic" : "bilinear";
+  const std::string filter = job.interpolation.value_or(own);
+  require(filter == "bilinear" || filter == "bicubic" || filter == "random",
+          "--interpolation is '" + filter + "'; it must be bilinear, bicubic or random");
   out.transform.size = size;
   out.transform.eval_size = out.eval_size;
   out.transform.eval_resize = out.eval_resize;
   out.transform.scale_min = job.crop_scale_min;
   out.transform.resize = job.resize;
   out.transform.decoder = job.decoder;
-  out.transform.interpolation =
-      filter == "bicubic" ? data::Interpolation::bicubic : data::Interpolation::bilinear;
+  out.transform.interpolation = interpolation_named(filter);
+  out.eval_interpolation = interpolation_named(filter == "random" ? own : filter);
+  out.transform.scale_max = job.crop_scale_max;
+  out.transform.ratio_min = job.crop_ratio_min;
+  out.transform.ratio_max = job.crop_ratio_max;
+  out.transform.augment = job.augment;
+  out.transform.eval_views = job.views;
+  out.job.mix.group = out.global_batch_size;
 }
 
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
@@ -166,8 +151,6 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
   if (job.workers && job.batch_per_host)
     out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 Pairs describe(const OptimizerOptions& o) {
   Pairs list = {{"optimizer", to_string(o.kind)},
@@ -246,8 +229,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.job.global_batch_size = out.global_batch_size;
   out.job.size = out.transform.size;
   out.job.val_size = out.eval_size;
-  out.job.interpolation =
-      out.transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+  out.job.interpolation = name(out.transform.interpolation);
   out.job.optimizer.eps = resolved_eps(job.optimizer);
   out.job.workers = out.workers;
   out.job.threads = out.threads;
@@ -257,8 +239,6 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
 
 std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
   const auto& o = job.optimizer;
-  const auto filter =
-      transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
   std::vector<std::pair<std::string, std::string>> list = {
       {"model", job.model.name},
       {"classes", std::to_string(job.model.classes)},
@@ -268,12 +248,9 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"size", std::to_string(transform.size)},
       {"val_size", std::to_string(eval_size)},
       {"val_resize", std::to_string(eval_resize)},
-      {"interpolation", filter},
+      {"interpolation", name(transform.interpolation)},
       {"resize", job.resize == data::Resize::fast ? "fast" : "exact"},
       {"order", job.order == data::Order::chunked ? "chunked" : "random"},
-      {"crop_scale_min", number(job.crop_scale_min)},
-      {"mixup", number(job.mix.mixup)},
-      {"cutmix", number(job.mix.cutmix)},
       {"epochs", number(job.epochs)},
       {"global_batch_size", std::to_string(global_batch_size)},
       {"accumulate", std::to_string(accumulate)},
@@ -285,6 +262,7 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"seed", std::to_string(job.seed)},
       {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
   };
+  for (auto& entry : describe_pictures(job)) list.push_back(entry);
   for (auto& entry : describe(o)) list.push_back(entry);
   for (auto& entry : describe(job.schedule)) list.push_back(entry);
   return list;

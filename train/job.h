@@ -37,11 +37,17 @@ struct Job {
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
   // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
   std::optional<int64_t> val_size;
-  std::optional<std::string> interpolation;      // bilinear | bicubic; default: the model's own
+  // bilinear | bicubic | random; default: the model's own, which evaluation has instead of random.
+  std::optional<std::string> interpolation;
   data::Resize resize = data::Resize::exact;     // of training pictures
   data::Order order = data::Order::random;       // likewise
   data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
   double crop_scale_min = 0.08;                  // smallest share of the area a random crop covers
+  double crop_scale_max = 1;                     // largest
+  double crop_ratio_min = 3.0 / 4;               // smallest width / height of a random crop
+  double crop_ratio_max = 4.0 / 3;               // largest
+  data::AugmentOptions augment;                  // of training pictures
+  int64_t repeated_augmentation = 1;             // times each picture stands in its epoch
 
   // Model.
   models::ModelOptions model;
@@ -96,11 +102,12 @@ struct Job {
   bool seek_index = true;   // learn where in each JPEG its parts begin, for the next epoch
   // Updates between checkpoints; default: by time and at epoch ends only.
   std::optional<int64_t> checkpoint_steps;
-  double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
-  int64_t keep = 3;                // newest checkpoints kept besides the best
-  bool resume = false;             // continue from the newest good checkpoint
-  std::string resume_path;         // file or directory to continue from instead
-  std::string checkpoint;          // weights for eval and predict
+  double checkpoint_minutes = 15;         // minutes between checkpoints; 0: never by time
+  int64_t keep = 3;                       // newest checkpoints kept besides the best
+  bool resume = false;                    // continue from the newest good checkpoint
+  std::string resume_path;                // file or directory to continue from instead
+  std::string checkpoint;                 // weights for eval and predict
+  data::Views views = data::Views::none;  // of each picture that eval averages the logits of
   bool eval_only = false;
   int64_t print_freq = 10;         // updates between metric lines
   std::string log_level = "info";  // debug | info | warning | error
@@ -135,6 +142,7 @@ struct ResolvedJob {
   std::string device, backend;  // decided
   models::ModelInfo model;
   data::TransformOptions transform;
+  data::Interpolation eval_interpolation = data::Interpolation::bilinear;
   std::string index_dir;  // of the training pictures' seek indexes; empty: none
 
   // name → value of everything that changes the result, for the start block, summary.json and

@@ -39,9 +39,13 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train)
   options.seed = job.job.seed;
   options.train = train;
   options.transform = job.transform;
-  if (!train) options.transform.resize = data::Resize::exact;
+  if (!train) {
+    options.transform.resize = data::Resize::exact;
+    options.transform.interpolation = job.eval_interpolation;
+  }
   if (train) options.mix = job.job.mix;
   if (train) options.order = job.job.order;
+  if (train) options.repeats = job.job.repeated_augmentation;
   if (train) options.index_dir = job.index_dir;
   options.bad_images = job.job.bad_images;
   options.batch_size = job.batch_size;

@@ -32,7 +32,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
   data.text["arch"] = job.job.model.name;
   data.text["interpolation"] =
-      job.transform.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+      job.eval_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
   data.text["kernels"] = ops::cpu().name;
   data.text["torch"] = TORCH_VERSION;
   data.classes = classes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/cpu/kernels.h"
+#include "ops/erase.h"
 #include "ops/reference/types.h"
 
 namespace shoal::ops::cpu_kernels {
@@ -40,6 +41,21 @@ void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V
   }
 }
 
+// One row of pixels of one rectangle.
+template <class S, class V>
+void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
+  const int32_t* const box = mix.erase[rectangle];
+  if (y < box[1] || y >= box[3]) return;
+  const int64_t from = std::clamp<int64_t>(box[0], 0, width);
+  const int64_t to = std::clamp<int64_t>(box[2], from, width);
+  if (mix.erase_fill == EraseFill::constant) {
+    std::fill(out + 3 * from, out + 3 * to, Element<S>::store(0));
+    return;
+  }
+  for (int64_t i = 3 * from; i < 3 * to; ++i)
+    out[i] = Element<S>::store(static_cast<V>(erased_value(mix, rectangle, 3 * y * width + i)));
+}
+
 // One row of pixels, y from the top.
 template <class S, class V>
 void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) {
@@ -60,11 +76,7 @@ void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) 
   fill(tables, own, partner, lambda, 0, left, out);
   fill(tables, own, partner, V(0), left, right, out);
   fill(tables, own, partner, lambda, right, width, out);
-  if (y >= mix.erase[1] && y < mix.erase[3]) {
-    const int64_t from = std::clamp<int64_t>(mix.erase[0], 0, width);
-    const int64_t to = std::clamp<int64_t>(mix.erase[2], from, width);
-    std::fill(out + 3 * from, out + 3 * to, Element<S>::store(0));
-  }
+  for (int k = 0; k < mix.erased; ++k) erase<S, V>(mix, k, y, width, out);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/erase.h"
 #include "ops/reference/kernels.h"
 #include "ops/reference/types.h"
 
@@ -24,12 +25,14 @@ void prepare_batch(const PrepareBatch& op, void*) {
       for (int64_t y = 0, i = 0; y < op.height; ++y) {
         for (int64_t x = 0; x < op.width; ++x) {
           const V lambda = inside(mix.box, x, y) ? V(0) : static_cast<V>(mix.lambda);
-          const bool erased = inside(mix.erase, x, y);
+          int erased = mix.erased - 1;
+          while (erased >= 0 && !inside(mix.erase[erased], x, y)) --erased;
           for (int channel = 0; channel < 3; ++channel, ++i) {
             const V mixed = lambda * own[i] + (1 - lambda) * partner[i];
-            const V value =
+            V value =
                 (mixed / 255 - static_cast<V>(op.mean[channel])) / static_cast<V>(op.std[channel]);
-            out[n * picture + i] = Element<S>::store(erased ? V(0) : value);
+            if (erased >= 0) value = static_cast<V>(erased_value(mix, erased, i));
+            out[n * picture + i] = Element<S>::store(value);
           }
         }
       }

@@ -231,8 +231,49 @@ TEST_CASE("NVIDIA's PyTorch command line runs as it is") {
   CHECK(job.amp == train::Precision::bf16);
   CHECK(job.ema == 0.9999);
   CHECK(job.output == "out");
-  CHECK(arguments.notes.size() == 3);
+  CHECK(job.augment.policy == "v0");
+  CHECK(arguments.notes.size() == 2);
   CHECK_FALSE(parsed({"--optimizer-batch-size", "-1"}).job.global_batch_size);
   CHECK(parsed({"--data-backend", "synthetic"}).job.train_dir.starts_with("synthetic:"));
   CHECK_THROWS_WITH(parsed({"--survival_prob", "most"}), Contains("a number"));
+}
+
+TEST_CASE("timm's and torchvision's words for augmentation are understood") {
+  const train::Job job = parsed({"--aa",
+                                 "rand-m9-mstd0.5-inc1",
+                                 "--reprob",
+                                 "0.25",
+                                 "--remode",
+                                 "pixel",
+                                 "--recount",
+                                 "2",
+                                 "--scale",
+                                 "0.2,0.9",
+                                 "--ratio",
+                                 "0.7,1.4",
+                                 "--aug-repeats",
+                                 "3",
+                                 "--train-interpolation",
+                                 "random",
+                                 "--mixup-mode",
+                                 "elem",
+                                 "--color-jitter",
+                                 "0.4"})
+                             .job;
+  CHECK(job.augment.policy == "rand-m9-mstd0.5-inc1");
+  CHECK(job.augment.color_jitter == "0.4");
+  CHECK(job.mix.erase == 0.25);
+  CHECK(job.mix.erase_fill == data::EraseFill::noise);
+  CHECK(job.mix.erase_count == 2);
+  CHECK(job.mix.mode == data::MixMode::elem);
+  CHECK(job.crop_scale_min == 0.2);
+  CHECK(job.crop_scale_max == 0.9);
+  CHECK(job.crop_ratio_min == 0.7);
+  CHECK(job.crop_ratio_max == 1.4);
+  CHECK(job.repeated_augmentation == 3);
+  CHECK(job.interpolation == "random");
+  CHECK_THROWS_WITH(parsed({"--scale", "0.2"}), Contains("give MIN,MAX"));
+  CHECK_THROWS_WITH(parsed({"--aa", "rand-m9-w0"}), Contains("--auto-augment is 'rand-m9-w0'") &&
+                                                        Contains("'w0'") && Contains("tweights"));
+  CHECK(parsed({"--augmenter_name", "randaugment"}).job.augment.policy == "rand-m10-n2");
 }

@@ -1,6 +1,7 @@
 #include "data/feed.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "data/random.h"
@@ -45,6 +46,42 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
     }
   }
   CHECK(keys.size() == 60);
+}
+
+TEST_CASE("a repeated picture stands in its epoch so many times, under keys of its own") {
+  constexpr int64_t kPictures = 192, kRepeats = 3;
+  const auto data = made_dataset(kPictures);
+  const Feed feed(data, 5, 3, true, Order::random, kRepeats);
+  const EpochOrder order(kPictures, 5, 3);
+  std::map<int64_t, int> times;
+  std::set<uint64_t> keys;
+  std::set<std::pair<int64_t, int64_t>> pairs;
+  for (int64_t position = 0; position < kPictures; ++position) {
+    const Ticket ticket = feed.ticket(position);
+    CHECK(ticket.sample == feed.sample(position));
+    CHECK(ticket.key == feed.key(position));
+    CHECK(ticket.label == data->label(ticket.sample));
+    ++times[ticket.sample];
+    keys.insert(ticket.key);
+    if (position % 2 == 0) {
+      CHECK(feed.sample(position + 1) != ticket.sample);  // mixing is with another picture
+      pairs.insert({ticket.sample, feed.sample(position + 1)});
+    }
+  }
+  CHECK(keys.size() == kPictures);
+  CHECK(pairs.size() == kPictures / 2);  // and with another each time
+  CHECK(times.size() == kPictures / kRepeats);
+  for (int64_t i = 0; i < kPictures / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
+}
+
+TEST_CASE("few pictures can be repeated, too, and evaluation repeats none") {
+  const auto data = made_dataset(5);
+  for (int64_t position = 0; position < 5; ++position) {
+    const int64_t sample = Feed(data, 1, 0, true, Order::random, 4).sample(position);
+    CHECK((sample >= 0 && sample < 5));
+    CHECK(Feed(data, 1, 0, false, Order::random, 4).ticket(position).sample == position);
+    CHECK(Feed(data, 1, 0, false, Order::random, 4).key(position) == sample_key(1, 0, position));
+  }
 }
 
 TEST_CASE("the plans of all ranks have equally many batches and cover every position once") {

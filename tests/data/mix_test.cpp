@@ -1,5 +1,6 @@
 #include "data/mix.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -75,7 +76,39 @@ TEST_CASE("without mixing a row is its own", "[single]") {
   const Row row = mixed({}, 9, 3);
   CHECK(row.partner == 3);
   CHECK(row.lambda == 1);
-  CHECK(row.erase[2] == 0);
+  CHECK(row.erased == 0);
+}
+
+TEST_CASE("the pictures of an update, both of a pair, or each for itself get one draw",
+          "[single]") {
+  MixOptions options;
+  options.mixup = 0.8;
+  options.cutmix = 1;
+  options.mode = MixMode::batch;
+  options.group = 8;
+  const auto lambda = [&](int64_t position) { return mixed(options, position, 0).lambda; };
+  for (int64_t position = 0; position < 64; ++position)
+    REQUIRE(lambda(position) == lambda(position / 8 * 8));
+  CHECK(lambda(0) != lambda(8));
+  options.mode = MixMode::elem;
+  for (int64_t pair = 0; pair < 16; ++pair) REQUIRE(lambda(2 * pair) != lambda(2 * pair + 1));
+  CHECK(mixed(options, 6, 4).partner == 5);
+}
+
+TEST_CASE("mixing and cutmix happen as often as they are asked to", "[single]") {
+  MixOptions options;
+  options.mixup = 0.8;
+  options.cutmix = 1;
+  options.mix = 0.6;
+  options.switch_mix = 0.25;
+  int blends = 0, boxes = 0;
+  for (int64_t pair = 0; pair < 10'000; ++pair) {
+    const Row row = mixed(options, 2 * pair, 0);
+    blends += row.blend;
+    boxes += !row.blend && row.box[2] > 0;
+  }
+  CHECK(blends == Approx(4500).margin(200));
+  CHECK(boxes == Approx(1500).margin(150));
 }
 
 TEST_CASE("erasing hits the share of rows asked for, inside the picture, each row for itself",
@@ -86,11 +119,34 @@ TEST_CASE("erasing hits the share of rows asked for, inside the picture, each ro
   double area = 0;
   for (int64_t i = 0; i < 8000; ++i) {
     const Row row = mixed(options, i, 0);
-    const int width = row.erase[2] - row.erase[0], height = row.erase[3] - row.erase[1];
-    REQUIRE((row.erase[0] >= 0 && row.erase[1] >= 0 && row.erase[2] <= 80 && row.erase[3] <= 64));
-    erased += width > 0;
-    area += width * height / (64.0 * 80.0);
+    REQUIRE(row.erased <= 1);
+    if (row.erased == 0) continue;
+    const int32_t* const box = row.erase[0];
+    REQUIRE((box[0] >= 0 && box[1] >= 0 && box[2] <= 80 && box[3] <= 64));
+    ++erased;
+    area += (box[2] - box[0]) * (box[3] - box[1]) / (64.0 * 80.0);
   }
   CHECK(erased == Approx(2000).margin(150));
   CHECK(area / erased == Approx(0.17).margin(0.02));
+}
+
+TEST_CASE("several rectangles share the area of one", "[single]") {
+  MixOptions options;
+  options.erase = 1;
+  options.erase_count = 3;
+  options.erase_fill = EraseFill::noise;
+  std::array<int, 4> counts{};
+  double area = 0;
+  const int n = 6000;
+  for (int64_t i = 0; i < n; ++i) {
+    const Row row = mixed(options, i, 0);
+    REQUIRE(row.erase_fill == EraseFill::noise);
+    ++counts.at(row.erased);
+    for (int k = 0; k < row.erased; ++k)
+      area +=
+          (row.erase[k][2] - row.erase[k][0]) * (row.erase[k][3] - row.erase[k][1]) / (64.0 * 80.0);
+  }
+  for (const int k : {1, 2, 3})
+    CHECK(counts.at(static_cast<size_t>(k)) == Approx(2000).margin(150));
+  CHECK(area / n == Approx(0.17).margin(0.02));
 }

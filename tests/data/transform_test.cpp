@@ -97,3 +97,31 @@ TEST_CASE("settings that make no sense are refused", "[single]") {
   options.flip = 1.5;
   CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
 }
+
+TEST_CASE("ten views are five crops and their mirror images", "[single]") {
+  const Size size{60, 40};
+  const Bytes picture = formula_picture(size), file = encode_bmp(picture, size);
+  TransformOptions options;
+  options.eval_resize = 40;
+  options.eval_size = 16;
+  options.eval_views = Views::ten;
+  Bytes views(10 * 16 * 16 * 3);
+  Transform(options).evaluation_row(file, views.data());
+  const int64_t lefts[] = {22, 0, 44, 0, 44}, tops[] = {12, 0, 0, 24, 24};
+  for (int64_t i = 0; i < 10; ++i)
+    for (int64_t y = 0; y < 16; ++y)
+      for (int64_t x = 0; x < 16; ++x) {
+        const int64_t column = lefts[i / 2] + (i % 2 == 0 ? x : 15 - x), row = tops[i / 2] + y;
+        const auto got = views.begin() + 3 * ((i * 16 + y) * 16 + x);
+        const auto expected = picture.begin() + 3 * (row * size.width + column);
+        REQUIRE(std::equal(got, got + 3, expected));
+      }
+  for (const auto& [few, step] : {std::pair{Views::five, 2}, std::pair{Views::flip, 1}}) {
+    options.eval_views = few;
+    Bytes some(static_cast<size_t>(count_of(few)) * 16 * 16 * 3);
+    Transform(options).evaluation_row(file, some.data());
+    for (int64_t i = 0; i < count_of(few); ++i)
+      CHECK(Bytes(some.begin() + i * 768, some.begin() + (i + 1) * 768) ==
+            Bytes(views.begin() + i * step * 768, views.begin() + (i * step + 1) * 768));
+  }
+}

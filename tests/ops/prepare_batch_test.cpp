@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "ops/erase.h"
 #include "ops/ops.h"
 #include "tests/ops/activations.h"
 
@@ -33,7 +34,7 @@ Buffer run(const Table& table, Type type, const std::vector<uint8_t>& images, co
 std::vector<MixRow> mixing() {
   std::vector<MixRow> rows(kN);
   rows[0] = {.partner = 1, .lambda = 0.75f};
-  rows[1] = {.partner = 2, .lambda = 1, .box = {2, 1, 5, 4}, .erase = {4, 3, 7, 6}};
+  rows[1] = {.partner = 2, .lambda = 1, .box = {2, 1, 5, 4}, .erase = {{4, 3, 7, 6}}, .erased = 1};
   rows[2] = {.partner = 2};
   return rows;
 }
@@ -82,4 +83,61 @@ TEST_CASE("the threaded batch preparation equals the plain one in every type") {
             rounding(type));
     }
   }
+}
+
+TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as timm does it") {
+  constexpr int64_t kSide = 120, kValues = kSide * kSide * 3;
+  const std::vector<uint8_t> images(kValues, 200);
+  for (const EraseFill fill : {EraseFill::constant, EraseFill::color, EraseFill::noise}) {
+    MixRow mix;
+    mix.erase[0][0] = 10, mix.erase[0][1] = 20, mix.erase[0][2] = 110, mix.erase[0][3] = 100;
+    mix.erase[1][0] = 0, mix.erase[1][1] = 90, mix.erase[1][2] = 50, mix.erase[1][3] = 120;
+    mix.erased = 2;
+    mix.erase_fill = fill;
+    mix.erase_key = 7;
+    std::vector<Buffer> made;
+    for (const Table* table : {&reference(), &cpu()}) {
+      made.emplace_back(Type::f64, kValues);
+      PrepareBatch op{images.data(), &mix, made.back().data(), Type::f64, 1, kSide, kSide, {}, {}};
+      for (int c = 0; c < 3; ++c) op.mean[c] = kMean[c], op.std[c] = kStd[c];
+      table->prepare_batch(op, nullptr);
+    }
+    double sum = 0, squares = 0;
+    int64_t count = 0;
+    for (int64_t y = 0; y < kSide; ++y)
+      for (int64_t x = 0; x < kSide; ++x)
+        for (int64_t c = 0; c < 3; ++c) {
+          const int64_t i = 3 * (y * kSide + x) + c;
+          const double value = made[0].get(i);
+          REQUIRE(made[1].get(i) == Approx(value).margin(1e-12));
+          const bool first = x >= 10 && y >= 20 && x < 110 && y < 100, second = x < 50 && y >= 90;
+          if (!first && !second) {
+            REQUIRE(value == Approx((200 / 255.0 - kMean[c]) / kStd[c]).margin(1e-12));
+            continue;
+          }
+          const int64_t corner = 3 * (second ? 119 * kSide : 20 * kSide + 109) + c;
+          if (fill == EraseFill::constant) REQUIRE(value == 0);
+          if (fill == EraseFill::color) REQUIRE(value == made[0].get(corner));
+          sum += value;
+          squares += value * value;
+          ++count;
+        }
+    if (fill == EraseFill::noise) {
+      CHECK(sum / static_cast<double>(count) == Approx(0).margin(0.02));
+      CHECK(squares / static_cast<double>(count) == Approx(1).margin(0.03));
+    }
+    if (fill == EraseFill::color) {  // channels and rectangles differ
+      CHECK(made[0].get(3 * 119 * kSide) != made[0].get(3 * 119 * kSide + 1));
+      CHECK(made[0].get(3 * 119 * kSide) != made[0].get(3 * (20 * kSide + 109)));
+    }
+  }
+}
+
+TEST_CASE("noise is another in every picture") {
+  MixRow a, b;
+  a.erase_fill = b.erase_fill = EraseFill::noise;
+  a.erase_key = 1, b.erase_key = 2;
+  CHECK(erased_value(a, 0, 5) != erased_value(b, 0, 5));
+  CHECK(erased_value(a, 0, 5) != erased_value(a, 1, 5));
+  CHECK(erased_value(a, 0, 5) != erased_value(a, 0, 6));
 }

@@ -1,6 +1,7 @@
 #include "train/job.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 
 using namespace shoal::train;
 
@@ -144,4 +145,46 @@ TEST_CASE("forward passes per update follow from the two batch sizes") {
   REQUIRE(r.job.accumulate == 4);
   job.accumulate = 2;
   REQUIRE_THROWS_WITH(resolve(job, here(2)), Catch::Contains("give one of them"));
+}
+
+TEST_CASE("how pictures are made is resolved, saved and checked by name") {
+  Job job;
+  job.batch_size = 10;
+  job.augment.policy = "rand-m9-mstd0.5-inc1";
+  job.interpolation = "random";
+  job.crop_scale_max = 0.9;
+  job.crop_ratio_min = 0.5;
+  job.mix.cutmix = 1;
+  job.mix.mode = shoal::data::MixMode::batch;
+  job.mix.erase = 0.25;
+  job.mix.erase_fill = shoal::data::EraseFill::noise;
+  job.repeated_augmentation = 3;
+  const auto r = resolve(job, here(2));
+  CHECK(r.transform.augment.policy == "rand-m9-mstd0.5-inc1");
+  CHECK(r.transform.interpolation == shoal::data::Interpolation::random);
+  CHECK(r.eval_interpolation == shoal::data::Interpolation::bicubic);  // the model's own
+  CHECK(r.transform.scale_max == 0.9);
+  CHECK(r.transform.ratio_min == 0.5);
+  CHECK(r.job.mix.group == 20);
+  const auto list = r.settings();
+  const std::map<std::string, std::string> saved(list.begin(), list.end());
+  CHECK(saved.at("auto_augment") == "rand-m9-mstd0.5-inc1");
+  CHECK(saved.at("interpolation") == "random");
+  CHECK(saved.at("mixup_mode") == "batch");
+  CHECK(saved.at("random_erase") == "0.25");
+  CHECK(saved.at("random_erase_mode") == "pixel");
+  CHECK(saved.at("repeated_augmentation") == "3");
+
+  const auto refused = [&](auto change, const std::string& option) {
+    Job bad = job;
+    change(bad);
+    CHECK_THROWS_WITH(resolve(bad, here(2)), Catch::Contains(option));
+  };
+  refused([](Job& j) { j.augment.policy = "rand-q1"; }, "--auto-augment is 'rand-q1'; it must be");
+  refused([](Job& j) { j.augment.color_jitter = "a"; }, "--color-jitter is 'a'; it must be");
+  refused([](Job& j) { j.augment.solarize = 2; }, "--solarize is 2");
+  refused([](Job& j) { j.crop_scale_min = 0.95; }, "--crop-scale-min is 0.95");
+  refused([](Job& j) { j.mix.erase_count = 5; }, "--random-erase-count is 5");
+  refused([](Job& j) { j.repeated_augmentation = 0; }, "--repeated-augmentation is 0");
+  refused([](Job& j) { j.mix.switch_mix = -1; }, "--mixup-switch-prob is -1");
 }

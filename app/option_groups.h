@@ -1,0 +1,43 @@
+#pragma once
+// What the files of the option table share. For option_table.cpp and option_table_pictures.cpp only.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options.h"
+
+namespace shoal::app {
+
+inline constexpr unsigned kTrain = static_cast<unsigned>(Command::train);
+inline constexpr unsigned kEval = static_cast<unsigned>(Command::eval);
+inline constexpr unsigned kPredict = static_cast<unsigned>(Command::predict);
+inline constexpr unsigned kModels = static_cast<unsigned>(Command::models);
+inline constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
+inline constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
+inline constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
+inline constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
+inline constexpr unsigned kRun = kTrain | kEval | kPredict;
+
+// Selects a field of Arguments for row() and choice().
+#define FIELD(path)              \
+  [](auto& arguments) -> auto& { \
+    return arguments.path;       \
+  }
+
+inline Option unset_means(std::string meaning, Option option) {
+  option.unset = std::move(meaning);
+  return option;
+}
+
+inline void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
+  for (Option& row : rows) {
+    row.group = group;
+    table.push_back(std::move(row));
+  }
+}
+
+void add_data(std::vector<Option>& table);
+void add_augmentation(std::vector<Option>& table);
+
+}  // namespace shoal::app

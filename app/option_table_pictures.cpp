@@ -1,0 +1,146 @@
+// The rows of the table of options that say which pictures there are and how they are made.
+#include "app/option_groups.h"
+#include "app/option_row.h"
+#include "data/augment/policy.h"
+#include "data/augment/settings.h"
+
+namespace shoal::app {
+
+using data::BadImages;
+
+namespace {
+
+// A text that is checked when it is read.
+template <class Field, class Check>
+Option checked_row(const char* name, const char* placeholder, const std::string& help, Check check,
+                   Field field) {
+  Option option = row(name, kTrain, placeholder, help, field);
+  option.set = [field, check](Arguments& arguments, const std::string& text) {
+    check(text);
+    field(arguments) = text;
+  };
+  return option;
+}
+
+}  // namespace
+
+void add_data(std::vector<Option>& table) {
+  add(table, "Data",
+      {row("data", kTrain | kEval, "DIR",
+           "folder that holds train/ and val/, each with one folder per class, or train.pack and "
+           "val.pack",
+           FIELD(job.data)),
+       row("train", kTrain, "PATH",
+           "training pictures: a folder with one per class, or a packed set (instead of "
+           "DATA/train)",
+           FIELD(job.train_dir)),
+       row("val", kTrain | kEval, "PATH", "validation pictures, likewise (instead of DATA/val)",
+           FIELD(job.val_dir)),
+       choice<BadImages>("bad-images", kTrain,
+                         "a damaged picture is replaced by the next good one, or ends the run",
+                         {{"replace", BadImages::replace}, {"error", BadImages::error}},
+                         FIELD(job.bad_images)),
+       unset_means("as many as the data has", row("classes", kTrain | kModels, "N",
+                                                  "outputs of the classifier", FIELD(job.classes))),
+       unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
+                                          "side of the training pictures", FIELD(job.size))),
+       unset_means("the model's own, or --size when that is given",
+                   row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
+                       FIELD(job.val_size))),
+       unset_means("the model's own",
+                   text_choice("interpolation", kRun | kBench,
+                               "how pictures are resized, always antialiased; random: either, for "
+                               "each training picture "
+                               "(evaluation: the model's own)",
+                               {"bilinear", "bicubic", "random"}, FIELD(job.interpolation))),
+       choice<data::Resize>(
+           "resize", kTrain,
+           "exact: training pictures as Pillow makes them, bit for bit; fast: JPEGs "
+           "within about 50 dB of that",
+           {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(job.resize)),
+       choice<data::Decoder>(
+           "decoder", kTrain | kBench,
+           "of baseline JPEGs: our own, or libjpeg-turbo for comparison (same pixels)",
+           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, FIELD(job.decoder)),
+       choice<data::Order>(
+           "order", kTrain | kBench,
+           "random: any picture may follow any other; chunked: random among 8192 pictures in runs "
+           "of 16 neighbours, for data that is larger than the memory",
+           {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, FIELD(job.order)),
+       row("crop-scale-min", kTrain | kBench, "SHARE",
+           "smallest share of a picture's area that a random crop covers, up to 1",
+           FIELD(job.crop_scale_min)),
+       row("crop-scale-max", kTrain, "SHARE", "largest share, up to 1", FIELD(job.crop_scale_max)),
+       row("crop-ratio-min", kTrain, "X", "smallest width / height of a random crop",
+           FIELD(job.crop_ratio_min)),
+       row("crop-ratio-max", kTrain, "X", "largest width / height of a random crop",
+           FIELD(job.crop_ratio_max)),
+       choice<data::Views>("tta", kEval,
+                           "views of each picture whose logits are averaged: the centre; it and "
+                           "its mirror image; it "
+                           "and the corners; those and their mirror images",
+                           {{"none", data::Views::none},
+                            {"flip", data::Views::flip},
+                            {"five", data::Views::five},
+                            {"ten", data::Views::ten}},
+                           FIELD(job.views))});
+}
+
+void add_augmentation(std::vector<Option>& table) {
+  add(table, "Augmentation of training pictures, after crop and flip",
+      {checked_row("auto-augment", "POLICY",
+                   "operations that a picture goes through: " + data::augment::policy_names() +
+                       " (timm's and torchvision's spelling)",
+                   data::augment::parse_policy, FIELD(job.augment.policy)),
+       checked_row("color-jitter", "X|B,C,S|B,C,S,H",
+                   "how far brightness, contrast and saturation go from 1, and the hue from 0; one "
+                   "number: the first three; 0: off",
+                   data::augment::parse_jitter, FIELD(job.augment.color_jitter)),
+       row("grayscale", kTrain, "P", "share of pictures made grey", FIELD(job.augment.grayscale)),
+       row("gaussian-blur", kTrain, "P",
+           "share of pictures blurred, by a deviation of 0.1 to 2 pixels",
+           FIELD(job.augment.gaussian_blur)),
+       row("solarize", kTrain, "P", "share of pictures whose levels from 128 on are inverted",
+           FIELD(job.augment.solarize)),
+       row("repeated-augmentation", kTrain, "N",
+           "each picture of an epoch N times, augmented differently; the epoch keeps its length "
+           "and "
+           "holds N times fewer pictures",
+           FIELD(job.repeated_augmentation)),
+       row("mixup", kTrain, "ALPHA",
+           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup)),
+       row("cutmix", kTrain, "ALPHA",
+           "paste a rectangle of another picture, area from Beta(ALPHA, ALPHA); 0: off",
+           FIELD(job.mix.cutmix)),
+       row("mixup-prob", kTrain, "P", "share of draws of mixup and cutmix that mix at all",
+           FIELD(job.mix.mix)),
+       row("mixup-switch-prob", kTrain, "P", "share of cutmix where both are on",
+           FIELD(job.mix.switch_mix)),
+       choice<data::MixMode>(
+           "mixup-mode", kTrain,
+           "what shares a draw: the pictures of an update, both of a pair, or each "
+           "picture has its own",
+           {{"batch", data::MixMode::batch},
+            {"pair", data::MixMode::pair},
+            {"elem", data::MixMode::elem}},
+           FIELD(job.mix.mode)),
+       row("random-erase", kTrain, "P", "share of pictures of which rectangles are erased",
+           FIELD(job.mix.erase)),
+       choice<data::EraseFill>("random-erase-mode", kTrain,
+                               "to zero (the mean), to a random colour, or to noise",
+                               {{"const", data::EraseFill::constant},
+                                {"rand", data::EraseFill::color},
+                                {"pixel", data::EraseFill::noise}},
+                               FIELD(job.mix.erase_fill)),
+       row("random-erase-count", kTrain, "N", "most rectangles of a picture, up to 4",
+           FIELD(job.mix.erase_count)),
+       row("random-erase-area-min", kTrain, "SHARE", "smallest share of the picture, all together",
+           FIELD(job.mix.erase_area_min)),
+       row("random-erase-area-max", kTrain, "SHARE", "largest share",
+           FIELD(job.mix.erase_area_max)),
+       row("random-erase-ratio", kTrain, "X",
+           "smallest height / width of a rectangle; the largest is its inverse",
+           FIELD(job.mix.erase_ratio))});
+}
+
+}  // namespace shoal::app

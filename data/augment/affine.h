@@ -1,0 +1,24 @@
+#pragma once
+// Shearing, translating and rotating a picture as Pillow's Image.transform does it.
+
+#include <array>
+#include <cstdint>
+
+#include "data/augment/bordered.h"
+#include "data/augment/kernels.h"
+#include "data/augment/operation.h"
+#include "data/geometry.h"
+#include "data/planar_kernels.h"
+
+namespace shoal::data::augment {
+
+// Where the pixel (x, y) of the result looks: x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y +
+// m[5], with the centre of the first pixel at (0.5, 0.5).
+using Matrix = std::array<double, 6>;
+Matrix matrix_of(const Operation& operation, const Size& size);
+
+// In place: pixels that look outside take the fill colour. `source` is overwritten.
+void transform(const Operation& operation, const Kernels& kernels, const PlanarKernels& sums,
+               uint8_t* pixels, const Size& size, Bordered& source);
+
+}  // namespace shoal::data::augment

@@ -1,0 +1,219 @@
+#include "data/augment/augmenter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace shoal::data::augment {
+namespace {
+
+constexpr int64_t kAutoBins = 10, kBins = 31;  // magnitudes that torchvision has
+
+// What torchvision's RandAugment and TrivialAugment choose from.
+constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,     Effect::shear_y,
+                                     Effect::translate_x,   Effect::translate_y, Effect::rotate,
+                                     Effect::brightness,    Effect::color,       Effect::contrast,
+                                     Effect::sharpness,     Effect::posterize,   Effect::solarize,
+                                     Effect::auto_contrast, Effect::equalize};
+
+// The effect of a step of AutoAugment's ImageNet policy.
+Effect effect_of(Level level) {
+  const TimmScene scene{{1, 1}};
+  KeyedRandom random(0);
+  return timm_operation(level, 0, scene, random).effect;
+}
+
+bool happens(double probability, KeyedRandom& random) {
+  return probability > 0 && random.uniform() < probability;
+}
+
+int64_t below(int64_t bound, KeyedRandom& random) {
+  return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
+}
+
+}  // namespace
+
+Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation)
+    : options_(options),
+      interpolation_(interpolation),
+      policy_(parse_policy(options.policy)),
+      jitter_(parse_jitter(options.color_jitter)),
+      active_(policy_.kind != Policy::Kind::none || jitter_.brightness > 0 ||
+              jitter_.contrast > 0 || jitter_.saturation > 0 || jitter_.hue > 0 ||
+              options.grayscale > 0 || options.gaussian_blur > 0 || options.solarize > 0) {
+  check_augment(options);
+}
+
+void Augmenter::apply(uint64_t key, uint8_t* pixels, const Size& size) {
+  if (!active_) return;
+  KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::augment)));
+  if (policy_.kind == Policy::Kind::mixed) {
+    mix(pixels, size, random);
+  } else {
+    for (const Operation& operation : draw(size, random)) editor_.apply(operation, pixels, size);
+  }
+  jitter(pixels, size, random);
+  if (happens(options_.grayscale, random)) editor_.apply({Effect::grayscale}, pixels, size);
+  if (happens(options_.gaussian_blur, random))
+    editor_.apply({Effect::gaussian_blur, random.uniform(0.1, 2.0)}, pixels, size);
+  if (happens(options_.solarize, random)) editor_.apply({Effect::solarize, 128}, pixels, size);
+}
+
+std::vector<Operation> Augmenter::draw(const Size& size, KeyedRandom& random) const {
+  std::vector<Operation> operations;
+  switch (policy_.kind) {
+    case Policy::Kind::none:
+    case Policy::Kind::mixed:
+      break;
+    case Policy::Kind::one_sequence: {
+      const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
+      for (const Step& step : policy_.sequences[static_cast<size_t>(chosen)])
+        add(step, size, random, operations);
+      break;
+    }
+    case Policy::Kind::independent:
+      draw_independent(size, random, operations);
+      break;
+    case Policy::Kind::torchvision_auto:
+    case Policy::Kind::torchvision_rand:
+    case Policy::Kind::trivial:
+      draw_torchvision(size, random, operations);
+      break;
+  }
+  return operations;
+}
+
+// A step of timm's: whether, how strong, and how it looks between pixels.
+void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random,
+                    std::vector<Operation>& operations) const {
+  if (step.probability < 1 && !happens(step.probability, random)) return;
+  double magnitude = step.magnitude;
+  if (std::isinf(policy_.magnitude_deviation))
+    magnitude = random.uniform(0, magnitude);
+  else if (policy_.magnitude_deviation > 0)
+    magnitude += policy_.magnitude_deviation * random.normal();
+  TimmScene scene;
+  scene.size = size;
+  scene.translate = policy_.translate;
+  const bool either = interpolation_ == Interpolation::random && random.uniform() < 0.5;
+  scene.sampling =
+      interpolation_ == Interpolation::bilinear || either ? Sampling::bilinear : Sampling::bicubic;
+  magnitude = std::clamp(magnitude, 0.0, policy_.magnitude_limit);
+  operations.push_back(timm_operation(step.level, magnitude, scene, random));
+}
+
+void Augmenter::draw_independent(const Size& size, KeyedRandom& random,
+                                 std::vector<Operation>& operations) const {
+  std::vector<double> left = policy_.weights;  // of what has not been taken yet
+  for (int64_t i = 0; i < policy_.count; ++i) {
+    size_t chosen = 0;
+    if (left.empty()) {
+      chosen = static_cast<size_t>(below(static_cast<int64_t>(policy_.sequences.size()), random));
+    } else {
+      double sum = 0;
+      for (const double weight : left) sum += weight;
+      double place = random.uniform() * sum;
+      for (size_t k = 0; k < left.size(); ++k) {
+        if (left[k] == 0) continue;
+        chosen = k;
+        if (place < left[k]) break;
+        place -= left[k];
+      }
+      left[chosen] = 0;
+    }
+    for (const Step& step : policy_.sequences[chosen]) add(step, size, random, operations);
+  }
+}
+
+void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random,
+                                 std::vector<Operation>& operations) const {
+  if (policy_.kind == Policy::Kind::torchvision_auto) {
+    const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
+    for (const Step& step : policy_.sequences[static_cast<size_t>(chosen)]) {
+      if (step.probability < 1 && !happens(step.probability, random)) continue;
+      operations.push_back(torchvision_operation(effect_of(step.level),
+                                                 static_cast<int64_t>(step.magnitude), kAutoBins,
+                                                 Range::usual, size, random));
+    }
+    return;
+  }
+  const bool trivial = policy_.kind == Policy::Kind::trivial;
+  for (int64_t i = 0; i < (trivial ? 1 : policy_.count); ++i) {
+    const Effect effect =
+        kTorchvision[static_cast<size_t>(below(int64_t{kTorchvision.size()}, random))];
+    const int64_t bin = trivial ? below(kBins, random) : policy_.magnitude;
+    operations.push_back(torchvision_operation(effect, bin, kBins,
+                                               trivial ? Range::wide : Range::usual, size, random));
+  }
+}
+
+// The four in an order of their own for each picture.
+void Augmenter::jitter(uint8_t* pixels, const Size& size, KeyedRandom& random) {
+  const std::array<std::pair<Effect, double>, 4> parts = {{{Effect::brightness, jitter_.brightness},
+                                                           {Effect::contrast, jitter_.contrast},
+                                                           {Effect::color, jitter_.saturation},
+                                                           {Effect::hue, jitter_.hue}}};
+  std::array<size_t, 4> order = {0, 1, 2, 3};
+  for (size_t i = 3; i > 0; --i)
+    std::swap(order[i], order[static_cast<size_t>(below(static_cast<int64_t>(i) + 1, random))]);
+  for (const size_t part : order) {
+    const auto [effect, reach] = parts[part];
+    if (reach == 0) continue;
+    const double amount = effect == Effect::hue
+                              ? random.uniform(-reach, reach)
+                              : random.uniform(std::max(0.0, 1 - reach), 1 + reach);
+    editor_.apply({effect, amount}, pixels, size);
+  }
+}
+
+void Augmenter::run_chain(uint8_t* pixels, const Size& size, KeyedRandom& random) {
+  const int64_t depth = policy_.depth > 0 ? policy_.depth : 1 + below(3, random);
+  std::vector<Operation> operations;
+  for (int64_t i = 0; i < depth; ++i) {
+    const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
+    add(policy_.sequences[static_cast<size_t>(chosen)][0], size, random, operations);
+  }
+  for (const Operation& operation : operations) editor_.apply(operation, pixels, size);
+}
+
+// AugMix. Each chain begins with the picture as it is.
+void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
+  const auto width = static_cast<size_t>(policy_.width);
+  std::vector<double> weights(width);
+  double largest = -INFINITY, sum = 0;
+  for (double& weight : weights) {
+    weight = random.log_gamma_variate(policy_.alpha);
+    largest = std::max(largest, weight);
+  }
+  for (double& weight : weights) sum += weight = std::exp(weight - largest);
+  for (double& weight : weights) weight /= sum;
+  const double share = random.beta(policy_.alpha);
+  const auto bytes = static_cast<size_t>(3 * size.width * size.height);
+  const std::vector<uint8_t> picture(pixels, pixels + bytes);
+  if (policy_.blended) {  // the last weight is what the last blend leaves of it
+    std::vector<double> shares(width);
+    double rest = 1;
+    for (size_t i = width; i-- > 0;) {
+      shares[i] = rest > 0 ? std::min(1.0, weights[i] * share / rest) : 0;
+      rest *= 1 - shares[i];
+    }
+    for (const double part : shares) {
+      chain_ = picture;
+      run_chain(chain_.data(), size, random);
+      editor_.blend(pixels, chain_.data(), part, size);
+    }
+    return;
+  }
+  mixed_.assign(bytes, 0);
+  for (const double weight : weights) {
+    chain_ = picture;
+    run_chain(chain_.data(), size, random);
+    const auto part = static_cast<float>(weight);
+    for (size_t i = 0; i < bytes; ++i) mixed_[i] += part * static_cast<float>(chain_[i]);
+  }
+  for (size_t i = 0; i < bytes; ++i)
+    chain_[i] = static_cast<uint8_t>(std::clamp(mixed_[i], 0.0F, 255.0F));
+  editor_.blend(pixels, chain_.data(), share, size);
+}
+
+}  // namespace shoal::data::augment

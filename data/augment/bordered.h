@@ -1,0 +1,27 @@
+#pragma once
+// A copy of a picture whose edge pixels go on around it, so that loops need not look where they are.
+
+#include <cstdint>
+#include <vector>
+
+#include "data/geometry.h"
+
+namespace shoal::data::augment {
+
+// Keeps its memory from picture to picture.
+class Bordered {
+ public:
+  // `border` pixels on every side.
+  void copy(const uint8_t* pixels, const Size& size, int64_t border);
+  void copy(const uint8_t* pixels, const Size& size, int64_t across, int64_t down);
+
+  // Pixel (0, 0) of the picture; 32 bytes behind the last row's border are readable.
+  uint8_t* origin() { return memory_.data() + down_ * stride_ + 3 * across_; }
+  int64_t stride() const { return stride_; }  // bytes
+
+ private:
+  std::vector<uint8_t> memory_;
+  int64_t across_ = 0, down_ = 0, stride_ = 0;
+};
+
+}  // namespace shoal::data::augment

@@ -1,0 +1,42 @@
+#pragma once
+// Carries out operations on the pixels of a row.
+
+#include <cstdint>
+#include <vector>
+
+#include "data/augment/bordered.h"
+#include "data/augment/kernels.h"
+#include "data/augment/operation.h"
+#include "data/geometry.h"
+#include "data/planar_kernels.h"
+
+namespace shoal::data::augment {
+
+// One object per thread; it keeps its memory. Within one level of what Pillow 13, torchvision 0.26
+// and timm 1.0 make with the same parameters, most operations exactly (tests/data/augment); the
+// same bits on every processor.
+class Editor {
+ public:
+  // The processor's best kernels, or the portable ones (tests).
+  explicit Editor(bool portable = false);
+
+  // In place; `pixels` is height×width×3, RGB, without gaps.
+  void apply(const Operation& operation, uint8_t* pixels, const Size& size);
+
+  // pixels + share * (other - pixels), cut off to whole levels: Pillow's Image.blend.
+  void blend(uint8_t* pixels, const uint8_t* other, double share, const Size& size);
+
+ private:
+  void color(double factor, uint8_t* pixels, const Size& size);
+  void contrast(double factor, uint8_t* pixels, const Size& size);
+  void sharpness(double factor, uint8_t* pixels, const Size& size);
+  void box_blur(double deviation, uint8_t* pixels, const Size& size);
+  void gaussian_blur(double deviation, uint8_t* pixels, const Size& size);
+
+  const Kernels& kernels_;
+  const PlanarKernels& sums_;
+  Bordered bordered_;
+  std::vector<uint8_t> scratch_;
+};
+
+}  // namespace shoal::data::augment

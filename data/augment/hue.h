@@ -1,0 +1,11 @@
+#pragma once
+// Turning the colours of a picture, through Pillow's 8-bit HSV as torchvision does it.
+
+#include <cstdint>
+
+namespace shoal::data::augment {
+
+// `share` of the colour circle, -0.5 … 0.5. RGB, in place.
+void shift_hue(double share, uint8_t* pixels, int64_t count);
+
+}  // namespace shoal::data::augment

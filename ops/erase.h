@@ -1,0 +1,37 @@
+#pragma once
+// What stands in an erased rectangle: the same values from every implementation.
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include "ops/ops.h"
+
+namespace shoal::ops {
+
+// SplitMix64's finaliser over a counter.
+inline uint64_t erase_bits(uint64_t key, uint64_t index) {
+  uint64_t x = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// A standard normal variate for (key, index) (Box and Muller).
+inline double erase_normal(uint64_t key, uint64_t index) {
+  const uint64_t bits = erase_bits(key, index);
+  const double first = static_cast<double>((bits >> 32) + 1) * 0x1p-32;  // (0, 1]
+  const double second = static_cast<double>(bits & 0xffffffff) * 0x1p-32;
+  return std::sqrt(-2 * std::log(first)) * std::cos(2 * std::numbers::pi * second);
+}
+
+// The value at `value` (3 * (y * width + x) + channel) of rectangle number `rectangle`.
+inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
+  if (mix.erase_fill == EraseFill::constant) return 0;
+  const bool color = mix.erase_fill == EraseFill::color;
+  const int64_t index = color ? value % 3 : value + 3;
+  const uint64_t key = mix.erase_key + static_cast<uint64_t>(rectangle) * 0x632be59bd9b4e019ULL;
+  return erase_normal(key, static_cast<uint64_t>(index));
+}
+
+}  // namespace shoal::ops

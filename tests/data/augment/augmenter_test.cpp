@@ -1,0 +1,263 @@
+#include "data/augment/augmenter.h"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "data/pixel_hash.h"
+#include "data/transform.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+using namespace shoal::data::augment;
+
+namespace {
+
+constexpr Size kSize{48, 32};
+
+Augmenter augmenter(const std::string& policy, Interpolation filter = Interpolation::bicubic) {
+  AugmentOptions options;
+  options.policy = policy;
+  return Augmenter(options, filter);
+}
+
+// The operations of many pictures.
+std::vector<std::vector<Operation>> drawn(const std::string& policy, int pictures,
+                                          Interpolation filter = Interpolation::bicubic) {
+  const Augmenter made = augmenter(policy, filter);
+  std::vector<std::vector<Operation>> all;
+  for (int i = 0; i < pictures; ++i) {
+    KeyedRandom random(static_cast<uint64_t>(i));
+    all.push_back(made.draw(kSize, random));
+  }
+  return all;
+}
+
+Bytes augmented(Augmenter& made, uint64_t key) {
+  Bytes pixels = formula_picture(kSize);
+  made.apply(key, pixels.data(), kSize);
+  return pixels;
+}
+
+const std::vector<std::string> kPolicies = {"imagenet",
+                                            "ra-m9-n2",
+                                            "trivial",
+                                            "original",
+                                            "originalr",
+                                            "v0",
+                                            "v0r",
+                                            "3a",
+                                            "rand",
+                                            "rand-m9-n3-mstd0.5-inc1",
+                                            "rand-tweights-mstd200",
+                                            "augmix-m5-w4-d2",
+                                            "augmix-b1"};
+
+}  // namespace
+
+TEST_CASE("a picture's augmentation is a function of its key, whatever came before", "[single]") {
+  for (const std::string& policy : kPolicies) {
+    INFO(policy);
+    Augmenter used = augmenter(policy);
+    std::set<uint64_t> results;
+    for (uint64_t key = 0; key < 24; ++key) {
+      Augmenter fresh = augmenter(policy);
+      const Bytes pixels = augmented(used, key);
+      REQUIRE(pixels == augmented(fresh, key));
+      results.insert(hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
+    }
+    CHECK(results.size() > 4);
+  }
+}
+
+TEST_CASE("each of RandAugment's layers happens with its probability, any operation alike",
+          "[single]") {
+  std::map<Effect, int> effects;
+  int operations = 0;
+  const int n = 15'000;
+  for (const auto& picture : drawn("rand-m9-mstd0.5-inc1", n)) {
+    REQUIRE(picture.size() <= 2);
+    operations += static_cast<int>(picture.size());
+    for (const Operation& operation : picture) ++effects[operation.effect];
+  }
+  CHECK(operations == Approx(n).margin(300));
+  CHECK(effects.size() == 15);
+  for (const auto& [effect, count] : effects) CHECK(count == Approx(n / 15.0).margin(120));
+}
+
+TEST_CASE("magnitudes spread as asked and stay in range", "[single]") {
+  double sum = 0, squares = 0;
+  int count = 0;
+  for (const auto& picture : drawn("rand-m5-n1-p1-mstd2", 30'000))
+    for (const Operation& operation : picture)
+      if (operation.effect == Effect::rotate) {
+        const double magnitude = std::abs(operation.amount) / 3;
+        REQUIRE((magnitude >= 0 && magnitude <= 10));
+        sum += magnitude;
+        squares += (magnitude - 5) * (magnitude - 5);
+        ++count;
+      }
+  CHECK(sum / count == Approx(5).margin(0.15));
+  CHECK(squares / count == Approx(4).margin(0.4));
+  for (const auto& picture : drawn("rand-m9-n1-p1-mstd5-mmax9", 2000))
+    for (const Operation& operation : picture)
+      if (operation.effect == Effect::rotate) REQUIRE(std::abs(operation.amount) <= 27.0001);
+}
+
+TEST_CASE("a weighted set takes each operation once, the heavy ones more often", "[single]") {
+  std::map<Effect, int> effects;
+  for (const auto& picture : drawn("rand-p1-n15-tweights", 50)) {
+    std::set<Effect> seen;
+    for (const Operation& operation : picture) seen.insert(operation.effect);
+    REQUIRE(picture.size() == 15);
+    REQUIRE(seen.size() == 15);
+  }
+  for (const auto& picture : drawn("rand-p1-n1-tweights", 12'000)) ++effects[picture[0].effect];
+  CHECK(effects[Effect::rotate] == Approx(12'000 * 3 / 10.05).margin(200));  // of the weights' sum
+  CHECK(effects[Effect::shear_x] == Approx(12'000 * 2 / 10.05).margin(200));
+}
+
+TEST_CASE("AutoAugment takes its pairs alike, each operation with its probability", "[single]") {
+  int operations = 0;
+  double expected = 0;
+  const int n = 20'000;
+  const Policy policy = parse_policy("v0");
+  for (const auto& pair : policy.sequences)
+    for (const Step& step : pair) expected += step.probability;
+  for (const auto& picture : drawn("v0", n)) operations += static_cast<int>(picture.size());
+  CHECK(operations == Approx(n * expected / 25).epsilon(0.02));
+}
+
+TEST_CASE("shapes look between pixels with the crop's filter, or with either", "[single]") {
+  const auto samplings = [](Interpolation filter) {
+    std::set<Sampling> found;
+    for (const auto& picture : drawn("rand-p1", 300, filter))
+      for (const Operation& operation : picture)
+        if (operation.effect == Effect::rotate) found.insert(operation.sampling);
+    return found;
+  };
+  CHECK(samplings(Interpolation::bilinear) == std::set{Sampling::bilinear});
+  CHECK(samplings(Interpolation::bicubic) == std::set{Sampling::bicubic});
+  CHECK(samplings(Interpolation::random) == std::set{Sampling::bilinear, Sampling::bicubic});
+}
+
+TEST_CASE("TrivialAugment takes one operation; AugMix keeps what all chains share", "[single]") {
+  for (const auto& picture : drawn("trivial", 300)) REQUIRE(picture.size() == 1);
+  // At magnitude 0 only posterize changes a picture of one level: to 80.
+  for (const char* policy : {"augmix-m0-w3", "augmix-m0-w3-b1"}) {
+    Augmenter augmix = augmenter(policy);
+    int changed = 0;
+    for (uint64_t key = 0; key < 60; ++key) {
+      Bytes pixels(static_cast<size_t>(3 * kSize.width * kSize.height), 90);
+      augmix.apply(key, pixels.data(), kSize);
+      REQUIRE(std::all_of(pixels.begin(), pixels.end(), [&](uint8_t x) { return x == pixels[0]; }));
+      REQUIRE((pixels[0] >= 79 && pixels[0] <= 90));
+      changed += pixels[0] < 89;
+    }
+    CHECK(changed > 5);
+    CHECK(changed < 55);
+  }
+}
+
+TEST_CASE("grey, blurred and solarized pictures are as many as asked for", "[single]") {
+  AugmentOptions options;
+  options.grayscale = 0.25;
+  Augmenter grey(options, Interpolation::bilinear);
+  options = {};
+  options.solarize = 0.5;
+  Augmenter solarized(options, Interpolation::bilinear);
+  const Bytes picture = formula_picture(kSize);
+  int greys = 0, inverted = 0;
+  for (uint64_t key = 0; key < 2000; ++key) {
+    const Bytes a = augmented(grey, key), b = augmented(solarized, key);
+    greys += a != picture;
+    inverted += b != picture;
+    if (a != picture) REQUIRE((a[0] == a[1] && a[1] == a[2]));
+    for (size_t i = 0; b != picture && i < b.size(); ++i)
+      REQUIRE(b[i] == (picture[i] < 128 ? picture[i] : 255 - picture[i]));
+  }
+  CHECK(greys == Approx(500).margin(80));
+  CHECK(inverted == Approx(1000).margin(100));
+}
+
+TEST_CASE("jitter takes one number, or each its own; everything else is refused", "[single]") {
+  CHECK(parse_jitter("0.4").saturation == 0.4);
+  CHECK(parse_jitter("0.4").hue == 0);
+  const Jitter all = parse_jitter("0.1,0.2,0.3,0.05");
+  CHECK(all.brightness == 0.1);
+  CHECK(all.contrast == 0.2);
+  CHECK(all.saturation == 0.3);
+  CHECK(all.hue == 0.05);
+  for (const char* bad : {"", "x", "0.1,", "0.1,0.2", "-1", "1,1,1,0.6", "1,1,1,0.1,1", "1 1 1"})
+    CHECK_THROWS_AS(parse_jitter(bad), std::invalid_argument);
+}
+
+TEST_CASE("jitter of brightness alone keeps to its range", "[single]") {
+  AugmentOptions options;
+  options.color_jitter = "0.3,0,0";
+  Augmenter jitter(options, Interpolation::bilinear);
+  double low = 9, high = 0;
+  for (uint64_t key = 0; key < 500; ++key) {
+    Bytes grey(static_cast<size_t>(3 * kSize.width * kSize.height), 100);
+    jitter.apply(key, grey.data(), kSize);
+    REQUIRE(std::all_of(grey.begin(), grey.end(), [&](uint8_t x) { return x == grey[0]; }));
+    low = std::min(low, grey[0] / 100.0);
+    high = std::max(high, grey[0] / 100.0);
+  }
+  CHECK(low == Approx(0.7).margin(0.02));
+  CHECK(high == Approx(1.3).margin(0.02));
+}
+
+TEST_CASE("a training row is augmented after crop and flip, under the same key", "[single]") {
+  const Bytes file = encode_bmp(formula_picture({90, 70}), {90, 70});
+  TransformOptions options;
+  options.size = 32;
+  Transform plain(options);
+  options.augment.policy = "rand-m9-n3-p1";
+  Transform changed(options);
+  Augmenter same(options.augment, options.interpolation);
+  for (uint64_t key = 0; key < 20; ++key) {
+    Bytes a(32 * 32 * 3), b(a);
+    plain.training_row(file, key, a.data());
+    same.apply(key, a.data(), {32, 32});
+    changed.training_row(file, key, b.data());
+    REQUIRE(a == b);
+  }
+}
+
+TEST_CASE("a random filter is one of both for each picture", "[single]") {
+  const Bytes file = encode_bmp(formula_picture({90, 70}), {90, 70});
+  std::deque<Transform> transforms;
+  for (const auto filter :
+       {Interpolation::bilinear, Interpolation::bicubic, Interpolation::random}) {
+    TransformOptions options;
+    options.size = 32;
+    options.interpolation = filter;
+    transforms.emplace_back(options);
+  }
+  int bilinear = 0;
+  for (uint64_t key = 0; key < 200; ++key) {
+    std::vector<Bytes> rows(3, Bytes(32 * 32 * 3));
+    for (size_t i = 0; i < 3; ++i) transforms[i].training_row(file, key, rows[i].data());
+    bilinear += rows[2] == rows[0];
+    REQUIRE((rows[2] == rows[0] || rows[2] == rows[1]));
+  }
+  CHECK(bilinear == Approx(100).margin(35));
+}
+
+TEST_CASE("draws are frozen: runs continue across builds", "[single]") {
+  std::map<std::string, uint64_t> sums;
+  for (const std::string policy : {"v0", "rand-m9-mstd0.5-inc1", "trivial", "augmix-m3-w3"}) {
+    Augmenter made = augmenter(policy);
+    for (uint64_t key = 0; key < 32; ++key) {
+      const Bytes pixels = augmented(made, key);
+      sums[policy] =
+          combine(sums[policy], hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
+    }
+  }
+  CHECK(sums["v0"] == 0x3eb7970a47299636ULL);
+  CHECK(sums["rand-m9-mstd0.5-inc1"] == 0xd03962e4867ad0e4ULL);
+  CHECK(sums["trivial"] == 0xde8cea243ae129a8ULL);
+  CHECK(sums["augmix-m3-w3"] == 0x406f6e14feb95c3bULL);
+}

@@ -1,0 +1,33 @@
+#pragma once
+// The part of a job that says how training pictures are made: checks, names, and what is saved. For
+// job.cpp only. Torch-free.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/job.h"
+
+namespace shoal::train {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string number(double value);  // the shortest text that reads back as the same number
+
+// Throw UserError with the sentence, or one that names the option and its range.
+void require(bool ok, const std::string& sentence);
+void check_range(const char* option, double value, double low, double high);
+void check_count(const char* option, std::optional<int64_t> value, int64_t most);
+
+// Crops, mixing, erasing, augmentation. Throws UserError naming the option.
+void check_pictures(const Job& job);
+
+// bilinear | bicubic | random
+data::Interpolation interpolation_named(const std::string& name);
+const char* name(data::Interpolation filter);
+
+// What settings() says of all these.
+Pairs describe_pictures(const Job& job);
+
+}  // namespace shoal::train
