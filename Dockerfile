@@ -10,6 +10,7 @@
 ARG BASE=debian:12-slim
 
 FROM $BASE AS build
+ENV LANG=C.UTF-8
 ARG SETUP=
 # A folder that holds LibTorch already, when one is mounted; empty: it is downloaded.
 ARG SHOAL_CACHE=
@@ -44,6 +45,6 @@ RUN if [ -n "$TOOLKIT" ]; then \
 COPY --from=build /opt/toolkit /opt/toolkit
 COPY --from=build /opt/shoal /opt/shoal
 # What nvidia's container runtime lets in; without a GPU it means nothing.
-ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/shoal/bin \
+ENV LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/shoal/bin \
   NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 CMD ["shoal", "--help"]
