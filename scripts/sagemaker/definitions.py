@@ -17,8 +17,10 @@ def parse(origin, text):
     except ValueError as error:
         raise UserError(f"metrics: {origin} is no JSON: {error}") from None
     if not isinstance(found, list):
-        raise UserError(f"metrics: {origin} must hold a list of Name and Regex, "
-                        "as `shoal metrics --definitions` prints it")
+        raise UserError(
+            f"metrics: {origin} must hold a list of Name and Regex, "
+            "as `shoal metrics --definitions` prints it"
+        )
     return found
 
 
@@ -33,7 +35,7 @@ def of_program(program):
 
 
 def metric_definitions(asked):
-    """[{"Name", "Regex"}]; `asked` is a file, a program, "none" or None: the program where it is found."""
+    """[{"Name", "Regex"}]; `asked`: a file, a program, "none", or None: the program if found."""
     if asked == "none":
         return []
     if asked is None:

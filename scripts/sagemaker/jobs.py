@@ -60,7 +60,9 @@ def place_of(found, what):
         return base
     if what == "checkpoints":
         if "CheckpointConfig" not in found:
-            raise UserError(f"{job} has no checkpoints: it was started without an S3 folder for them")
+            raise UserError(
+                f"{job} has no checkpoints: it was started without an S3 folder for them"
+            )
         return found["CheckpointConfig"]["S3Uri"]
     raise UserError(f"'{what}' is nothing a job leaves; it must be model, output or checkpoints")
 
@@ -74,9 +76,11 @@ def resolve_sources(sagemaker, channels):
             job, _, what = source.removeprefix("job:").partition("/")
             address = place_of(describe(sagemaker, job), what or "model")
             if address.endswith(".tar.gz"):
-                raise UserError(f"channels: {name}: {job} left the archive {address}, which the "
-                                "platform does not unpack; run it without compress, or download it "
-                                "and name the folder")
+                raise UserError(
+                    f"channels: {name}: {job} left the archive {address}, which the "
+                    "platform does not unpack; run it without compress, or download it "
+                    "and name the folder"
+                )
             channel = channel | {"source": address.rstrip("/") + "/"}
         resolved[name] = channel
     return resolved
@@ -89,13 +93,20 @@ def require_completed(sagemaker, job, poll_seconds, sleep=time.sleep):
 
 
 def search(sagemaker, filters, limit):
-    """Newest first: the descriptions of jobs that all of `filters` ([(property, operator, value)]) fit."""
-    request = {"Resource": "TrainingJob", "SortBy": "CreationTime", "SortOrder": "Descending",
-               "MaxResults": min(limit, 100)}
+    """Newest first: descriptions of the jobs that all `filters` [(name, operator, value)] fit."""
+    request = {
+        "Resource": "TrainingJob",
+        "SortBy": "CreationTime",
+        "SortOrder": "Descending",
+        "MaxResults": min(limit, 100),
+    }
     if filters:
-        request["SearchExpression"] = {"Filters": [
-            {"Name": name, "Operator": operator, "Value": value}
-            for name, operator, value in filters]}
+        request["SearchExpression"] = {
+            "Filters": [
+                {"Name": name, "Operator": operator, "Value": value}
+                for name, operator, value in filters
+            ]
+        }
     found = []
     while len(found) < limit:
         answer = sagemaker.search(**request)
@@ -126,10 +137,17 @@ def line_of(found):
     resources = found.get("ResourceConfig", {})
     instances = " + ".join(
         f"{place.get('InstanceCount')} x {place.get('InstanceType')}"
-        for place in resources.get("InstanceGroups") or [resources])
-    metrics = " ".join(f"{metric['MetricName']}={metric['Value']:g}"
-                       for metric in found.get("FinalMetricDataList", [])
-                       if metric["MetricName"].startswith("valid:acc"))
+        for place in resources.get("InstanceGroups") or [resources]
+    )
+    metrics = " ".join(
+        f"{metric['MetricName']}={metric['Value']:g}"
+        for metric in found.get("FinalMetricDataList", [])
+        if metric["MetricName"].startswith("valid:acc")
+    )
     created = found["CreationTime"].strftime("%Y-%m-%d %H:%M")
-    return "  ".join(filter(None, (created, found["TrainingJobStatus"], found["TrainingJobName"],
-                                   instances, metrics)))
+    return "  ".join(
+        filter(
+            None,
+            (created, found["TrainingJobStatus"], found["TrainingJobName"], instances, metrics),
+        )
+    )

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Starts shoal on SageMaker and looks after its jobs. Needs Python 3.11 and boto3; PyYAML for .yaml.
+"""Starts shoal on SageMaker and looks after its jobs. Python 3.11, boto3; PyYAML for .yaml.
 
   launch.py [train] FILE [options]    start a training job; --dry-run prints the request
   launch.py process FILE [options]    start a processing job that packs pictures
   launch.py wait JOB | logs [-f] JOB | metrics JOB | stop JOB | download JOB DIR | search
 
-`launch.py COMMAND --help` explains; docs/sagemaker.md shows. Exit status: 0; 1 the job failed, or the
-platform refused; 2 a mistake in the settings; 3 the job was stopped.
+`launch.py COMMAND --help` explains; docs/sagemaker.md shows. Exit status: 0; 1 the job failed, or
+the platform refused; 2 a mistake in the settings; 3 the job was stopped.
 """
 
 import argparse
@@ -77,12 +77,14 @@ def submit(arguments, request, planned, create, name):
 
 
 def add_previous(settings, job):
-    """--after JOB: its model becomes the channel pretrained, unless a channel already names the job."""
+    """--after JOB: its model is the channel pretrained, unless a channel names the job already."""
     channels = settings.setdefault("channels", {})
     if not any(channel["source"].startswith(f"job:{job}/") for channel in channels.values()):
         if "pretrained" in channels:
-            raise UserError("--after: there is a channel pretrained already; name what it takes of "
-                            f"{job} as the source job:{job}/model")
+            raise UserError(
+                "--after: there is a channel pretrained already; name what it takes of "
+                f"{job} as the source job:{job}/model"
+            )
         channels["pretrained"] = {"source": f"job:{job}/model"}
 
 
@@ -110,8 +112,9 @@ def run_train(arguments):
         jobs.require_completed(sagemaker, arguments.after, arguments.poll)
         request, planned = build()  # now it is known where the model lies
     sagemaker = sagemaker or (None if arguments.dry_run else client("sagemaker", arguments.region))
-    submit(arguments, request, planned, sagemaker and sagemaker.create_training_job,
-           "TrainingJobName")
+    submit(
+        arguments, request, planned, sagemaker and sagemaker.create_training_job, "TrainingJobName"
+    )
     if arguments.wait and not arguments.dry_run:
         return ended(jobs.wait(sagemaker, request["TrainingJobName"], arguments.poll))
     return 0
@@ -124,8 +127,13 @@ def run_process(arguments):
     request = processing_request(settings)
     refuse(processing_violations(request))
     sagemaker = None if arguments.dry_run else client("sagemaker", arguments.region)
-    submit(arguments, request, planned, sagemaker and sagemaker.create_processing_job,
-           "ProcessingJobName")
+    submit(
+        arguments,
+        request,
+        planned,
+        sagemaker and sagemaker.create_processing_job,
+        "ProcessingJobName",
+    )
     return 0
 
 
@@ -140,8 +148,13 @@ def run_wait(arguments):
 
 
 def run_logs(arguments):
-    logs.print_logs(client("sagemaker", arguments.region), client("logs", arguments.region),
-                    arguments.job, arguments.follow, arguments.poll)
+    logs.print_logs(
+        client("sagemaker", arguments.region),
+        client("logs", arguments.region),
+        arguments.job,
+        arguments.follow,
+        arguments.poll,
+    )
     return 0
 
 
@@ -172,8 +185,9 @@ def run_download(arguments):
 
 
 def run_search(arguments):
-    found = jobs.search(client("sagemaker", arguments.region), jobs.search_filters(arguments),
-                        arguments.limit)
+    found = jobs.search(
+        client("sagemaker", arguments.region), jobs.search_filters(arguments), arguments.limit
+    )
     for one in found:
         print(jobs.line_of(one))
     return 0
@@ -183,11 +197,13 @@ def add_settings(parser, job):
     parser.add_argument("file", nargs="?", help="settings as YAML or JSON; options win over them")
     for row in rows(job):
         if row.kind == "switch":
-            parser.add_argument(row.option, dest=row.name, help=row.help,
-                                action=argparse.BooleanOptionalAction)
+            parser.add_argument(
+                row.option, dest=row.name, help=row.help, action=argparse.BooleanOptionalAction
+            )
         elif row.kind in ("map", "channels", "groups"):
-            parser.add_argument(row.option, dest=row.name, help=row.help, action="append",
-                                metavar="NAME=VALUE")
+            parser.add_argument(
+                row.option, dest=row.name, help=row.help, action="append", metavar="NAME=VALUE"
+            )
         else:
             parser.add_argument(row.option, dest=row.name, help=row.help, metavar=row.kind.upper())
     parser.add_argument("--dry-run", action="store_true", help="print the request, change nothing")
@@ -202,18 +218,29 @@ def parser_of(command):
             parser.add_argument("job")
         parser.add_argument("--region", help="AWS region")
     if command in ("train", "wait", "logs", "stop"):
-        parser.add_argument("--poll", type=float, default=30, metavar="SECONDS",
-                            help="time between two looks at the job")
+        parser.add_argument(
+            "--poll",
+            type=float,
+            default=30,
+            metavar="SECONDS",
+            help="time between two looks at the job",
+        )
     if command == "train":
-        parser.add_argument("--after", metavar="JOB",
-                            help="start when JOB has completed, with its model as channel pretrained")
+        parser.add_argument(
+            "--after",
+            metavar="JOB",
+            help="start when JOB has completed, with its model as channel pretrained",
+        )
     if command in ("train", "stop"):
         parser.add_argument("--wait", action="store_true", help="until the job has ended")
     if command == "logs":
         parser.add_argument("-f", "--follow", action="store_true", help="until the job has ended")
     if command == "metrics":
-        parser.add_argument("--series", action="store_true",
-                            help="every value in the logs, as CSV, not only the last")
+        parser.add_argument(
+            "--series",
+            action="store_true",
+            help="every value in the logs, as CSV, not only the last",
+        )
     if command == "download":
         parser.add_argument("folder")
         parser.add_argument("--what", default="model", choices=("model", "output", "checkpoints"))
@@ -240,8 +267,10 @@ def main(words):
         return 2
     except ClientError as error:
         answer = error.response["Error"]
-        print(f"launch: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
-              file=sys.stderr)
+        print(
+            f"launch: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
+            file=sys.stderr,
+        )
         return 1
     except BotoCoreError as error:
         print(f"launch: error: {' '.join(str(error).split())}", file=sys.stderr)

@@ -13,13 +13,32 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
 DAYS_28 = 28 * 86400
-PYTHON_TYPES = {"string": str, "structure": dict, "map": dict, "list": list, "boolean": bool,
-                "integer": int, "long": int}
+PYTHON_TYPES = {
+    "string": str,
+    "structure": dict,
+    "map": dict,
+    "list": list,
+    "boolean": bool,
+    "integer": int,
+    "long": int,
+}
 # Character classes of Java that Python has no name for, as the nearest it has.
 JAVA_CLASSES = {r"\p{L}": r"\w", r"\p{N}": r"\d", r"\p{Z}": r"\s", r"\p{Alnum}": "a-zA-Z0-9"}
 # Instances with the fabric that aws-ofi-nccl uses, by the beginning of their type.
-EFA_TYPES = ("ml.p3dn.", "ml.p4d.", "ml.p4de.", "ml.p5.48", "ml.p5e.", "ml.p5en.", "ml.p6",
-             "ml.g4dn.8", "ml.g4dn.12", "ml.g5.48", "ml.trn1.32", "ml.trn1n.")
+EFA_TYPES = (
+    "ml.p3dn.",
+    "ml.p4d.",
+    "ml.p4de.",
+    "ml.p5.48",
+    "ml.p5e.",
+    "ml.p5en.",
+    "ml.p6",
+    "ml.g4dn.8",
+    "ml.g4dn.12",
+    "ml.g5.48",
+    "ml.trn1.32",
+    "ml.trn1n.",
+)
 
 
 @functools.cache
@@ -105,8 +124,9 @@ def instance_rules(request):
     groups = resources.get("InstanceGroups", [])
     if groups and "InstanceType" in resources:
         yield "ResourceConfig: instances and groups exclude each other"
-    yield from doubled("ResourceConfig.InstanceGroups",
-                       [group["InstanceGroupName"] for group in groups])
+    yield from doubled(
+        "ResourceConfig.InstanceGroups", [group["InstanceGroupName"] for group in groups]
+    )
     for place in groups or [resources]:
         if place.get("InstanceCount", 1) < 1:
             yield "ResourceConfig.InstanceCount: 0; a job needs an instance"
@@ -114,7 +134,7 @@ def instance_rules(request):
         yield "ResourceConfig.VolumeSizeInGB: 0; the data and the outputs need a disk"
     if "KeepAlivePeriodInSeconds" in resources:
         if groups:
-            yield "ResourceConfig.KeepAlivePeriodInSeconds: a job of instance groups has no warm pool"
+            yield "ResourceConfig.KeepAlivePeriodInSeconds: instance groups have no warm pool"
         if request.get("EnableManagedSpotTraining"):
             yield "ResourceConfig.KeepAlivePeriodInSeconds: spot instances have no warm pool"
 
@@ -123,12 +143,14 @@ def time_rules(request):
     stop, spot = request["StoppingCondition"], request.get("EnableManagedSpotTraining")
     run, wait = stop["MaxRuntimeInSeconds"], stop.get("MaxWaitTimeInSeconds")
     if run > DAYS_28:
-        yield f"StoppingCondition.MaxRuntimeInSeconds: {run}; at most 28 days ({DAYS_28}) are allowed"
+        yield f"StoppingCondition.MaxRuntimeInSeconds: {run}; at most {DAYS_28}, 28 days"
     if spot and wait is None:
         yield "StoppingCondition.MaxWaitTimeInSeconds: is missing; spot needs max_wait"
     if spot and wait is not None and wait < run:
-        yield (f"StoppingCondition.MaxWaitTimeInSeconds: {wait} is less than "
-               f"MaxRuntimeInSeconds, {run}; it counts the run too")
+        yield (
+            f"StoppingCondition.MaxWaitTimeInSeconds: {wait} is less than "
+            f"MaxRuntimeInSeconds, {run}; it counts the run too"
+        )
     if wait is not None and not spot:
         yield "StoppingCondition.MaxWaitTimeInSeconds: is for spot instances only"
     if spot and "CheckpointConfig" not in request:
@@ -175,8 +197,10 @@ def channel_rules(request):
 
 def metric_rules(request):
     definitions = request["AlgorithmSpecification"].get("MetricDefinitions", [])
-    yield from doubled("AlgorithmSpecification.MetricDefinitions",
-                       [definition["Name"] for definition in definitions])
+    yield from doubled(
+        "AlgorithmSpecification.MetricDefinitions",
+        [definition["Name"] for definition in definitions],
+    )
     for definition in definitions:
         field = f"AlgorithmSpecification.MetricDefinitions {definition['Name']}"
         try:
@@ -210,10 +234,13 @@ def training_notes(request):
     count = sum(place["InstanceCount"] for place in groups or [resources])
     for kind in sorted(types):
         if kind.startswith(EFA_TYPES) and count > 1:
-            yield (f"{kind} has EFA: build the image with --build-arg EFA=…; in a VPC, the security "
-                   "group must let its own members talk about everything")
+            yield (
+                f"{kind} has EFA: build the image with --build-arg EFA=…; in a VPC, the security "
+                "group must let its own members talk about everything"
+            )
     if len(groups) > 1 and "instance_group" not in {
-            name.replace("-", "_") for name in request.get("HyperParameters", {})}:
+        name.replace("-", "_") for name in request.get("HyperParameters", {})
+    }:
         yield "several instance groups: the hyperparameter instance_group says which one trains"
     if not request["AlgorithmSpecification"].get("MetricDefinitions"):
         yield "no metric definitions: the platform will show no losses and accuracies"

@@ -12,7 +12,7 @@ GROUP = "/aws/sagemaker/TrainingJobs"
 
 
 def readable(message):
-    """The line as it was printed: the service keeps control characters as # and three octal digits."""
+    """The line as it was printed: the service keeps a tab as # and three octal digits."""
     return message.replace("#011", "\t").rstrip("\n")
 
 
@@ -28,7 +28,8 @@ class Reader:
         found = []
         try:
             pages = self.logs.get_paginator("filter_log_events").paginate(
-                logGroupName=GROUP, logStreamNamePrefix=self.job + "/", startTime=self.since)
+                logGroupName=GROUP, logStreamNamePrefix=self.job + "/", startTime=self.since
+            )
             for page in pages:
                 for event in page["events"]:
                     own = event["logStreamName"].startswith(self.job + "/")
@@ -66,15 +67,21 @@ def print_logs(sagemaker, logs, job, follow, poll_seconds, sleep=time.sleep):
 
 def final_metrics(found):
     """Lines of the last value of each metric, as the platform has kept it."""
-    return [f"{metric['MetricName']} {metric['Value']:.7g}"
-            for metric in found.get("FinalMetricDataList", [])]
+    return [
+        f"{metric['MetricName']} {metric['Value']:.7g}"
+        for metric in found.get("FinalMetricDataList", [])
+    ]
 
 
 def series(events, definitions):
     """[(milliseconds, name, value as printed)]: every value that a definition captures."""
     compiled = [(entry["Name"], re.compile(entry["Regex"])) for entry in definitions]
-    return [(when, name, match[1]) for when, _, line in events
-            for name, regex in compiled for match in regex.finditer(line)]
+    return [
+        (when, name, match[1])
+        for when, _, line in events
+        for name, regex in compiled
+        for match in regex.finditer(line)
+    ]
 
 
 def print_series(logs, job, definitions):

@@ -9,7 +9,7 @@ RESULT = "/opt/ml/processing/output"
 
 
 def processing_request(settings):
-    """SOURCE's pictures are downloaded, packed into OUTPUT/PACK, checked, and uploaded at the end."""
+    """SOURCE's pictures are downloaded and packed into OUTPUT/PACK, uploaded at the end."""
     need(settings, "image", "role", "output", "source", "instances")
     split_uri(settings["source"])
     kind, count = parse_instances("instances", settings["instances"])
@@ -19,22 +19,51 @@ def processing_request(settings):
         "AppSpecification": {
             "ImageUri": settings["image"],
             "ContainerEntrypoint": ["shoal", "pack"],
-            "ContainerArguments": [SOURCE, f"{RESULT}/{settings.get('pack', 'train.pack')}",
-                                   *settings.get("pack_options", [])]},
-        "ProcessingResources": {"ClusterConfig": {
-            "InstanceType": kind, "InstanceCount": count,
-            "VolumeSizeInGB": settings.get("volume_gb", 100)}},
-        "ProcessingInputs": [{"InputName": "pictures", "S3Input": {
-            "S3Uri": settings["source"], "LocalPath": SOURCE, "S3DataType": "S3Prefix",
-            "S3InputMode": "File", "S3DataDistributionType": "FullyReplicated"}}],
-        "ProcessingOutputConfig": {"Outputs": [{"OutputName": "pack", "S3Output": {
-            "S3Uri": settings["output"], "LocalPath": RESULT, "S3UploadMode": "EndOfJob"}}]},
+            "ContainerArguments": [
+                SOURCE,
+                f"{RESULT}/{settings.get('pack', 'train.pack')}",
+                *settings.get("pack_options", []),
+            ],
+        },
+        "ProcessingResources": {
+            "ClusterConfig": {
+                "InstanceType": kind,
+                "InstanceCount": count,
+                "VolumeSizeInGB": settings.get("volume_gb", 100),
+            }
+        },
+        "ProcessingInputs": [
+            {
+                "InputName": "pictures",
+                "S3Input": {
+                    "S3Uri": settings["source"],
+                    "LocalPath": SOURCE,
+                    "S3DataType": "S3Prefix",
+                    "S3InputMode": "File",
+                    "S3DataDistributionType": "FullyReplicated",
+                },
+            }
+        ],
+        "ProcessingOutputConfig": {
+            "Outputs": [
+                {
+                    "OutputName": "pack",
+                    "S3Output": {
+                        "S3Uri": settings["output"],
+                        "LocalPath": RESULT,
+                        "S3UploadMode": "EndOfJob",
+                    },
+                }
+            ]
+        },
         "StoppingCondition": {"MaxRuntimeInSeconds": settings.get("max_run", 86400)},
     }
     if settings.get("environment"):
         request["Environment"] = as_texts(settings["environment"])
-    network = {"EnableNetworkIsolation": settings.get("isolate", False),
-               "EnableInterContainerTrafficEncryption": settings.get("encrypt_traffic", False)}
+    network = {
+        "EnableNetworkIsolation": settings.get("isolate", False),
+        "EnableInterContainerTrafficEncryption": settings.get("encrypt_traffic", False),
+    }
     if settings.get("subnets") or settings.get("security_groups"):
         network["VpcConfig"] = vpc(settings)
     request["NetworkConfig"] = network
@@ -46,8 +75,12 @@ def processing_violations(request):
     found = model_violations("CreateProcessingJob", request)
     if not found:
         if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
-            found.append("ProcessingResources.ClusterConfig.InstanceCount: one instance packs a set")
+            found.append(
+                "ProcessingResources.ClusterConfig.InstanceCount: one instance packs a set"
+            )
         name = request["AppSpecification"]["ContainerArguments"][1].removeprefix(RESULT + "/")
         if "/" in name or name in ("", ".", ".."):
-            found.append(f"AppSpecification.ContainerArguments: pack is '{name}'; it must be a file name")
+            found.append(
+                f"AppSpecification.ContainerArguments: pack is '{name}'; it must be a file name"
+            )
     return found

@@ -13,8 +13,19 @@ from pathlib import Path
 from errors import UserError
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-CHANNEL_KEYS = ("source", "type", "mode", "distribution", "shuffle", "wrapper", "compression",
-                "content_type", "attributes", "groups", "access")
+CHANNEL_KEYS = (
+    "source",
+    "type",
+    "mode",
+    "distribution",
+    "shuffle",
+    "wrapper",
+    "compression",
+    "content_type",
+    "attributes",
+    "groups",
+    "access",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,13 @@ TABLE = [
     Row("role", "text", "the role of the job: arn:aws:iam::ACCOUNT:role/NAME"),
     Row("region", "text", "AWS region [default: the one AWS's own settings name]"),
     Row("instances", "text", "N x TYPE, for example '2 x ml.p4d.24xlarge'"),
-    Row("groups", "groups", "NAME=N x TYPE: an instance group, instead of instances", "train", "group"),
+    Row(
+        "groups",
+        "groups",
+        "NAME=N x TYPE: an instance group, instead of instances",
+        "train",
+        "group",
+    ),
     Row("volume_gb", "integer", "size of the disk for data and outputs [default: 100]"),
     Row("max_run", "seconds", "longest run: seconds, or 90m, 24h, 5d [default: 24h]"),
     Row("spot", "switch", "on spot instances; needs max_wait and checkpoints", "train"),
@@ -46,12 +63,39 @@ TABLE = [
     Row("retries", "integer", "attempts after an error of the platform, 1..30", "train"),
     Row("output", "text", "S3 folder: the job's results go to OUTPUT/JOB/output"),
     Row("compress", "switch", "leave model.tar.gz and output.tar.gz instead of folders", "train"),
-    Row("checkpoints", "text", "S3 folder that mirrors the checkpoints; the next job resumes", "train"),
-    Row("checkpoint_path", "text", "where they lie in the container [default: /opt/ml/checkpoints]", "train"),
-    Row("tensorboard", "text", "S3 folder for what the job leaves in /opt/ml/output/tensorboard", "train"),
-    Row("channels", "channels", "NAME=SOURCE[,KEY=VALUE…]: input data; docs/sagemaker.md", "train", "channel"),
+    Row(
+        "checkpoints",
+        "text",
+        "S3 folder that mirrors the checkpoints; the next job resumes",
+        "train",
+    ),
+    Row(
+        "checkpoint_path",
+        "text",
+        "where they lie in the container [default: /opt/ml/checkpoints]",
+        "train",
+    ),
+    Row(
+        "tensorboard",
+        "text",
+        "S3 folder for what the job leaves in /opt/ml/output/tensorboard",
+        "train",
+    ),
+    Row(
+        "channels",
+        "channels",
+        "NAME=SOURCE[,KEY=VALUE…]: input data; docs/sagemaker.md",
+        "train",
+        "channel",
+    ),
     Row("upload", "text", "S3 folder for local sources [default: OUTPUT/upload]"),
-    Row("hyperparameters", "map", "NAME=VALUE: an option of `shoal train`", "train", "hyperparameter"),
+    Row(
+        "hyperparameters",
+        "map",
+        "NAME=VALUE: an option of `shoal train`",
+        "train",
+        "hyperparameter",
+    ),
     Row("environment", "map", "NAME=VALUE: a variable of the container", flag="env"),
     Row("entrypoint", "list", "words that replace the image's entry point", "train"),
     Row("arguments", "list", "words that replace the argument `train`", "train"),
@@ -59,12 +103,19 @@ TABLE = [
     Row("security_groups", "list", "VPC: security groups, with commas"),
     Row("isolate", "switch", "no network but the job's other instances"),
     Row("encrypt_traffic", "switch", "encrypt what the instances send one another"),
-    Row("metrics", "text", "metric definitions: a JSON file, the program shoal, or none "
-        "[default: build/release/shoal, or shoal on PATH]", "train"),
+    Row(
+        "metrics",
+        "text",
+        "metric definitions: a JSON file, the program shoal, or none "
+        "[default: build/release/shoal, or shoal on PATH]",
+        "train",
+    ),
     Row("tags", "map", "NAME=VALUE: to find the job by", flag="tag"),
     Row("experiment", "text", "name of the experiment the job belongs to"),
     Row("trial", "text", "name of the trial in it"),
-    Row("source", "text", "what to pack: an S3 or local folder with one folder per class", "process"),
+    Row(
+        "source", "text", "what to pack: an S3 or local folder with one folder per class", "process"
+    ),
     Row("pack", "text", "name of the packed file [default: train.pack]", "process"),
     Row("pack_options", "list", "options of `shoal pack`, with commas", "process"),
 ]
@@ -152,8 +203,10 @@ def read_file(path):
         try:
             import yaml
         except ImportError:
-            raise UserError(f"{path} is YAML, which needs PyYAML (pip install PyYAML); "
-                            "a .json file needs nothing") from None
+            raise UserError(
+                f"{path} is YAML, which needs PyYAML (pip install PyYAML); "
+                "a .json file needs nothing"
+            ) from None
         try:
             found = yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -169,22 +222,26 @@ def channel_map(name, channel):
         channel = {"source": str(channel)}
     unknown = [key for key in channel if key not in CHANNEL_KEYS]
     if unknown:
-        raise UserError(f"channels: {name}: {unknown[0]} is no key of a channel; there are "
-                        + ", ".join(CHANNEL_KEYS))
+        raise UserError(
+            f"channels: {name}: {unknown[0]} is no key of a channel; there are "
+            + ", ".join(CHANNEL_KEYS)
+        )
     if not channel.get("source"):
         raise UserError(f"channels: {name}: source is missing")
     return channel
 
 
 def gather(job, path, words):
-    """The settings that the file `path` (or None) and the options `words` ({row name: value}) give."""
+    """The settings that the file `path` (or None) and the options {row name: value} give."""
     table = {row.name: row for row in rows(job)}
     settings = {}
     for name, value in (read_file(path) if path else {}).items():
         if name not in table:
             near = difflib.get_close_matches(name, table, 1)
-            raise UserError(f"{path}: {name} is no setting of a {job} job"
-                            + (f"; did you mean {near[0]}?" if near else ""))
+            raise UserError(
+                f"{path}: {name} is no setting of a {job} job"
+                + (f"; did you mean {near[0]}?" if near else "")
+            )
         if value is not None:
             settings[name] = from_file(table[name], value)
     for name, value in words.items():
@@ -194,6 +251,7 @@ def gather(job, path, words):
         else:
             settings[name] = value if row.kind == "switch" else from_file(row, value)
     if "channels" in settings:
-        settings["channels"] = {name: channel_map(name, channel)
-                                for name, channel in settings["channels"].items()}
+        settings["channels"] = {
+            name: channel_map(name, channel) for name, channel in settings["channels"].items()
+        }
     return settings

@@ -27,8 +27,11 @@ def listing(s3, bucket, prefix):
 
 
 def local_files(folder):
-    return {path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def is_there(path, uploaded):
@@ -38,7 +41,7 @@ def is_there(path, uploaded):
 
 
 def upload_folder(s3, folder, uri):
-    """Sends what is not there yet. Other objects there would be trained on too: they are an error."""
+    """Sends what is not there yet. Other objects there would be trained on: an error."""
     bucket, prefix = split_uri(uri)
     files = local_files(Path(folder))
     if not files:
@@ -46,8 +49,10 @@ def upload_folder(s3, folder, uri):
     there = listing(s3, bucket, prefix)
     strangers = sorted(set(there) - {prefix + name for name in files})
     if strangers:
-        raise UserError(f"{uri} holds {len(strangers)} objects that {folder} has not, such as "
-                        f"{strangers[0]}; remove them, or name another folder with --upload")
+        raise UserError(
+            f"{uri} holds {len(strangers)} objects that {folder} has not, such as "
+            f"{strangers[0]}; remove them, or name another folder with --upload"
+        )
     sent = [name for name, path in files.items() if not is_there(path, there.get(prefix + name))]
     for name in sent:
         s3.upload_file(str(files[name]), bucket, prefix + name)
@@ -55,15 +60,17 @@ def upload_folder(s3, folder, uri):
 
 
 def plan_uploads(channels, upload, output):
-    """[(folder, address)] and the channels with these addresses for the local folders among them."""
+    """[(folder, address)], and the channels with these addresses for local folders."""
     base = (upload or f"{output.rstrip('/')}/upload").rstrip("/")
     planned, resolved = [], {}
     for name, channel in channels.items():
         source = channel["source"]
         if ":" not in source:
             if not Path(source).is_dir():
-                raise UserError(f"channels: {name}: {source} is no folder here; other sources begin "
-                                "with s3://, fsx://, efs:// or job:")
+                raise UserError(
+                    f"channels: {name}: {source} is no folder here; other sources begin "
+                    "with s3://, fsx://, efs:// or job:"
+                )
             planned.append((source, f"{base}/{name}/"))
             channel = channel | {"source": planned[-1][1]}
         resolved[name] = channel
@@ -71,7 +78,7 @@ def plan_uploads(channels, upload, output):
 
 
 def unpack(archive):
-    """model.tar.gz → its files and folders beside it; links and what would lie elsewhere are refused."""
+    """model.tar.gz → its files beside it; links and what would lie elsewhere are refused."""
     root = archive.parent.resolve()
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -86,7 +93,7 @@ def unpack(archive):
 
 
 def download(s3, uri, folder):
-    """Everything below an S3 folder (or the one object `uri`), archives unpacked. Returns the count."""
+    """An S3 folder (or the one archive `uri`), archives unpacked. Returns the count."""
     bucket, key = split_uri(uri)
     is_object = key.endswith(".tar.gz")
     base = key.rpartition("/")[0] + "/" if is_object else key.rstrip("/") + "/"

@@ -1,4 +1,4 @@
-"""What the tests of scripts/sagemaker share: the modules on the path, a good job, a run of launch.py."""
+"""What the tests of scripts/sagemaker share: the path, a good job, a run of launch.py."""
 
 import contextlib
 import io
@@ -10,9 +10,14 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "scripts/sagemaker"
 sys.path.insert(0, str(SCRIPTS))
 # Nothing here may reach an account.
-os.environ |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
-               "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-               "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}
+os.environ |= {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": "/nonexistent",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
+}
 
 ROLE = "arn:aws:iam::123456789012:role/shoal"
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/shoal:1"
@@ -20,15 +25,27 @@ IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/shoal:1"
 
 def job(**more):
     """Settings of a job that the platform would take."""
-    settings = {"image": IMAGE, "role": ROLE, "instances": "ml.c5.xlarge", "output": "s3://bucket/jobs",
-                "job_name": "job-1", "channels": {"train": {"source": "s3://bucket/train/"}}}
+    settings = {
+        "image": IMAGE,
+        "role": ROLE,
+        "instances": "ml.c5.xlarge",
+        "output": "s3://bucket/jobs",
+        "job_name": "job-1",
+        "channels": {"train": {"source": "s3://bucket/train/"}},
+    }
     return {name: value for name, value in (settings | more).items() if value is not None}
 
 
 def words(**more):
     """The same as options of launch.py."""
-    found = {"image": IMAGE, "role": ROLE, "instances": "ml.c5.xlarge", "output": "s3://bucket/jobs",
-             "job-name": "job-1", "metrics": "none"} | more
+    found = {
+        "image": IMAGE,
+        "role": ROLE,
+        "instances": "ml.c5.xlarge",
+        "output": "s3://bucket/jobs",
+        "job-name": "job-1",
+        "metrics": "none",
+    } | more
     return [word for name, value in found.items() for word in (f"--{name}", value)]
 
 

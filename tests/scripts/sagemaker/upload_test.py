@@ -51,7 +51,10 @@ class Transfers(unittest.TestCase):
         self.write("train/dog/2.jpg", "two")
         upload_folder(self.s3, self.folder / "train", "s3://bucket/up/train/")
         self.assertEqual(self.keys(), ["up/train/cat/1.jpg", "up/train/dog/2.jpg"])
-        before = {key: self.s3.head_object(Bucket="bucket", Key=key)["LastModified"] for key in self.keys()}
+        before = {
+            key: self.s3.head_object(Bucket="bucket", Key=key)["LastModified"]
+            for key in self.keys()
+        }
         self.write("train/dog/2.jpg", "other length")
         upload_folder(self.s3, self.folder / "train", "s3://bucket/up/train/")
         body = self.s3.get_object(Bucket="bucket", Key="up/train/dog/2.jpg")["Body"].read()
@@ -77,12 +80,21 @@ class Transfers(unittest.TestCase):
     def test_local_folders_get_addresses_and_the_rest_stays(self):
         self.write("train/a", "one")
         planned, resolved = plan_uploads(
-            {"train": {"source": str(self.folder / "train"), "mode": "FastFile"},
-             "val": {"source": "s3://b/v"}}, None, "s3://bucket/jobs/")
+            {
+                "train": {"source": str(self.folder / "train"), "mode": "FastFile"},
+                "val": {"source": "s3://b/v"},
+            },
+            None,
+            "s3://bucket/jobs/",
+        )
         self.assertEqual(planned, [(str(self.folder / "train"), "s3://bucket/jobs/upload/train/")])
-        self.assertEqual(resolved, {
-            "train": {"source": "s3://bucket/jobs/upload/train/", "mode": "FastFile"},
-            "val": {"source": "s3://b/v"}})
+        self.assertEqual(
+            resolved,
+            {
+                "train": {"source": "s3://bucket/jobs/upload/train/", "mode": "FastFile"},
+                "val": {"source": "s3://b/v"},
+            },
+        )
         with self.assertRaisesRegex(UserError, "channels: t: absent is no folder here"):
             plan_uploads({"t": {"source": "absent"}}, None, "s3://bucket/jobs")
         (self.folder / "empty").mkdir()
@@ -90,8 +102,11 @@ class Transfers(unittest.TestCase):
             upload_folder(self.s3, self.folder / "empty", "s3://bucket/e/")
 
     def test_a_result_is_fetched_and_archives_are_unpacked(self):
-        self.s3.put_object(Bucket="bucket", Key="jobs/j/output/model.tar.gz",
-                           Body=archive({"model.safetensors": b"weights", "a/b": b"deep"}))
+        self.s3.put_object(
+            Bucket="bucket",
+            Key="jobs/j/output/model.tar.gz",
+            Body=archive({"model.safetensors": b"weights", "a/b": b"deep"}),
+        )
         self.s3.put_object(Bucket="bucket", Key="jobs/j/output/data/history.jsonl", Body=b"{}")
         self.s3.put_object(Bucket="bucket", Key="jobs/j/outputs", Body=b"another")
         self.assertEqual(download(self.s3, "s3://bucket/jobs/j/output", self.folder / "all"), 2)
@@ -100,13 +115,16 @@ class Transfers(unittest.TestCase):
         for place in ("all", "one"):
             self.assertEqual((self.folder / place / "model.safetensors").read_text(), "weights")
             self.assertEqual((self.folder / place / "a/b").read_text(), "deep")
-        self.assertEqual(sorted(p.name for p in (self.folder / "one").iterdir()),
-                         ["a", "model.safetensors"])
+        self.assertEqual(
+            sorted(p.name for p in (self.folder / "one").iterdir()), ["a", "model.safetensors"]
+        )
 
     def test_nothing_is_written_outside_of_the_folder(self):
         for members in ({"../evil": b"x"}, {"/evil": b"x"}, {"link": None}):
             self.s3.put_object(Bucket="bucket", Key="o/model.tar.gz", Body=archive(members))
-            with self.subTest(members), self.assertRaisesRegex(UserError, "is no file or folder below"):
+            with self.subTest(members), self.assertRaisesRegex(
+                UserError, "is no file or folder below"
+            ):
                 download(self.s3, "s3://bucket/o/model.tar.gz", self.folder / "in")
         self.s3.put_object(Bucket="bucket", Key="p/../../evil", Body=b"x")
         with self.assertRaisesRegex(UserError, "would lie outside of"):
