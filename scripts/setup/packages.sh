@@ -5,7 +5,7 @@ comforts=(ccache:ccache) # used when present, never a reason to stop
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev)
 
-# The first Python whose pip can be asked to download; only needed while LibTorch is missing.
+# The first Python whose pip can be asked to download.
 find_python() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -20,7 +20,9 @@ missing_packages() {
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
   for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
-  [ "$1" = no ] || find_python >/dev/null || required+=(python3-pip)
+  if ! find_python >/dev/null; then # otherwise only the tests of the scripts need it
+    if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
+  fi
   command -v dpkg-query >/dev/null || return 0
   ! grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null || jpeg=libjpeg-turbo8-dev
   names+=("$jpeg")

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Starts shoal on SageMaker and looks after its jobs. Python 3.11, boto3; PyYAML for .yaml.
+
+  launch.py [train] FILE [options]    start a training job; --dry-run prints the request
+  launch.py process FILE [options]    start a processing job that packs pictures
+  launch.py wait JOB | logs [-f] JOB | metrics JOB | stop JOB | download JOB DIR | search
+
+`launch.py COMMAND --help` explains; docs/sagemaker.md shows. Exit status: 0; 1 the job failed, or
+the platform refused; 2 a mistake in the settings; 3 the job was stopped.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+try:
+    import boto3
+    from botocore.exceptions import BotoCoreError, ClientError
+except ImportError:
+    sys.exit("launch: error: boto3 is missing; install it with: python3 -m pip install boto3")
+
+import jobs  # noqa: E402
+import logs  # noqa: E402
+from definitions import metric_definitions  # noqa: E402
+from errors import UserError  # noqa: E402
+from limits import say_notes, training_notes, training_violations  # noqa: E402
+from process import processing_request, processing_violations  # noqa: E402
+from request import need, training_request  # noqa: E402
+from settings import gather, rows  # noqa: E402
+from upload import download, plan_uploads, upload_folder  # noqa: E402
+
+COMMANDS = ("train", "process", "wait", "logs", "metrics", "stop", "download", "search")
+
+
+def client(service, region):
+    return boto3.client(service, region_name=region or None)
+
+
+def refuse(violations):
+    if violations:
+        raise UserError(*violations)
+
+
+def chosen(arguments, job):
+    """The options that were given, by the name of their row."""
+    found = {row.name: getattr(arguments, row.name) for row in rows(job)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def uploads_of(settings):
+    """What has to be uploaded first; the settings then name the S3 addresses."""
+    need(settings, "output")
+    sources = dict(settings.get("channels", {}))
+    if settings.get("source"):
+        sources["source"] = {"source": settings["source"]}
+    planned, resolved = plan_uploads(sources, settings.get("upload"), settings["output"])
+    if settings.get("source"):
+        settings["source"] = resolved.pop("source")["source"]
+    if resolved:
+        settings["channels"] = resolved
+    return planned
+
+
+def submit(arguments, request, planned, create, name):
+    if arguments.dry_run:
+        for folder, address in planned:
+            print(f"would be uploaded: {folder} → {address}", file=sys.stderr)
+        print(json.dumps(request, indent=2))
+        return
+    for folder, address in planned:
+        upload_folder(client("s3", arguments.region), folder, address)
+    create(**request)
+    print(request[name])
+
+
+def add_previous(settings, job):
+    """--after JOB: its model is the channel pretrained, unless a channel names the job already."""
+    channels = settings.setdefault("channels", {})
+    if not any(channel["source"].startswith(f"job:{job}/") for channel in channels.values()):
+        if "pretrained" in channels:
+            raise UserError(
+                "--after: there is a channel pretrained already; name what it takes of "
+                f"{job} as the source job:{job}/model"
+            )
+        channels["pretrained"] = {"source": f"job:{job}/model"}
+
+
+def run_train(arguments):
+    settings = gather("train", arguments.file, chosen(arguments, "train"))
+    arguments.region = settings.get("region")
+    sagemaker = None
+    if arguments.after:
+        add_previous(settings, arguments.after)
+    if any(c["source"].startswith("job:") for c in settings.get("channels", {}).values()):
+        sagemaker = client("sagemaker", arguments.region)
+
+    def build():
+        found = dict(settings)
+        if sagemaker:
+            found["channels"] = jobs.resolve_sources(sagemaker, found["channels"])
+        planned = uploads_of(found)
+        request = training_request(found, metric_definitions(found.get("metrics")))
+        refuse(training_violations(request))
+        return request, planned
+
+    request, planned = build()
+    say_notes(training_notes(request))
+    if arguments.after and not arguments.dry_run:
+        jobs.require_completed(sagemaker, arguments.after, arguments.poll)
+        request, planned = build()  # now it is known where the model lies
+    sagemaker = sagemaker or (None if arguments.dry_run else client("sagemaker", arguments.region))
+    submit(
+        arguments, request, planned, sagemaker and sagemaker.create_training_job, "TrainingJobName"
+    )
+    if arguments.wait and not arguments.dry_run:
+        return ended(jobs.wait(sagemaker, request["TrainingJobName"], arguments.poll))
+    return 0
+
+
+def run_process(arguments):
+    settings = gather("process", arguments.file, chosen(arguments, "process"))
+    arguments.region = settings.get("region")
+    planned = uploads_of(settings)
+    request = processing_request(settings)
+    refuse(processing_violations(request))
+    sagemaker = None if arguments.dry_run else client("sagemaker", arguments.region)
+    submit(
+        arguments,
+        request,
+        planned,
+        sagemaker and sagemaker.create_processing_job,
+        "ProcessingJobName",
+    )
+    return 0
+
+
+def ended(found):
+    code, text = jobs.outcome(found)
+    print(text)
+    return code
+
+
+def run_wait(arguments):
+    return ended(jobs.wait(client("sagemaker", arguments.region), arguments.job, arguments.poll))
+
+
+def run_logs(arguments):
+    logs.print_logs(
+        client("sagemaker", arguments.region),
+        client("logs", arguments.region),
+        arguments.job,
+        arguments.follow,
+        arguments.poll,
+    )
+    return 0
+
+
+def run_metrics(arguments):
+    found = jobs.describe(client("sagemaker", arguments.region), arguments.job)
+    if arguments.series:
+        given = found["AlgorithmSpecification"].get("MetricDefinitions", [])
+        logs.print_series(client("logs", arguments.region), arguments.job, given)
+    else:
+        print("\n".join(logs.final_metrics(found) or [f"{arguments.job} has no metrics yet"]))
+    return 0
+
+
+def run_stop(arguments):
+    sagemaker = client("sagemaker", arguments.region)
+    jobs.stop(sagemaker, arguments.job)
+    if arguments.wait:
+        print(jobs.outcome(jobs.wait(sagemaker, arguments.job, arguments.poll))[1])
+    return 0
+
+
+def run_download(arguments):
+    found = jobs.describe(client("sagemaker", arguments.region), arguments.job)
+    address = jobs.place_of(found, arguments.what)
+    count = download(client("s3", arguments.region), address, arguments.folder)
+    print(f"{address} → {arguments.folder}: {count} files")
+    return 0
+
+
+def run_search(arguments):
+    found = jobs.search(
+        client("sagemaker", arguments.region), jobs.search_filters(arguments), arguments.limit
+    )
+    for one in found:
+        print(jobs.line_of(one))
+    return 0
+
+
+def add_settings(parser, job):
+    parser.add_argument("file", nargs="?", help="settings as YAML or JSON; options win over them")
+    for row in rows(job):
+        if row.kind == "switch":
+            parser.add_argument(
+                row.option, dest=row.name, help=row.help, action=argparse.BooleanOptionalAction
+            )
+        elif row.kind in ("map", "channels", "groups"):
+            parser.add_argument(
+                row.option, dest=row.name, help=row.help, action="append", metavar="NAME=VALUE"
+            )
+        else:
+            parser.add_argument(row.option, dest=row.name, help=row.help, metavar=row.kind.upper())
+    parser.add_argument("--dry-run", action="store_true", help="print the request, change nothing")
+
+
+def parser_of(command):
+    parser = argparse.ArgumentParser(prog=f"launch.py {command}", allow_abbrev=False)
+    if command in ("train", "process"):
+        add_settings(parser, command)
+    else:
+        if command != "search":
+            parser.add_argument("job")
+        parser.add_argument("--region", help="AWS region")
+    if command in ("train", "wait", "logs", "stop"):
+        parser.add_argument(
+            "--poll",
+            type=float,
+            default=30,
+            metavar="SECONDS",
+            help="time between two looks at the job",
+        )
+    if command == "train":
+        parser.add_argument(
+            "--after",
+            metavar="JOB",
+            help="start when JOB has completed, with its model as channel pretrained",
+        )
+    if command in ("train", "stop"):
+        parser.add_argument("--wait", action="store_true", help="until the job has ended")
+    if command == "logs":
+        parser.add_argument("-f", "--follow", action="store_true", help="until the job has ended")
+    if command == "metrics":
+        parser.add_argument(
+            "--series",
+            action="store_true",
+            help="every value in the logs, as CSV, not only the last",
+        )
+    if command == "download":
+        parser.add_argument("folder")
+        parser.add_argument("--what", default="model", choices=("model", "output", "checkpoints"))
+    if command == "search":
+        parser.add_argument("--tag", action="append", metavar="NAME=VALUE")
+        parser.add_argument("--experiment")
+        parser.add_argument("--name", help="part of the job's name")
+        parser.add_argument("--status", choices=("InProgress", "Completed", "Failed", "Stopped"))
+        parser.add_argument("--limit", type=int, default=20, metavar="N")
+    return parser
+
+
+def main(words):
+    if not words or words[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0
+    command = words[0] if words[0] in COMMANDS else "train"
+    arguments = parser_of(command).parse_args(words[1:] if command == words[0] else words)
+    try:
+        return globals()[f"run_{command}"](arguments)
+    except UserError as error:
+        for sentence in error.sentences:
+            print(f"launch: error: {sentence}", file=sys.stderr)
+        return 2
+    except ClientError as error:
+        answer = error.response["Error"]
+        print(
+            f"launch: error: {error.operation_name}: {answer['Message']} ({answer['Code']})",
+            file=sys.stderr,
+        )
+        return 1
+    except BotoCoreError as error:
+        print(f"launch: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

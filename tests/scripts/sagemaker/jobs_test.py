@@ -1,0 +1,185 @@
+"""The platform's answers as recorded shapes: the stand-in for it ends every job at once."""
+
+import contextlib
+import datetime
+import io
+import unittest
+
+import boto3
+from botocore.stub import Stubber
+
+import support  # noqa: F401  (the path of the modules)
+import jobs
+from errors import UserError
+
+TIME = datetime.datetime(2026, 1, 2, 3, 4)
+
+
+def description(status, **more):
+    return {
+        "TrainingJobName": "job-1",
+        "TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1",
+        "ModelArtifacts": {"S3ModelArtifacts": ""},
+        "TrainingJobStatus": status,
+        "SecondaryStatus": more.pop("second", status),
+        "CreationTime": TIME,
+        "AlgorithmSpecification": {"TrainingInputMode": "File"},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+        "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs/"},
+        "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
+    } | more
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        self.sagemaker = boto3.client("sagemaker")
+        self.stub = Stubber(self.sagemaker)
+        self.stub.activate()
+        self.addCleanup(self.stub.assert_no_pending_responses)
+
+    def describes(self, *answers):
+        for answer in answers:
+            self.stub.add_response("describe_training_job", answer, {"TrainingJobName": "job-1"})
+
+
+class Waiting(Recorded):
+    def test_each_change_is_said_once_until_the_job_has_ended(self):
+        self.describes(
+            description("InProgress", second="Starting"),
+            description("InProgress", second="Training"),
+            description("InProgress", second="Training"),
+            description("Completed"),
+        )
+        err, slept = io.StringIO(), []
+        with contextlib.redirect_stderr(err):
+            found = jobs.wait(self.sagemaker, "job-1", 7, slept.append)
+        self.assertEqual(
+            err.getvalue().splitlines(),
+            [
+                "job-1: InProgress Starting",
+                "job-1: InProgress Training",
+                "job-1: Completed Completed",
+            ],
+        )
+        self.assertEqual(slept, [7, 7, 7])
+        self.assertEqual(jobs.outcome(found), (0, "job-1: Completed"))
+
+    def test_the_outcome_has_the_reason_and_what_spot_saved(self):
+        self.assertEqual(
+            jobs.outcome(description("Failed", FailureReason="AlgorithmError: x")),
+            (1, "job-1: Failed: AlgorithmError: x"),
+        )
+        self.assertEqual(jobs.outcome(description("Stopped"))[0], 3)
+        self.assertEqual(
+            jobs.outcome(
+                description(
+                    "Completed",
+                    TrainingTimeInSeconds=200,
+                    BillableTimeInSeconds=50,
+                    EnableManagedSpotTraining=True,
+                )
+            )[1],
+            "job-1: Completed; 200 s of training, 75 % saved on spot",
+        )
+
+    def test_a_job_that_is_to_be_followed_must_have_completed(self):
+        self.describes(description("Completed"))
+        jobs.require_completed(self.sagemaker, "job-1", 0)
+        self.describes(description("Failed", FailureReason="no data"))
+        with self.assertRaisesRegex(UserError, "has not completed: job-1: Failed: no data"):
+            jobs.require_completed(self.sagemaker, "job-1", 0)
+
+    def test_an_unknown_job_is_a_sentence(self):
+        self.stub.add_client_error(
+            "describe_training_job", "ValidationException", "Requested resource not found."
+        )
+        with self.assertRaisesRegex(UserError, "job-1: Requested resource not found."):
+            jobs.describe(self.sagemaker, "job-1")
+
+    def test_stopping_asks_the_platform(self):
+        self.describes(description("InProgress"))
+        self.stub.add_response("stop_training_job", {}, {"TrainingJobName": "job-1"})
+        jobs.stop(self.sagemaker, "job-1")
+
+
+class Results(Recorded):
+    def test_places_are_the_platforms_where_it_names_them(self):
+        found = description(
+            "Completed",
+            ModelArtifacts={"S3ModelArtifacts": "s3://bucket/m/"},
+            CheckpointConfig={"S3Uri": "s3://bucket/c"},
+        )
+        self.assertEqual(jobs.place_of(found, "model"), "s3://bucket/m/")
+        self.assertEqual(jobs.place_of(found, "output"), "s3://bucket/jobs/job-1/output/")
+        self.assertEqual(jobs.place_of(found, "checkpoints"), "s3://bucket/c")
+        with self.assertRaisesRegex(UserError, "has no checkpoints"):
+            jobs.place_of(description("Completed"), "checkpoints")
+        with self.assertRaisesRegex(UserError, "'logs' is nothing a job leaves"):
+            jobs.place_of(found, "logs")
+
+    def test_a_channel_takes_another_jobs_model(self):
+        channels = {
+            "pretrained": {"source": "job:job-1/model", "mode": "FastFile"},
+            "train": {"source": "s3://b/t"},
+        }
+        self.describes(
+            description("Completed", ModelArtifacts={"S3ModelArtifacts": "s3://bucket/m"})
+        )
+        self.assertEqual(
+            jobs.resolve_sources(self.sagemaker, channels),
+            {
+                "pretrained": {"source": "s3://bucket/m/", "mode": "FastFile"},
+                "train": {"source": "s3://b/t"},
+            },
+        )
+        self.describes(
+            description(
+                "Completed", ModelArtifacts={"S3ModelArtifacts": "s3://bucket/model.tar.gz"}
+            )
+        )
+        with self.assertRaisesRegex(UserError, "channels: pretrained: job-1 left the archive"):
+            jobs.resolve_sources(self.sagemaker, channels)
+
+
+class Searching(Recorded):
+    def test_pages_are_joined_and_filters_passed_on(self):
+        filters = [("Tags.project", "Equals", "imagenet"), ("TrainingJobName", "Contains", "b0")]
+        request = {
+            "Resource": "TrainingJob",
+            "SortBy": "CreationTime",
+            "SortOrder": "Descending",
+            "MaxResults": 3,
+            "SearchExpression": {
+                "Filters": [
+                    {"Name": "Tags.project", "Operator": "Equals", "Value": "imagenet"},
+                    {"Name": "TrainingJobName", "Operator": "Contains", "Value": "b0"},
+                ]
+            },
+        }
+
+        def results(*names):
+            return [{"TrainingJob": {"TrainingJobName": name}} for name in names]
+
+        self.stub.add_response("search", {"Results": results("a", "b"), "NextToken": "x"}, request)
+        self.stub.add_response(
+            "search", {"Results": results("c", "d")}, request | {"NextToken": "x"}
+        )
+        found = jobs.search(self.sagemaker, filters, 3)
+        self.assertEqual([one["TrainingJobName"] for one in found], ["a", "b", "c"])
+
+    def test_a_line_has_time_state_instances_and_accuracy(self):
+        found = description(
+            "Completed",
+            FinalMetricDataList=[
+                {"MetricName": "valid:acc1", "Value": 77.25, "Timestamp": TIME},
+                {"MetricName": "train:loss", "Value": 1.0, "Timestamp": TIME},
+            ],
+        )
+        self.assertEqual(
+            jobs.line_of(found),
+            "2026-01-02 03:04  Completed  job-1  2 x ml.c5.xlarge" "  valid:acc1=77.25",
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

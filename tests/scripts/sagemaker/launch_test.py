@@ -1,0 +1,196 @@
+import contextlib
+import json
+import os
+import stat
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import boto3
+from botocore.stub import Stubber
+from moto import mock_aws
+
+from support import launch, words
+
+
+class Launching(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def request(self, *more, **settings):
+        code, out, err = launch(*words(**settings), "--dry-run", *more)
+        self.assertEqual(code, 0, err)
+        return json.loads(out)
+
+    def test_a_dry_run_prints_the_request_and_needs_no_account(self):
+        with mock.patch("boto3.client", side_effect=AssertionError("asked")):
+            request = self.request("--channel", "train=s3://b/t/,mode=FastFile")
+        self.assertEqual(request["TrainingJobName"], "job-1")
+        self.assertEqual(request["InputDataConfig"][0]["InputMode"], "FastFile")
+
+    def test_metric_definitions_come_from_a_file_or_a_program(self):
+        definitions = [{"Name": "loss", "Regex": "loss=(.*?);"}]
+        (self.folder / "metrics.json").write_text(json.dumps(definitions))
+        program = self.folder / "program"
+        program.write_text(
+            "#!/bin/sh\n[ \"$*\" = 'metrics --definitions' ] || exit 9\n"
+            f"cat {self.folder}/metrics.json\n"
+        )
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        for place in ("metrics.json", "program"):
+            request = self.request(metrics=str(self.folder / place))
+            self.assertEqual(request["AlgorithmSpecification"]["MetricDefinitions"], definitions)
+        self.assertNotIn(
+            "MetricDefinitions", self.request(metrics="none")["AlgorithmSpecification"]
+        )
+        for text, expected in (("{}", "must hold a list"), ("x", "is no JSON")):
+            (self.folder / "metrics.json").write_text(text)
+            code, _, err = launch(*words(metrics=str(self.folder / "metrics.json")), "--dry-run")
+            self.assertEqual(code, 2)
+            self.assertIn(expected, err)
+
+    def test_every_violation_is_a_line_and_nothing_is_started(self):
+        with mock.patch("boto3.client", side_effect=AssertionError("asked")):
+            code, out, err = launch(*words(**{"job-name": "a_b", "role": "me"}), "--retries", "31")
+        self.assertEqual((code, out), (2, ""))
+        self.assertEqual(len(err.splitlines()), 3, err)
+        for line, field in zip(
+            sorted(err.splitlines()),
+            ("RetryStrategy.MaximumRetryAttempts", "RoleArn", "TrainingJobName"),
+        ):
+            self.assertTrue(line.startswith(f"launch: error: {field}: "), line)
+
+    @mock_aws
+    def test_a_job_is_created_with_its_folder_uploaded_and_waited_for(self):
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="bucket")
+        (self.folder / "train/cat").mkdir(parents=True)
+        (self.folder / "train/cat/1.jpg").write_text("picture")
+        code, out, err = launch(
+            *words(),
+            "--channel",
+            f"train={self.folder}/train",
+            "--tag",
+            "project=imagenet",
+            "--hyperparameter",
+            "epochs=2",
+            "--wait",
+            "--poll",
+            "0",
+        )
+        self.assertEqual((code, out.splitlines()), (0, ["job-1", "job-1: Completed"]), err)
+        self.assertEqual(
+            s3.get_object(Bucket="bucket", Key="jobs/upload/train/cat/1.jpg")["Body"].read(),
+            b"picture",
+        )
+        found = boto3.client("sagemaker").describe_training_job(TrainingJobName="job-1")
+        self.assertEqual(found["HyperParameters"], {"epochs": "2"})
+        self.assertEqual(
+            found["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"],
+            "s3://bucket/jobs/upload/train/",
+        )
+
+    @mock_aws
+    def test_a_dry_run_uploads_and_creates_nothing(self):
+        boto3.client("s3").create_bucket(Bucket="bucket")
+        (self.folder / "t").mkdir()
+        (self.folder / "t/a").write_text("x")
+        code, _, err = launch(*words(), "--dry-run", "--channel", f"train={self.folder}/t")
+        self.assertEqual(code, 0)
+        self.assertIn(f"would be uploaded: {self.folder}/t → s3://bucket/jobs/upload/train/", err)
+        self.assertNotIn("Contents", boto3.client("s3").list_objects_v2(Bucket="bucket"))
+        self.assertEqual(boto3.client("sagemaker").list_training_jobs()["TrainingJobSummaries"], [])
+
+    def test_after_another_job_its_model_becomes_a_channel(self):
+        sagemaker = boto3.client("sagemaker")
+        first = {
+            "TrainingJobName": "first",
+            "TrainingJobStatus": "InProgress",
+            "TrainingJobArn": "a" * 20,
+            "SecondaryStatus": "Training",
+            "ModelArtifacts": {"S3ModelArtifacts": ""},
+            "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs"},
+            "CreationTime": 0,
+            "AlgorithmSpecification": {"TrainingInputMode": "File"},
+            "StoppingCondition": {},
+            "ResourceConfig": {"VolumeSizeInGB": 1},
+        }
+        done = first | {
+            "TrainingJobStatus": "Completed",
+            "SecondaryStatus": "Completed",
+            "ModelArtifacts": {"S3ModelArtifacts": "s3://bucket/elsewhere/model"},
+        }
+        created = self.request_after(sagemaker, [first, first, done, done])
+        self.assertEqual(
+            {
+                c["ChannelName"]: c["DataSource"]["S3DataSource"]["S3Uri"]
+                for c in created["InputDataConfig"]
+            },
+            {"train": "s3://b/t", "pretrained": "s3://bucket/elsewhere/model/"},
+        )
+        failed = first | {"TrainingJobStatus": "Failed", "FailureReason": "no data"}
+        self.assertIsNone(self.request_after(sagemaker, [first, failed]))
+
+    def request_after(self, sagemaker, answers):
+        """The request that --after makes, or None; `answers` describe the first job."""
+        created = []
+        with Stubber(sagemaker) as stub, contextlib.ExitStack() as stack:
+            for answer in answers:
+                stub.add_response("describe_training_job", answer, {"TrainingJobName": "first"})
+            stack.enter_context(mock.patch("boto3.client", return_value=sagemaker))
+            stack.enter_context(
+                mock.patch.object(
+                    sagemaker, "create_training_job", lambda **request: created.append(request)
+                )
+            )
+            code, _, err = launch(
+                *words(), "--after", "first", "--poll", "0", "--channel", "train=s3://b/t"
+            )
+            stub.assert_no_pending_responses()
+        self.assertEqual(code, 0 if created else 2, err)
+        self.assertTrue(created or "has not completed: first: Failed: no data" in err, err)
+        return created[0] if created else None
+
+    @mock_aws
+    def test_pictures_are_packed_by_a_processing_job(self):
+        boto3.client("s3").create_bucket(Bucket="bucket")
+        settings = words() + ["--source", "s3://bucket/imagenet/train/"]
+        settings = [word for word in settings if word not in ("--metrics", "none")]
+        code, out, err = launch("process", *settings)
+        self.assertEqual((code, out), (0, "job-1\n"), err)
+        found = boto3.client("sagemaker").describe_processing_job(ProcessingJobName="job-1")
+        self.assertEqual(found["AppSpecification"]["ContainerEntrypoint"], ["shoal", "pack"])
+
+    @mock_aws
+    def test_a_jobs_results_are_downloaded(self):
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="bucket")
+        self.assertEqual(
+            launch(*words(), "--checkpoints", "s3://bucket/c", "--channel", "train=s3://b/t")[0], 0
+        )
+        s3.put_object(Bucket="bucket", Key="c/epoch-0001.pt", Body=b"weights")
+        code, out, err = launch("download", "job-1", self.folder / "c", "--what", "checkpoints")
+        self.assertEqual((code, out), (0, f"s3://bucket/c → {self.folder}/c: 1 files\n"), err)
+        self.assertEqual((self.folder / "c/epoch-0001.pt").read_text(), "weights")
+
+    @mock_aws
+    def test_what_the_platform_says_is_one_line(self):
+        code, _, err = launch("wait", "absent", "--poll", "0")
+        self.assertEqual(code, 2)
+        self.assertEqual(len(err.splitlines()), 1)
+        self.assertIn("absent", err)
+
+    def test_a_platform_that_cannot_be_reached_is_one_line(self):
+        with mock.patch.dict(
+            os.environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}
+        ):
+            code, _, err = launch("stop", "job-1")
+        self.assertEqual((code, len(err.splitlines())), (1, 1))
+        self.assertIn("127.0.0.1:9", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,256 @@
+import unittest
+
+import support
+from errors import UserError
+from limits import training_violations
+from process import processing_request, processing_violations
+from request import training_request
+
+
+class TrainingRequest(unittest.TestCase):
+    def test_every_setting_arrives_in_its_field(self):
+        definitions = [{"Name": "loss", "Regex": "loss=(.*?);"}]
+        request = training_request(
+            support.job(
+                volume_gb=30,
+                max_run=7200,
+                spot=True,
+                max_wait=9000,
+                retries=3,
+                isolate=True,
+                encrypt_traffic=True,
+                checkpoints="s3://bucket/c",
+                checkpoint_path="/state",
+                tensorboard="s3://bucket/tb",
+                subnets=["subnet-1"],
+                security_groups=["sg-1"],
+                environment={"NCCL_DEBUG": "INFO", "A": 1},
+                entrypoint=["shoal"],
+                arguments=["train"],
+                tags={"project": "imagenet"},
+                experiment="e",
+                trial="t",
+                hyperparameters={
+                    "lr": 0.1,
+                    "amp": True,
+                    "use_xla": None,
+                    "arch": "b4",
+                    "l": [1, 2],
+                },
+                channels={
+                    "train": {
+                        "source": "s3://b/t",
+                        "mode": "Pipe",
+                        "distribution": "ShardedByS3Key",
+                        "shuffle": 0,
+                        "wrapper": "RecordIO",
+                        "compression": "Gzip",
+                        "content_type": "application/x-recordio",
+                    },
+                    "list": {
+                        "source": "s3://b/l.manifest",
+                        "type": "augmented",
+                        "mode": "Pipe",
+                        "attributes": ["source-ref", "class"],
+                    },
+                    "val": {"source": "fsx://fs-0123456789abcdef0/fsx/val"},
+                    "more": {"source": "efs://fs-01234567/", "access": "rw"},
+                },
+            ),
+            definitions,
+        )
+        self.assertEqual(
+            request,
+            {
+                "TrainingJobName": "job-1",
+                "AlgorithmSpecification": {
+                    "TrainingImage": support.IMAGE,
+                    "TrainingInputMode": "File",
+                    "ContainerEntrypoint": ["shoal"],
+                    "ContainerArguments": ["train"],
+                    "MetricDefinitions": definitions,
+                },
+                "RoleArn": support.ROLE,
+                "OutputDataConfig": {"S3OutputPath": "s3://bucket/jobs", "CompressionType": "NONE"},
+                "ResourceConfig": {
+                    "VolumeSizeInGB": 30,
+                    "InstanceType": "ml.c5.xlarge",
+                    "InstanceCount": 1,
+                },
+                "StoppingCondition": {"MaxRuntimeInSeconds": 7200, "MaxWaitTimeInSeconds": 9000},
+                "EnableManagedSpotTraining": True,
+                "EnableNetworkIsolation": True,
+                "EnableInterContainerTrafficEncryption": True,
+                "InputDataConfig": [
+                    {
+                        "ChannelName": "train",
+                        "InputMode": "Pipe",
+                        "CompressionType": "Gzip",
+                        "RecordWrapperType": "RecordIO",
+                        "ContentType": "application/x-recordio",
+                        "ShuffleConfig": {"Seed": 0},
+                        "DataSource": {
+                            "S3DataSource": {
+                                "S3DataType": "S3Prefix",
+                                "S3Uri": "s3://b/t",
+                                "S3DataDistributionType": "ShardedByS3Key",
+                            }
+                        },
+                    },
+                    {
+                        "ChannelName": "list",
+                        "InputMode": "Pipe",
+                        "DataSource": {
+                            "S3DataSource": {
+                                "S3DataType": "AugmentedManifestFile",
+                                "S3Uri": "s3://b/l.manifest",
+                                "S3DataDistributionType": "FullyReplicated",
+                                "AttributeNames": ["source-ref", "class"],
+                            }
+                        },
+                    },
+                    {
+                        "ChannelName": "val",
+                        "InputMode": "File",
+                        "DataSource": {
+                            "FileSystemDataSource": {
+                                "FileSystemId": "fs-0123456789abcdef0",
+                                "FileSystemType": "FSxLustre",
+                                "FileSystemAccessMode": "ro",
+                                "DirectoryPath": "/fsx/val",
+                            }
+                        },
+                    },
+                    {
+                        "ChannelName": "more",
+                        "InputMode": "File",
+                        "DataSource": {
+                            "FileSystemDataSource": {
+                                "FileSystemId": "fs-01234567",
+                                "FileSystemType": "EFS",
+                                "FileSystemAccessMode": "rw",
+                                "DirectoryPath": "/",
+                            }
+                        },
+                    },
+                ],
+                "HyperParameters": {
+                    "lr": "0.1",
+                    "amp": "true",
+                    "use_xla": "",
+                    "arch": "b4",
+                    "l": "[1, 2]",
+                },
+                "Environment": {"NCCL_DEBUG": "INFO", "A": "1"},
+                "VpcConfig": {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-1"]},
+                "CheckpointConfig": {"S3Uri": "s3://bucket/c", "LocalPath": "/state"},
+                "TensorBoardOutputConfig": {
+                    "S3OutputPath": "s3://bucket/tb",
+                    "LocalPath": "/opt/ml/output/tensorboard",
+                },
+                "RetryStrategy": {"MaximumRetryAttempts": 3},
+                "Tags": [{"Key": "project", "Value": "imagenet"}],
+                "ExperimentConfig": {
+                    "ExperimentName": "e",
+                    "TrialName": "t",
+                    "TrialComponentDisplayName": "shoal",
+                },
+            },
+        )
+        self.assertEqual(training_violations(request), [])
+
+    def test_instance_groups_stand_instead_of_instances(self):
+        request = training_request(
+            support.job(
+                instances=None,
+                groups={"data": "2 x ml.c5.xlarge", "net": "4x ml.p4d.24xlarge"},
+                channels={"train": {"source": "s3://b/t", "groups": ["data"]}},
+            )
+        )
+        self.assertEqual(
+            request["ResourceConfig"],
+            {
+                "VolumeSizeInGB": 100,
+                "InstanceGroups": [
+                    {
+                        "InstanceGroupName": "data",
+                        "InstanceType": "ml.c5.xlarge",
+                        "InstanceCount": 2,
+                    },
+                    {
+                        "InstanceGroupName": "net",
+                        "InstanceType": "ml.p4d.24xlarge",
+                        "InstanceCount": 4,
+                    },
+                ],
+            },
+        )
+        self.assertEqual(training_violations(request), [])
+
+    def test_what_no_request_can_be_made_of_is_refused(self):
+        cases = [
+            ({"image": None, "role": None}, "^image is missing.*\nrole is missing"),
+            ({"instances": None}, "instances is missing"),
+            ({"instances": "two"}, "instances is 'two'"),
+            ({"checkpoint_path": "/state"}, "checkpoint_path has no effect"),
+            ({"channels": {"t": {"source": "gs://b"}}}, "channels: t: source is 'gs://b'"),
+            ({"channels": {"t": {"source": "s3://b", "type": "x"}}}, "channels: t: type is 'x'"),
+            ({"channels": {"t": {"source": "s3://b", "access": "ro"}}}, "channels: t: access"),
+            ({"channels": {"t": {"source": "s3://b", "shuffle": "yes"}}}, "shuffle is 'yes'"),
+            ({"channels": {"t": {"source": "efs://fs-1/", "shuffle": 1}}}, "a file system takes"),
+        ]
+        for more, expected in cases:
+            with self.subTest(more), self.assertRaisesRegex(UserError, expected):
+                training_request(support.job(**more))
+
+
+class ProcessingRequest(unittest.TestCase):
+    def settings(self, **more):
+        return (
+            support.job(
+                channels=None, source="s3://bucket/imagenet/train/", output="s3://bucket/packed"
+            )
+            | more
+        )
+
+    def test_a_folder_is_packed_by_the_image_itself(self):
+        request = processing_request(
+            self.settings(pack="val.pack", pack_options=["--max-side", "500"])
+        )
+        self.assertEqual(processing_violations(request), [])
+        self.assertEqual(
+            request["AppSpecification"],
+            {
+                "ImageUri": support.IMAGE,
+                "ContainerEntrypoint": ["shoal", "pack"],
+                "ContainerArguments": [
+                    "/opt/ml/processing/input/pictures",
+                    "/opt/ml/processing/output/val.pack",
+                    "--max-side",
+                    "500",
+                ],
+            },
+        )
+        self.assertEqual(
+            request["ProcessingInputs"][0]["S3Input"]["S3Uri"], "s3://bucket/imagenet/train/"
+        )
+        self.assertEqual(
+            request["ProcessingOutputConfig"]["Outputs"][0]["S3Output"]["S3Uri"],
+            "s3://bucket/packed",
+        )
+
+    def test_its_violations_name_the_field(self):
+        for more, expected in (
+            ({"instances": "2 x ml.c5.xlarge"}, "InstanceCount: one instance"),
+            ({"pack": "../x"}, "pack is '../x'"),
+            ({"max_run": 10**6}, "MaxRuntimeInSeconds: 1000000; at most 777600"),
+            ({"environment": {"A": "x" * 257}}, "Environment.A: 257 characters"),
+        ):
+            with self.subTest(more):
+                found = processing_violations(processing_request(self.settings(**more)))
+                self.assertEqual(len(found), 1)
+                self.assertIn(expected, found[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

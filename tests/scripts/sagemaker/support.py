@@ -1,0 +1,62 @@
+"""What the tests of scripts/sagemaker share: the path, a good job, a run of launch.py."""
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "scripts/sagemaker"
+sys.path.insert(0, str(SCRIPTS))
+# Nothing here may reach an account.
+os.environ |= {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": "/nonexistent",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
+}
+
+ROLE = "arn:aws:iam::123456789012:role/shoal"
+IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/shoal:1"
+
+
+def job(**more):
+    """Settings of a job that the platform would take."""
+    settings = {
+        "image": IMAGE,
+        "role": ROLE,
+        "instances": "ml.c5.xlarge",
+        "output": "s3://bucket/jobs",
+        "job_name": "job-1",
+        "channels": {"train": {"source": "s3://bucket/train/"}},
+    }
+    return {name: value for name, value in (settings | more).items() if value is not None}
+
+
+def words(**more):
+    """The same as options of launch.py."""
+    found = {
+        "image": IMAGE,
+        "role": ROLE,
+        "instances": "ml.c5.xlarge",
+        "output": "s3://bucket/jobs",
+        "job-name": "job-1",
+        "metrics": "none",
+    } | more
+    return [word for name, value in found.items() for word in (f"--{name}", value)]
+
+
+def launch(*arguments):
+    """(exit code, stdout, stderr) of launch.py, run in this process."""
+    import launch as program
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = program.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
