@@ -7,6 +7,7 @@
 #include "app/machine.h"
 #include "app/session.h"
 #include "data/pack/reader.h"
+#include "data/pack/shards.h"
 #include "data/pack/writer.h"
 #include "train/log.h"
 
@@ -23,45 +24,58 @@ long long number(int64_t value) {
   return static_cast<long long>(value);
 }
 
-data::PackedDataset open_pack(const std::string& path) {
+// The files of a set.
+using Packs = std::vector<std::unique_ptr<data::PackedDataset>>;
+
+Packs open_packs(const std::string& path) {
   if (!std::filesystem::exists(path)) throw UserError("there is no such file: " + path);
-  return data::PackedDataset(path);
+  Packs packs;
+  for (const std::string& file : data::packed_files(path))
+    packs.push_back(std::make_unique<data::PackedDataset>(file));
+  return packs;
 }
 
 // Pictures by size, a row for each doubling.
-std::vector<std::pair<uint64_t, int64_t>> size_histogram(const data::PackedDataset& pack) {
+std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
   std::vector<std::pair<uint64_t, int64_t>> rows;
   for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
     rows.emplace_back(limit, 0);
-  for (int64_t i = 0; i < pack.size(); ++i) {
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const auto& r) { return pack.entry(i).bytes < r.first; });
-    if (row != rows.end()) ++row->second;
-  }
+  for (const auto& pack : packs)
+    for (int64_t i = 0; i < pack->size(); ++i) {
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const auto& r) { return pack->entry(i).bytes < r.first; });
+      if (row != rows.end()) ++row->second;
+    }
   while (!rows.empty() && rows.back().second == 0) rows.pop_back();
   const auto first = std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r.second; });
   return {first, rows.end()};
 }
 
 int describe(const Arguments& arguments) {
-  const data::PackedDataset pack = open_pack(arguments.paths[0]);
-  int64_t kinds[3] = {};
-  uint64_t pictures = 0, indexes = 0;
-  for (int64_t i = 0; i < pack.size(); ++i) {
-    const data::PackEntry& e = pack.entry(i);
-    ++kinds[static_cast<int>(e.kind)];
-    pictures += e.bytes;
-    indexes += e.index_bytes;
+  const Packs packs = open_packs(arguments.paths[0]);
+  int64_t kinds[3] = {}, count = 0;
+  uint64_t pictures = 0, indexes = 0, file_bytes = 0;
+  for (const auto& pack : packs) {
+    count += pack->size();
+    file_bytes += pack->file_bytes();
+    for (int64_t i = 0; i < pack->size(); ++i) {
+      const data::PackEntry& e = pack->entry(i);
+      ++kinds[static_cast<int>(e.kind)];
+      pictures += e.bytes;
+      indexes += e.index_bytes;
+    }
   }
-  const auto histogram = size_histogram(pack);
+  const size_t classes = packs.front()->classes().size();
+  const auto histogram = size_histogram(packs);
   if (arguments.json) {
     nlohmann::ordered_json json = {{"version", data::kPackVersion},
-                                   {"pictures", pack.size()},
-                                   {"classes", pack.classes().size()},
+                                   {"files", packs.size()},
+                                   {"pictures", count},
+                                   {"classes", classes},
                                    {"original", kinds[0]},
                                    {"reduced", kinds[1]},
                                    {"pixels", kinds[2]},
-                                   {"file_bytes", pack.file_bytes()},
+                                   {"file_bytes", file_bytes},
                                    {"picture_bytes", pictures},
                                    {"index_bytes", indexes}};
     for (const auto& [limit, count] : histogram)
@@ -69,15 +83,14 @@ int describe(const Arguments& arguments) {
     train::log::line(json.dump());
     return 0;
   }
-  train::log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes",
-                        arguments.paths[0].c_str(), data::kPackVersion, number(pack.size()),
-                        pack.classes().size()));
+  train::log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes, %zu file(s)",
+                        arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
+                        packs.size()));
   train::log::line(strf("as they were %lld, reduced %lld, as pixels %lld", number(kinds[0]),
                         number(kinds[1]), number(kinds[2])));
   train::log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
-                        megabytes(pack.file_bytes()), megabytes(pictures),
-                        1e3 * megabytes(pictures) / static_cast<double>(pack.size()),
-                        megabytes(indexes),
+                        megabytes(file_bytes), megabytes(pictures),
+                        1e3 * megabytes(pictures) / static_cast<double>(count), megabytes(indexes),
                         100 * static_cast<double>(indexes) / static_cast<double>(pictures)));
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
@@ -89,13 +102,15 @@ int describe(const Arguments& arguments) {
 }
 
 int verify(const Arguments& arguments, int threads) {
-  const data::PackedDataset pack = open_pack(arguments.paths[0]);
-  const int64_t bad = data::verify_pack(pack, threads, train::log::error);
+  int64_t bad = 0, count = 0;
+  for (const auto& pack : open_packs(arguments.paths[0])) {
+    bad += data::verify_pack(*pack, threads, train::log::error);
+    count += pack->size();
+  }
   if (arguments.json) {
-    train::log::line(nlohmann::ordered_json{{"pictures", pack.size()}, {"damaged", bad}}.dump());
+    train::log::line(nlohmann::ordered_json{{"pictures", count}, {"damaged", bad}}.dump());
   } else {
-    train::log::line(
-        strf("%lld of %lld pictures are whole", number(pack.size() - bad), number(pack.size())));
+    train::log::line(strf("%lld of %lld pictures are whole", number(count - bad), number(count)));
   }
   return bad == 0 ? 0 : 1;
 }

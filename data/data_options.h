@@ -112,6 +112,8 @@ struct PackOptions {
   int quality = 90;      // of pictures that are encoded anew, 1 … 100; 4:2:0
   double raw_share = 0;  // of pictures, drawn by their place, that are kept as pixels
   bool index = true;     // seek indexes of baseline JPEGs
+  // Files of about so many bytes, in a folder; 0: one file.
+  int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
 };

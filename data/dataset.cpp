@@ -10,6 +10,7 @@
 
 #include "data/image_folder.h"
 #include "data/pack/reader.h"
+#include "data/pack/shards.h"
 #include "data/synthetic.h"
 
 namespace shoal::data {
@@ -24,6 +25,7 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
 
 Opened open_path(const std::string& path, const OpenOptions& options) {
   if (is_packed_set(path)) return std::make_shared<PackedDataset>(path);
+  if (is_sharded_set(path)) return std::make_shared<ShardedDataset>(path);
   return open_folder(path, options);
 }
 

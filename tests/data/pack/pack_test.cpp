@@ -7,11 +7,13 @@
 #include "data/jpeg/baseline.h"
 #include "data/loader.h"
 #include "data/pack/reader.h"
+#include "data/pack/shards.h"
 #include "data/pack/writer.h"
 #include "data/random.h"
 #include "data/raw_pixels.h"
 #include "tests/data/support.h"
 
+using namespace shoal;
 using namespace shoal::data;
 namespace fs = std::filesystem;
 
@@ -206,4 +208,72 @@ TEST_CASE("damaged pictures are left out and named; a set that exists is not ove
   PackOptions wrong;
   wrong.quality = 0;
   CHECK_THROWS_AS(write_pack(*source, folder / "none.pack", wrong), std::invalid_argument);
+}
+
+TEST_CASE("a set in shards holds the same pictures as one file") {
+  const test::TemporaryDirectory directory;
+  const auto source = pictures(23);
+  const std::string one = directory.path() / "one.pack", many = directory.path() / "many";
+  PackOptions options;
+  options.threads = 2;
+  write_pack(*source, one, options);
+  options.shard_bytes = 100'000;
+  CHECK(write_pack(*source, many, options).pictures == 23);
+  const auto files = packed_files(many);
+  CHECK(files.size() >= 3);
+  for (size_t i = 0; i + 1 < files.size(); ++i) {
+    CHECK(fs::file_size(files[i]) >= 100'000);
+    CHECK(fs::file_size(files[i]) < 200'000);
+  }
+  const auto whole = open_dataset(one), sharded = open_dataset(many);
+  REQUIRE(sharded->size() == 23);
+  CHECK(sharded->classes() == whole->classes());
+  Bytes a, b;
+  jpeg::SeekIndex index, other;
+  for (int64_t i = 0; i < 23; ++i) {
+    whole->read(i, a);
+    sharded->read(i, b);
+    CHECK(a == b);
+    CHECK(sharded->label(i) == whole->label(i));
+    CHECK(sharded->name(i) == whole->name(i));
+    CHECK(sharded->seek_index(i, index) == whole->seek_index(i, other));
+    CHECK(index == other);
+  }
+  sharded->will_read(0, 23);
+  CHECK(batch_pixels(sharded) == batch_pixels(whole));
+  CHECK_THROWS_WITH(write_pack(*source, many, options), Catch::Contains("--overwrite"));
+  options.quality = 80;  // another request
+  CHECK_THROWS_WITH(write_pack(*source, many, options), Catch::Contains("other options"));
+  options.overwrite = true;
+  CHECK(write_pack(*source, many, options).pictures == 23);
+}
+
+TEST_CASE("a set in shards that was interrupted goes on, and is refused until it is whole") {
+  const test::TemporaryDirectory directory;
+  const auto source = pictures(23);
+  const std::string whole = directory.path() / "whole", killed = directory.path() / "killed";
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*source, whole, options);
+  source->unreadable = 15;
+  CHECK_THROWS(write_pack(*source, killed, options));
+  CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("is unfinished"));
+  source->unreadable = -1;
+  CHECK(write_pack(*source, killed, options).resumed > 0);
+  for (const std::string& file : packed_files(whole))
+    CHECK(file_bytes(file) == file_bytes(fs::path(killed) / fs::path(file).filename()));
+  CHECK(packed_files(whole).size() == packed_files(killed).size());
+  fs::remove(packed_files(killed)[1]);
+  CHECK_THROWS(open_dataset(killed));
+}
+
+TEST_CASE("a folder that is no packed set is not packed into") {
+  const test::TemporaryDirectory directory;
+  write_bytes(directory.path() / "letter.txt", {1, 2, 3});
+  PackOptions options;
+  options.shard_bytes = 1000;
+  CHECK_THROWS_WITH(write_pack(*pictures(2), directory.path(), options),
+                    Catch::Contains("is not empty"));
+  CHECK_THROWS_WITH(write_pack(*pictures(2), directory.path() / "letter.txt", options),
+                    Catch::Contains("is a file"));
 }

@@ -1,0 +1,95 @@
+#include "data/pack/packer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/errors.h"
+#include "data/jpeg/index_store.h"
+#include "data/jpeg/turbo.h"
+#include "data/pixel_hash.h"
+#include "data/random.h"
+#include "data/raw_pixels.h"
+
+namespace shoal::data {
+namespace {
+
+double unit(uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+void Packer::make(const Dataset& source, int64_t sample, Result& out) {
+  out.damage.clear();
+  try {
+    source.read(sample, out.bytes);
+    const Size size = reader_.open(out.bytes);
+    out.entry = {};
+    out.entry.label = source.label(sample);
+    const bool raw = options_.raw_share > 0 && unit(sample_key(0, 0, sample)) < options_.raw_share;
+    const bool large =
+        options_.max_side > 0 && std::max(size.width, size.height) > options_.max_side;
+    if (raw || large) {
+      encode(size, large, raw, out);
+    } else if (!indexed_as_it_is(out)) {
+      read_whole(size);  // only to see that it can be
+    }
+    out.entry.bytes = static_cast<uint32_t>(out.bytes.size());
+    if (options_.index && !raw) add_index(out);
+    out.entry.check = hash_bytes(out.bytes.data(), static_cast<int64_t>(out.bytes.size()));
+  } catch (const DamagedPicture& damage) {
+    out.damage = source.name(sample) + ": " + damage.what();
+  }
+}
+
+bool Packer::indexed_as_it_is(const Result& out) {
+  index_.clear();
+  return decoder_.open(out.bytes) && decoder_.complete(index_);
+}
+
+void Packer::add_index(Result& out) {
+  if (!indexed_as_it_is(out)) return;
+  const std::string packed = jpeg::pack_index(index_);
+  if (packed.size() * 25 > out.bytes.size()) return;  // at most 4 %
+  out.bytes.insert(out.bytes.end(), packed.begin(), packed.end());
+  out.entry.index_bytes = static_cast<uint32_t>(packed.size());
+}
+
+// The pixels, RGB, without gaps.
+void Packer::read_whole(const Size& size) {
+  pixels_.resize(static_cast<size_t>(3 * size.width * size.height));
+  uint8_t* to = pixels_.data();
+  reader_.start({0, 0, size.width, size.height}, 64);
+  for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next())
+    for (int64_t i = 0; i < rows.count; ++i, to += 3 * size.width)
+      std::memcpy(to, rows.data + i * rows.stride, static_cast<size_t>(3 * size.width));
+}
+
+void Packer::reduce(const Size& full, const Size& size) {
+  resizer_.begin({full.width, size.width, 0, size.width, false},
+                 {full.height, size.height, 0, size.height, false}, Interpolation::bilinear);
+  reader_.start(resizer_.needed(), resizer_.padding());
+  for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) resizer_.push(rows);
+  pixels_.resize(static_cast<size_t>(3 * size.width * size.height));
+  resizer_.finish(pixels_.data(), 3 * size.width);
+}
+
+void Packer::encode(Size size, bool large, bool raw, Result& out) {
+  if (large) {
+    const Size full = size;
+    const double share = static_cast<double>(options_.max_side) /
+                         static_cast<double>(std::max(size.width, size.height));
+    const auto scaled = [&](int64_t side) {
+      return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(side) * share + 0.5));
+    };
+    size = {scaled(size.width), scaled(size.height)};
+    reduce(full, size);
+  } else {
+    read_whole(size);
+  }
+  out.entry.kind = raw ? Packed::pixels : Packed::reduced;
+  out.bytes = raw ? raw_picture(pixels_.data(), size)
+                  : encode_jpeg(pixels_.data(), size, options_.quality, /*subsample=*/true);
+}
+
+}  // namespace shoal::data

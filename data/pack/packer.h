@@ -1,0 +1,44 @@
+#pragma once
+// What one picture of a packed set becomes. For the writer.
+
+#include <string>
+#include <vector>
+
+#include "data/data_options.h"
+#include "data/dataset.h"
+#include "data/jpeg/baseline.h"
+#include "data/pack/format.h"
+#include "data/picture.h"
+#include "data/resample.h"
+
+namespace shoal::data {
+
+// One object per thread; `options` must outlive it.
+class Packer {
+ public:
+  explicit Packer(const PackOptions& options) : options_(options) {}
+
+  struct Result {
+    std::vector<uint8_t> bytes;  // the picture and its index
+    PackEntry entry;             // without its offset
+    std::string damage;          // why there is nothing
+  };
+  // Reads and makes one picture. Throws what Dataset::read throws for other reasons than damage.
+  void make(const Dataset& source, int64_t sample, Result& out);
+
+ private:
+  bool indexed_as_it_is(const Result& out);
+  void add_index(Result& out);
+  void read_whole(const Size& size);
+  void reduce(const Size& full, const Size& size);
+  void encode(Size size, bool reduce, bool raw, Result& out);
+
+  const PackOptions& options_;
+  PictureReader reader_;
+  jpeg::BaselineDecoder decoder_;
+  jpeg::SeekIndex index_;
+  Resizer resizer_;
+  std::vector<uint8_t> pixels_;
+};
+
+}  // namespace shoal::data

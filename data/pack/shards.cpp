@@ -1,0 +1,172 @@
+#include "data/pack/shards.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace shoal::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kList = "shards.txt";
+
+std::string file_name(int64_t shard) {
+  char name[32];
+  std::snprintf(name, sizeof name, "%05lld.pack", static_cast<long long>(shard));
+  return name;
+}
+
+std::string first_line(uint64_t request) {
+  char line[64];
+  std::snprintf(line, sizeof line, "shoal packed set, request %016llx",
+                static_cast<unsigned long long>(request));
+  return line;
+}
+
+struct Read {
+  std::string head;
+  std::vector<int64_t> next;
+  bool whole = false;
+};
+
+Read read_list(const std::string& folder) {
+  Read list;
+  std::ifstream file(fs::path(folder) / kList);
+  std::getline(file, list.head);
+  for (std::string line; std::getline(file, line);) {
+    if (line == "whole") {
+      list.whole = true;
+      break;
+    }
+    const int64_t next = std::strtoll(line.c_str(), nullptr, 10);
+    if (next <= (list.next.empty() ? 0 : list.next.back()))
+      throw std::invalid_argument(folder + "/" + kList + " is damaged: '" + line +
+                                  "' is no number of a sample; pack anew with --overwrite");
+    list.next.push_back(next);
+  }
+  return list;
+}
+
+void clear(const std::string& folder) {
+  for (const auto& file : fs::directory_iterator(folder)) {
+    const std::string name = file.path().filename();
+    if (name == kList || name.find(".pack") != name.npos) fs::remove(file.path());
+  }
+}
+
+}  // namespace
+
+ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite)
+    : folder_(folder), request_(request) {
+  if (fs::exists(folder) && !fs::is_directory(folder))
+    throw std::invalid_argument(folder + " is a file; a set in shards is a folder");
+  fs::create_directories(folder);
+  if (is_sharded_set(folder)) {
+    const Read list = overwrite && read_list(folder).whole ? Read{} : read_list(folder);
+    if (list.head == first_line(request)) {
+      next_ = list.next;
+      whole_ = list.whole;
+      return;
+    }
+    if (!overwrite)
+      throw std::invalid_argument(
+          folder +
+          " holds a packed set of another source or other options; choose another name, or "
+          "replace it with --overwrite");
+    clear(folder);
+  } else if (!fs::is_empty(folder)) {
+    throw std::invalid_argument(folder + " is not empty and no packed set; choose another name");
+  }
+  save();
+}
+
+std::string ShardList::path_of(int64_t shard) const {
+  return (fs::path(folder_) / file_name(shard)).string();
+}
+
+void ShardList::finish(int64_t next_sample) {
+  next_.push_back(next_sample);
+  save();
+}
+
+void ShardList::close() {
+  whole_ = true;
+  save();
+}
+
+void ShardList::save() const {
+  const fs::path path = fs::path(folder_) / kList, aside = path.string() + ".part";
+  std::ofstream file(aside, std::ios::trunc);
+  file << first_line(request_) << "\n";
+  for (const int64_t next : next_) file << next << "\n";
+  if (whole_) file << "whole\n";
+  std::error_code error;
+  if (file.flush()) fs::rename(aside, path, error);
+  if (!file || error)
+    throw std::runtime_error("cannot write " + path.string() + "; is the disk full?");
+}
+
+bool is_sharded_set(const std::string& path) {
+  return fs::is_regular_file(fs::path(path) / kList);
+}
+
+std::vector<std::string> packed_files(const std::string& path) {
+  if (!is_sharded_set(path)) return {path};
+  const Read list = read_list(path);
+  if (!list.whole)
+    throw std::invalid_argument(path + " is unfinished: run the same `shoal pack` again");
+  std::vector<std::string> files;
+  for (size_t i = 0; i < list.next.size(); ++i)
+    files.push_back((fs::path(path) / file_name(static_cast<int64_t>(i))).string());
+  return files;
+}
+
+ShardedDataset::ShardedDataset(const std::string& folder) {
+  for (const std::string& file : packed_files(folder)) {
+    packs_.push_back(std::make_unique<PackedDataset>(file));
+    starts_.push_back(starts_.back() + packs_.back()->size());
+    if (packs_.back()->classes() != packs_.front()->classes())
+      throw std::invalid_argument(file + " has other classes than the files before it");
+  }
+  if (packs_.empty()) throw std::invalid_argument(folder + " holds no packed file");
+}
+
+ShardedDataset::Place ShardedDataset::place(int64_t sample) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), sample);
+  const auto pack = static_cast<size_t>(after - starts_.begin()) - 1;
+  return {*packs_[pack], sample - starts_[pack]};
+}
+
+int32_t ShardedDataset::label(int64_t sample) const {
+  const Place at = place(sample);
+  return at.pack.label(at.sample);
+}
+
+std::string ShardedDataset::name(int64_t sample) const {
+  const Place at = place(sample);
+  return at.pack.name(at.sample);
+}
+
+void ShardedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
+  const Place at = place(sample);
+  at.pack.read(at.sample, bytes);
+}
+
+bool ShardedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
+  const Place at = place(sample);
+  return at.pack.seek_index(at.sample, index);
+}
+
+void ShardedDataset::will_read(int64_t first, int64_t count) const {
+  while (count > 0) {
+    const Place at = place(first);
+    const int64_t here = std::min(count, at.pack.size() - at.sample);
+    at.pack.will_read(at.sample, here);
+    first += here, count -= here;
+  }
+}
+
+}  // namespace shoal::data

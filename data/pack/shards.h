@@ -1,0 +1,73 @@
+#pragma once
+// A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list of them,
+// `shards.txt`: a line of what was asked for, for each finished file the sample behind its last one,
+// and "whole" at the end.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/pack/reader.h"
+
+namespace shoal::data {
+
+// For the writer. Throws std::runtime_error with path and reason where the system fails.
+class ShardList {
+ public:
+  // Takes up the list of an interrupted run of the same request; begins anew where there is none, or
+  // another one and `overwrite`. Throws std::invalid_argument when the folder holds something else.
+  ShardList(const std::string& folder, uint64_t request, bool overwrite);
+
+  bool whole() const { return whole_; }
+  int64_t finished() const { return static_cast<int64_t>(next_.size()); }
+  int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
+  std::string path_of(int64_t shard) const;
+
+  void finish(int64_t next_sample);  // the file path_of(finished()) is there
+  void close();                      // it was the last one
+
+ private:
+  void save() const;
+
+  std::string folder_;
+  uint64_t request_;
+  std::vector<int64_t> next_;
+  bool whole_ = false;
+};
+
+// True for a folder with such a list.
+bool is_sharded_set(const std::string& path);
+
+// The packed files of `path`: itself, or those of its list. Throws std::invalid_argument when the
+// list is not whole.
+std::vector<std::string> packed_files(const std::string& path);
+
+// All files of a set as one dataset.
+class ShardedDataset : public Dataset {
+ public:
+  // Throws what PackedDataset and packed_files() throw, and std::invalid_argument when files have
+  // different classes.
+  explicit ShardedDataset(const std::string& folder);
+
+  int64_t size() const override { return starts_.back(); }
+  const std::vector<std::string>& classes() const override { return packs_[0]->classes(); }
+  int32_t label(int64_t sample) const override;
+  std::string name(int64_t sample) const override;
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
+  void will_read(int64_t first, int64_t count) const override;
+  bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
+  bool keeps_indexes() const override { return true; }
+
+ private:
+  struct Place {
+    const PackedDataset& pack;
+    int64_t sample;
+  };
+  Place place(int64_t sample) const;
+
+  std::vector<std::unique_ptr<PackedDataset>> packs_;
+  std::vector<int64_t> starts_ = {0};  // of each file, and the end
+};
+
+}  // namespace shoal::data
