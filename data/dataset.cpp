@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <string_view>
 
 #include "data/image_folder.h"
 #include "data/pack/reader.h"
+#include "data/sources/open.h"
+#include "data/sources/patterns.h"
+#include "data/sources/scan_files.h"
 #include "data/synthetic.h"
 
 namespace shoal::data {
@@ -23,11 +27,16 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
 }
 
 Opened open_path(const std::string& path, const OpenOptions& options) {
-  if (is_packed_set(path)) return std::make_shared<PackedDataset>(path);
+  const bool packed = is_packed_set(path);
+  const bool file = std::filesystem::is_regular_file(path) || is_pattern(path);
+  if (!packed && (file || holds_only_files(path))) return open_records(path, options);
+  if (!options.labels.empty()) refuse_labels(path);
+  if (packed) return std::make_shared<PackedDataset>(path);
   return open_folder(path, options);
 }
 
-Opened open_synthetic(const std::string& text, const OpenOptions&) {
+Opened open_synthetic(const std::string& text, const OpenOptions& given) {
+  if (!given.labels.empty()) refuse_labels("synthetic:" + text);
   SyntheticOptions options;
   int64_t* const fields[] = {&options.pictures, &options.classes, &options.width, &options.height};
   const char separators[] = {':', ':', 'x', '\0'};
