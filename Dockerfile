@@ -12,7 +12,7 @@ RUN SHOAL_CACHE= scripts/build $SETUP && cmake --install build/release --prefix 
 FROM debian:12-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates libjpeg62-turbo libopencv-imgcodecs406 \
-    libopencv-imgproc406 libspdlog1.10 \
+    libopencv-imgproc406 libspdlog1.10 zlib1g \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/shoal /opt/shoal
 ENV PATH=/opt/shoal/bin:$PATH

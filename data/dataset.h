@@ -41,6 +41,9 @@ struct OpenOptions {
   std::vector<std::string> classes;
   // Files that tell the classes of pictures without any (sources/labels.h); empty: none.
   std::string labels, synsets;
+  std::string tfrecord_keys;  // sources/tf_example.h; empty: ImageNet's
+  // Pictures will be read once, one after the other: compressed files may be opened too.
+  bool in_order = false;
 };
 
 // Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just

@@ -31,6 +31,8 @@ File::File(std::string path)
   if (descriptor_ < 0) throw FileFailure("open", path_, errno);
 }
 
+File::File(int descriptor, std::string path) : path_(std::move(path)), descriptor_(descriptor) {}
+
 File::~File() {
   ::close(descriptor_);
 }

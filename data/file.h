@@ -30,6 +30,8 @@ struct FileStamp {
 class File {
  public:
   explicit File(std::string path);
+  // Takes `descriptor` over; `path` stands in messages only.
+  File(int descriptor, std::string path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;

@@ -156,21 +156,20 @@ void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
     throw DamagedPicture(std::to_string(p.bytes) + " bytes are too many for a picture");
   bytes.resize(p.bytes);
-  read_exactly(p.file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
+  read_fully(*open_file(p.file), p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
 }
 
-void ContainerDataset::read_exactly(uint32_t file, uint64_t offset, void* to, int64_t bytes) const {
-  const auto opened = files_.open(file);
+void ContainerDataset::read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
   int64_t count = 0;
   try {
-    count = opened->read_at(offset, to, bytes);
+    count = file.read_at(offset, to, bytes);
   } catch (const FileFailure& failure) {
     // A bad place on a disk: other pictures can still be read.
     if (failure.error() == EIO) throw DamagedPicture(failure.what_failed());
     throw;
   }
   if (count < bytes)
-    throw std::runtime_error(opened->path() + " has become shorter since its pictures were found");
+    throw std::runtime_error(file.path() + " has become shorter since its pictures were found");
 }
 
 }  // namespace shoal::data

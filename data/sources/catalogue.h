@@ -65,8 +65,10 @@ class ContainerDataset : public Dataset {
   const Picture& picture(int64_t sample) const {
     return catalogue_.pictures[static_cast<size_t>(sample)];
   }
-  // Fills `to` from the file, all of it; errors as read().
-  void read_exactly(uint32_t file, uint64_t offset, void* to, int64_t bytes) const;
+  // Open while the caller holds it; errors as OpenFiles::open.
+  std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }
+  // Fills `to`, all of it; errors as read().
+  static void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
  private:
   OpenFiles files_;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string_view>
+
+#include "data/sources/mat_file.h"
 
 namespace shoal::data {
 namespace {
@@ -132,6 +135,15 @@ size_t LabelFile::class_of(const std::string& name) const {
 }
 
 std::map<int64_t, std::string> read_synsets(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
+  if (is_mat_file(bytes)) {
+    try {
+      return read_meta_mat(bytes);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(path + " " + error.what());
+    }
+  }
   std::map<int64_t, std::string> names;
   const std::vector<std::string> lines = lines_of(path);
   for (size_t i = 0; i < lines.size(); ++i) {

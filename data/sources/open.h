@@ -16,4 +16,7 @@ std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenO
 // True when the folder holds files but no folders, so that it cannot hold class folders.
 bool holds_only_files(const std::string& folder);
 
+// True when `source` (as open_dataset takes it) is TFRecords.
+bool holds_tf_records(const std::string& source);
+
 }  // namespace shoal::data

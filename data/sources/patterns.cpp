@@ -104,6 +104,10 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
   return paths;
 }
 
+bool matches_files(const std::string& pattern) {
+  return !matches(pattern).empty();
+}
+
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : fs::directory_iterator(folder)) {

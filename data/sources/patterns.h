@@ -14,6 +14,9 @@ bool is_pattern(const std::string& text);
 // when a file that the braces name is not there, nothing matches, or the braces make no sense.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
+// True when there is such a file; wildcards only.
+bool matches_files(const std::string& pattern);
+
 // The regular files of a folder whose names do not begin with a dot, sorted; paths. Throws
 // std::runtime_error.
 std::vector<std::string> files_in(const std::string& folder);

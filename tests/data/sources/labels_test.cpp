@@ -47,6 +47,15 @@ struct Validation {
   OpenOptions options;
 };
 
+// The message of its error; empty where it holds `names`.
+std::string refused_synsets(const std::string& path, const std::map<int64_t, std::string>& names) {
+  try {
+    return read_synsets(path) == names ? "" : "other names";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the classes of flat pictures come from a list, Kaggle's table or the devkit") {
@@ -90,6 +99,24 @@ TEST_CASE("labels that do not suffice are refused with what is missing") {
   v.options.labels = v.folder / "gone";
   CHECK_THAT(message_of(v.folder / "val.tar", v.options),
              Contains("cannot open the file of labels"));
+}
+
+TEST_CASE("the devkit's numbers may be told by a MATLAB file as its meta.mat is") {
+  for (const char* name : {"records/meta.mat", "records/meta_plain.mat"}) {
+    INFO(name);
+    const std::string path = std::string(SHOAL_SOURCE_DIR "/tests/golden/") + name;
+    const auto names = read_synsets(path);
+    CHECK(names ==
+          std::map<int64_t, std::string>{{1, "n02119789"}, {2, "n02100735"}, {300, "n01"}});
+    const Bytes whole = read_golden(name);
+    const TempFolder t;
+    for (size_t cut = 0; cut < whole.size(); ++cut) {
+      t.write("cut.mat", Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(cut)));
+      const std::string message = refused_synsets(t / "cut.mat", names);
+      // Of the compressed one only zlib's last word is not looked at.
+      if (cut + 8 < whole.size()) CHECK_THAT(message, Contains("cut.mat"));
+    }
+  }
 }
 
 TEST_CASE("labels for pictures that have classes are refused") {
