@@ -37,8 +37,8 @@ class CacheWriter {
   std::string out_;
 };
 
-// Reads what CacheWriter wrote, which must stay as long as the reader; good() turns false, and stays
-// so, where the bytes do not suffice, are damaged or of another kind.
+// Reads what CacheWriter wrote, which must stay as long as the reader; good() turns false, and
+// stays so, where the bytes do not suffice, are damaged or of another kind.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);

@@ -1,5 +1,6 @@
-// The cache of a listing: one file per listed folder. It is taken as valid when every directory it saw still has the same
-// modification and change times, which costs one stat() per directory instead of reading them.
+// The cache of a listing: one file per listed folder. It is taken as valid when every directory it
+// saw still has the same modification and change times, which costs one stat() per directory
+// instead of reading them.
 #include <filesystem>
 
 #include "data/cache_file.h"

@@ -6,9 +6,9 @@
 // at a multiple of 4 it is split there, and the number left out: reading puts it back. Source:
 // dmlc-core, include/dmlc/recordio.h; MXNet, python/mxnet/recordio.py.
 //
-//   MXNet's payload     u32 flag, f32 label, u64 id, u64 id2, the picture. flag 1: one more f32, the
-//                       label. NAME.lst beside NAME.rec, where there is one, names pictures and, by
-//                       their folders, classes.
+//   MXNet's payload     u32 flag, f32 label, u64 id, u64 id2, the picture. flag 1: one more f32,
+//                       the label. NAME.lst beside NAME.rec, where there is one, names pictures
+//                       and, by their folders, classes.
 //   SageMaker's         an object as it is: pictures, each with a record before or behind it that
 //                       holds its label as a number, a name or JSON (label_text.h), as an augmented
 //                       manifest's attributes are wrapped.

@@ -1,7 +1,7 @@
 #pragma once
-// The members of a tar file: POSIX ustar and pax, GNU tar, and what came before them. Sources: POSIX
-// pax (IEEE Std 1003.1, "ustar Interchange Format", "pax Interchange Format"), GNU tar's manual
-// ("Basic Tar Format").
+// The members of a tar file: POSIX ustar and pax, GNU tar, and what came before them. Sources:
+// POSIX pax (IEEE Std 1003.1, "ustar Interchange Format", "pax Interchange Format"), GNU tar's
+// manual ("Basic Tar Format").
 
 #include <cstdint>
 #include <string>

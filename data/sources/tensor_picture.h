@@ -9,8 +9,8 @@
 
 namespace shoal::data {
 
-// The tensor (little-endian, of keys.raw and keys' shape) as uncompressed RGB (raw_pixels.h). Values
-// are multiplied by keys.scale, rounded, and cut to 0 … 255; one channel is repeated. Throws
+// The tensor (little-endian, of keys.raw and keys' shape) as uncompressed RGB (raw_pixels.h).
+// Values are multiplied by keys.scale, rounded, and cut to 0 … 255; one channel is repeated. Throws
 // DamagedPicture when the bytes are not as many as the shape says.
 std::vector<uint8_t> picture_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
 

@@ -4,10 +4,10 @@
 // A record is its length (u64), the length's checksum, the data, the data's checksum; checksums are
 // masked CRC-32C. A picture is read where it lies, and its record's checksum verified each time: a
 // record that is damaged is a damaged picture. A file may be compressed as a whole by gzip or zlib.
-// Then no picture can be reached without unpacking what is before it, and points to start from would
-// each need 32 KiB of history and cost more at every picture than its decoding; so such files are
-// opened only to be read in order (`shoal pack`), each unpacked once. Source: TensorFlow's guide
-// "TFRecord and tf.train.Example".
+// Then no picture can be reached without unpacking what is before it, and points to start from
+// would each need 32 KiB of history and cost more at every picture than its decoding; so such files
+// are opened only to be read in order (`shoal pack`), each unpacked once. Source: TensorFlow's
+// guide "TFRecord and tf.train.Example".
 
 #include <memory>
 #include <string>

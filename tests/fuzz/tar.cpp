@@ -1,5 +1,5 @@
-// Tars of hostile bytes: listed, and read as WebDataset shards. The first byte: whether the checksums
-// of headers are put right, so that what is behind them is reached.
+// Tars of hostile bytes: listed, and read as WebDataset shards. The first byte: whether the
+// checksums of headers are put right, so that what is behind them is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 
