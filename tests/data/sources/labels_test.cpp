@@ -110,7 +110,7 @@ TEST_CASE("the devkit's numbers may be told by a MATLAB file as its meta.mat is"
           std::map<int64_t, std::string>{{1, "n02119789"}, {2, "n02100735"}, {300, "n01"}});
     const Bytes whole = read_golden(name);
     const TempFolder t;
-    for (size_t cut = 0; cut < whole.size(); ++cut) {
+    for (size_t cut = 128; cut < whole.size(); ++cut) {
       t.write("cut.mat", Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(cut)));
       const std::string message = refused_synsets(t / "cut.mat", names);
       // Of the compressed one only zlib's last word is not looked at.
