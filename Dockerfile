@@ -30,7 +30,7 @@ ARG EFA_URL=https://efa-installer.amazonaws.com
 ARG TOOLKIT=
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates libjpeg62-turbo libopencv-imgcodecs406 \
-    libopencv-imgproc406 libspdlog1.10 ${EFA:+curl} ${TOOLKIT:+openmpi-bin openssh-client openssh-server python3} \
+    libopencv-imgproc406 libspdlog1.10 zlib1g ${EFA:+curl} ${TOOLKIT:+openmpi-bin openssh-client openssh-server python3} \
   && if [ -n "$EFA" ]; then \
     curl -fsSL "$EFA_URL/aws-efa-installer-$EFA.tar.gz" | tar xz -C /tmp && cd /tmp/aws-efa-installer \
     && ./efa_installer.sh -y --skip-kmod --skip-limit-conf --no-verify && rm -rf /tmp/aws-efa-installer; fi \

@@ -1,10 +1,12 @@
-// Times the input pipeline on a folder of class folders. bench/loader runs it beside torchvision.
+// Times the input pipeline. bench/loader runs it beside torchvision, bench/sources on the same
+// pictures in several forms. SOURCE: what --train takes.
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
 //                                                    normalise to float; with an index of each file
 //                                                    made in the pass that warms up
-//   loader_bench loader DIR PASSES THREADS           whole loader: batches of 128 at 224, uint8
+//   loader_bench loader SOURCE PASSES THREADS        whole loader: batches of 128 at 224, uint8
+//   loader_bench first SOURCE THREADS                the same up to its first batch
 //   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
 //
 // Prints one JSON object; `list` one for each listing.
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
 #include "data/image_folder.h"
 #include "data/jpeg/baseline.h"
 #include "data/loader.h"
@@ -114,6 +117,17 @@ void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads) 
   std::printf("{\"images_per_second\": %.1f}\n", static_cast<double>(images) / (now() - begin));
 }
 
+void first_batch(const std::string& source, int threads) {
+  const double begin = now();
+  LoaderOptions options;
+  options.batch_size = 128;
+  options.threads = threads;
+  Loader loader(open_dataset(source), options);
+  loader.start_epoch(0);
+  loader.next();
+  std::printf("{\"seconds\": %.3f}\n", now() - begin);
+}
+
 void list(const std::string& path, int threads, const char* cache) {
   for (int run = 0; run < (cache != nullptr ? 2 : 1); ++run) {
     const double begin = now();
@@ -144,7 +158,9 @@ int main(int argc, char** argv) {
     crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0,
           given("index"), given("fast"), policy);
   } else if (argc == 5 && mode == "loader") {
-    whole_loader(open_image_folder(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+    whole_loader(open_dataset(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  } else if (argc == 4 && mode == "first") {
+    first_batch(argv[2], std::atoi(argv[3]));
   } else {
     std::fputs("usage: see the first lines of bench/loader_bench.cpp\n", stderr);
     return 2;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "data/image_folder.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
+#include "data/sources/open.h"
+#include "data/sources/patterns.h"
+#include "data/sources/scan_files.h"
 #include "data/synthetic.h"
 
 namespace shoal::data {
@@ -24,12 +28,17 @@ Opened open_folder(const std::string& path, const OpenOptions& options) {
 }
 
 Opened open_path(const std::string& path, const OpenOptions& options) {
-  if (is_packed_set(path)) return std::make_shared<PackedDataset>(path);
-  if (is_sharded_set(path)) return std::make_shared<ShardedDataset>(path);
+  const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
+  const bool file = std::filesystem::is_regular_file(path) || is_pattern(path);
+  if (!packed && (file || holds_only_files(path))) return open_records(path, options);
+  if (!options.labels.empty()) refuse_labels(path);
+  if (one) return std::make_shared<PackedDataset>(path);
+  if (sharded) return std::make_shared<ShardedDataset>(path);
   return open_folder(path, options);
 }
 
-Opened open_synthetic(const std::string& text, const OpenOptions&) {
+Opened open_synthetic(const std::string& text, const OpenOptions& given) {
+  if (!given.labels.empty()) refuse_labels("synthetic:" + text);
   SyntheticOptions options;
   int64_t* const fields[] = {&options.pictures, &options.classes, &options.width, &options.height};
   const char separators[] = {':', ':', 'x', '\0'};

@@ -37,11 +37,19 @@ struct OpenOptions {
   std::function<void(int64_t files)> progress;
   // Called with a sentence about what did not stop the opening.
   std::function<void(const std::string&)> warning;
+  // The training set's, when it is known: labels of records are looked up in it.
+  std::vector<std::string> classes;
+  // Files that tell the classes of pictures without any (sources/labels.h); empty: none.
+  std::string labels, synsets;
+  std::string tfrecord_keys;  // sources/tf_example.h; empty: ImageNet's
+  // Pictures will be read once, one after the other: compressed files may be opened too.
+  bool in_order = false;
 };
 
 // Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just
-// a path: a folder of class folders, or a packed set (pack/reader.h). Throws std::invalid_argument for what the user must mend,
-// std::runtime_error where the system fails.
+// a path or a pattern (sources/patterns.h), told apart by content: a folder of class folders, a
+// packed set (pack/reader.h), tars (sources/tar_source.h), or a folder of such files. Throws
+// std::invalid_argument for what the user must mend, std::runtime_error where the system fails.
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
 

@@ -1,71 +1,32 @@
 #include "data/image_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "data/errors.h"
+#include "data/file.h"
 #include "data/limits.h"
 #include "data/listing.h"
 
 namespace shoal::data {
 namespace {
 
-class File {
- public:
-  explicit File(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (fd_ < 0) fail("open");
+// What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors)
+// would hit the next one too.
+bool concerns_one_file(int error) {
+  switch (error) {
+    case EACCES:
+    case EPERM:
+    case ENOENT:
+    case EIO:
+    case ESTALE:
+    case EISDIR:
+    case ELOOP:
+      return true;
+    default:
+      return false;
   }
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int64_t size() const {
-    struct stat s {};
-    if (fstat(fd_, &s) != 0) fail("examine");
-    return s.st_size;
-  }
-
-  // Reads up to `bytes` bytes; fewer only at the end of the file.
-  int64_t read(uint8_t* to, int64_t bytes) const {
-    int64_t done = 0;
-    while (done < bytes) {
-      const ssize_t n = ::read(fd_, to + done, static_cast<size_t>(bytes - done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail("read");
-      if (n == 0) break;
-      done += n;
-    }
-    return done;
-  }
-
- private:
-  // What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors)
-  // would hit the next one too.
-  [[noreturn]] void fail(const char* what) const {
-    const std::string reason = std::generic_category().message(errno);
-    switch (errno) {
-      case EACCES:
-      case EPERM:
-      case ENOENT:
-      case EIO:
-      case ESTALE:
-      case EISDIR:
-      case ELOOP:
-        throw DamagedPicture("cannot " + std::string(what) + " it: " + reason);
-      default:
-        throw std::runtime_error("cannot " + std::string(what) + " " + path_ + ": " + reason);
-    }
-  }
-  const std::string& path_;
-  int fd_;
-};
+}
 
 class ImageFolder : public Dataset {
  public:
@@ -84,14 +45,7 @@ class ImageFolder : public Dataset {
     return path;
   }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    const std::string path = name(sample);
-    const File file(path);
-    const int64_t size = file.size();
-    if (size > kMaxFileBytes)
-      throw DamagedPicture("a file of " + std::to_string(size) +
-                           " bytes is too large for a picture");
-    bytes.resize(static_cast<size_t>(size));
-    bytes.resize(static_cast<size_t>(file.read(bytes.data(), size)));
+    read_picture_file(name(sample), bytes);
   }
 
  private:
@@ -112,6 +66,21 @@ Listing list_or_load(const std::string& path, const ImageFolderOptions& options)
 }
 
 }  // namespace
+
+void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
+  try {
+    const File file(path);
+    const int64_t size = file.stamp().bytes;
+    if (size > kMaxFileBytes)
+      throw DamagedPicture("a file of " + std::to_string(size) +
+                           " bytes is too large for a picture");
+    bytes.resize(static_cast<size_t>(size));
+    bytes.resize(static_cast<size_t>(file.read_at(0, bytes.data(), size)));
+  } catch (const FileFailure& failure) {
+    if (concerns_one_file(failure.error())) throw DamagedPicture(failure.what_failed());
+    throw;
+  }
+}
 
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options) {

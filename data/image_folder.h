@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/dataset.h"
 
@@ -22,5 +23,9 @@ struct ImageFolderOptions {
 // picture.
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options = {});
+
+// Replaces `bytes` with the file. Throws DamagedPicture where it cannot be read or is too large to
+// be a picture, std::runtime_error where no other file could be read either.
+void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes);
 
 }  // namespace shoal::data

@@ -3,7 +3,7 @@
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils)
 comforts=(ccache:ccache) # used when present, never a reason to stop
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
-  nlohmann-json3-dev)
+  nlohmann-json3-dev zlib1g-dev)
 
 # The first Python whose pip can be asked to download.
 find_python() {

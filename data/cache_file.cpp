@@ -1,0 +1,79 @@
+#include "data/cache_file.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "data/pixel_hash.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr int64_t kRecentNs = 2'000'000'000;  // coarser than the clock of any file system in use
+
+uint64_t hash_of(std::string_view bytes) {
+  return hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+}
+
+}  // namespace
+
+std::string CacheWriter::finish() {
+  value(hash_of(out_));
+  return std::move(out_);
+}
+
+CacheReader::CacheReader(std::string_view bytes, std::string_view kind) {
+  good_ = bytes.size() >= kind.size() + 8 && bytes.starts_with(kind);
+  if (!good_) return;
+  const std::string_view body = bytes.substr(0, bytes.size() - 8);
+  in_ = bytes.substr(body.size());
+  good_ = value<uint64_t>() == hash_of(body);
+  in_ = body.substr(kind.size());
+}
+
+bool CacheReader::take(uint64_t bytes) {
+  if (bytes > in_.size()) good_ = false;
+  if (!good_) return false;
+  taken_ = in_.substr(0, bytes);
+  in_.remove_prefix(bytes);
+  return true;
+}
+
+std::string cache_name(std::string_view path) {
+  char name[24];
+  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(hash_of(path)));
+  return name;
+}
+
+bool changed_recently(int64_t modified_ns) {
+  using namespace std::chrono;
+  const int64_t now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+  return modified_ns > now - kRecentNs;
+}
+
+std::optional<std::string> read_cache(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return std::nullopt;
+  std::string bytes(static_cast<size_t>(file.tellg()), '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return std::nullopt;
+  return bytes;
+}
+
+void write_cache(const std::string& path, const std::string& bytes) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const std::string temporary = path + "." + std::to_string(getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw std::runtime_error("cannot write the listing cache " + path);
+  }
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,84 @@
+#pragma once
+// Files that keep what was found out about data folders between runs: numbers and texts one after
+// the other, little-endian as the machine is, behind a line that names the kind and before a hash
+// of everything.
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace shoal::data {
+
+class CacheWriter {
+ public:
+  explicit CacheWriter(std::string_view kind) : out_(kind) {}
+  template <class T>
+  void value(const T& v) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    out_.append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+  void text(std::string_view s) {
+    value(uint64_t{s.size()});
+    out_ += s;
+  }
+  template <class T>
+  void array(const std::vector<T>& all) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    value(uint64_t{all.size()});
+    out_.append(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(T));
+  }
+  std::string finish();  // the file's bytes, with the hash
+
+ private:
+  std::string out_;
+};
+
+// Reads what CacheWriter wrote, which must stay as long as the reader; good() turns false, and
+// stays so, where the bytes do not suffice, are damaged or of another kind.
+class CacheReader {
+ public:
+  CacheReader(std::string_view bytes, std::string_view kind);
+  template <class T>
+  T value() {
+    T v{};
+    if (take(sizeof v)) std::memcpy(&v, taken_.data(), sizeof v);
+    return v;
+  }
+  std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
+  // A count of things that take at least `bytes_each`.
+  uint64_t count(uint64_t bytes_each) {
+    const auto n = value<uint64_t>();
+    if (n > in_.size() / bytes_each) good_ = false;
+    return good_ ? n : 0;
+  }
+  template <class T>
+  void array(std::vector<T>& all) {
+    all.resize(count(sizeof(T)));
+    if (take(all.size() * sizeof(T)) && !all.empty())
+      std::memcpy(static_cast<void*>(all.data()), taken_.data(), taken_.size());
+  }
+  bool at_end() const { return in_.empty(); }
+  bool good() const { return good_; }
+
+ private:
+  bool take(uint64_t bytes);
+  std::string_view in_, taken_;
+  bool good_ = true;
+};
+
+// A file name for what belongs to `path`, without extension.
+std::string cache_name(std::string_view path);
+
+// True when something changed so recently that a later change might not move its time.
+bool changed_recently(int64_t modified_ns);
+
+std::optional<std::string> read_cache(const std::string& path);
+
+// Writes atomically and creates the folder. Throws std::runtime_error.
+void write_cache(const std::string& path, const std::string& bytes);
+
+}  // namespace shoal::data

@@ -1,0 +1,62 @@
+#include "data/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace shoal::data {
+namespace {
+
+struct stat status_of(int descriptor, const std::string& path) {
+  struct stat s {};
+  if (::fstat(descriptor, &s) != 0) throw FileFailure("examine", path, errno);
+  return s;
+}
+
+}  // namespace
+
+FileFailure::FileFailure(const char* what, const std::string& path, int error)
+    : std::runtime_error("cannot " + std::string(what) + " " + path + ": " +
+                         std::generic_category().message(error)),
+      what_failed_("cannot " + std::string(what) +
+                   " it: " + std::generic_category().message(error)),
+      error_(error) {}
+
+File::File(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ < 0) throw FileFailure("open", path_, errno);
+}
+
+File::File(int descriptor, std::string path) : path_(std::move(path)), descriptor_(descriptor) {}
+
+File::~File() {
+  ::close(descriptor_);
+}
+
+FileStamp File::stamp() const {
+  const struct stat s = status_of(descriptor_, path_);
+  return {s.st_size, s.st_mtim.tv_sec * int64_t{1'000'000'000} + s.st_mtim.tv_nsec};
+}
+
+bool File::is_regular() const {
+  return S_ISREG(status_of(descriptor_, path_).st_mode);
+}
+
+int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
+  int64_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = ::pread(descriptor_, static_cast<char*>(to) + done,
+                              static_cast<size_t>(bytes - done), static_cast<off_t>(offset) + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw FileFailure("read", path_, errno);
+    if (n == 0) break;
+    done += n;
+  }
+  return done;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,50 @@
+#pragma once
+// A file that is read at any place.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace shoal::data {
+
+// Opening, examining or reading failed. The message names what, the path and the system's reason.
+class FileFailure : public std::runtime_error {
+ public:
+  FileFailure(const char* what, const std::string& path, int error);
+  const std::string& what_failed() const { return what_failed_; }  // "cannot read it: REASON"
+  int error() const { return error_; }                             // errno
+
+ private:
+  std::string what_failed_;
+  int error_;
+};
+
+// Equal stamps mean that the content is the same, unless somebody set the clock back.
+struct FileStamp {
+  int64_t bytes = 0, modified_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+// Open for reading as long as it lives. Every method may be called from any thread at the same
+// time; all throw FileFailure.
+class File {
+ public:
+  explicit File(std::string path);
+  // Takes `descriptor` over; `path` stands in messages only.
+  File(int descriptor, std::string path);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  FileStamp stamp() const;
+  bool is_regular() const;
+  // Reads up to `bytes` bytes from `offset` on into `to`; fewer only at the end of the file.
+  int64_t read_at(uint64_t offset, void* to, int64_t bytes) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,175 @@
+#include "data/sources/catalogue.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "data/errors.h"
+#include "data/limits.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr int64_t kMostClasses = 1'000'000;
+
+// Calls visit(file, entry number, entry) for everything in the scans.
+template <class Visit>
+void for_each_entry(const std::vector<Scan>& scans, const Visit& visit) {
+  for (uint32_t file = 0; file < scans.size(); ++file)
+    for (uint32_t i = 0; i < scans[file].size(); ++i) visit(file, i, scans[file].entries[i]);
+}
+
+class Labeller {
+ public:
+  Labeller(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+           const std::vector<std::string>& known)
+      : files_(files), scans_(scans), known_(known) {
+    for (size_t i = 0; i < known.size(); ++i) places_[known[i]] = static_cast<int32_t>(i);
+  }
+
+  Catalogue run() {
+    survey();
+    const bool by_text = all_texts_ && (known_.empty() || texts_known_ || !all_numbers_);
+    if (!by_text && !all_numbers_)
+      refuse(mixed_file_, mixed_entry_,
+             "has no label of the kind that the other pictures have (a name or a number)");
+    return by_text ? labelled_by_text() : labelled_by_number();
+  }
+
+ private:
+  [[noreturn]] void refuse(uint32_t file, uint32_t entry, const std::string& what) const {
+    throw std::invalid_argument(files_[file].path + ":" + std::string(scans_[file].name(entry)) +
+                                " " + what);
+  }
+
+  void survey() {
+    for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
+      const bool text = entry.text >= 0, number = entry.number != kNoNumber;
+      if (!text && !number) refuse(file, i, "has no label");
+      if ((all_texts_ && !text) || (all_numbers_ && !number)) mixed_file_ = file, mixed_entry_ = i;
+      all_texts_ = all_texts_ && text;
+      all_numbers_ = all_numbers_ && number;
+      largest_ = std::max(largest_, entry.number);
+      if (text) texts_known_ = texts_known_ && places_.contains(text_of(file, entry));
+    });
+  }
+
+  const std::string& text_of(uint32_t file, const ScanEntry& entry) const {
+    return scans_[file].texts[static_cast<size_t>(entry.text)];
+  }
+
+  Catalogue labelled_by_text() {
+    std::vector<std::string> classes = known_;
+    if (known_.empty()) {
+      for (const Scan& scan : scans_)
+        for (const std::string& text : scan.texts) places_[text] = 0;
+      for (auto& [text, place] : places_) {
+        place = static_cast<int32_t>(classes.size());
+        classes.push_back(text);
+      }
+    }
+    std::vector<Placed> placed;
+    for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
+      const auto found = places_.find(text_of(file, entry));
+      if (found == places_.end())
+        refuse(
+            file, i,
+            "has the class '" + text_of(file, entry) + "', which the training set does not have");
+      placed.push_back({file, i, found->second});
+    });
+    return make_catalogue(scans_, placed, std::move(classes));
+  }
+
+  Catalogue labelled_by_number() {
+    const auto count = known_.empty() ? largest_ + 1 : static_cast<int64_t>(known_.size());
+    std::vector<Placed> placed;
+    for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
+      if (entry.number < 0 || entry.number >= std::min(count, kMostClasses))
+        refuse(file, i,
+               "has the label " + std::to_string(entry.number) +
+                   "; labels must lie between 0 and " +
+                   std::to_string(std::min(count, kMostClasses) - 1));
+      placed.push_back({file, i, static_cast<int32_t>(entry.number)});
+    });
+    std::vector<std::string> classes = known_;
+    const size_t digits = std::to_string(count - 1).size();
+    for (int64_t i = 0; known_.empty() && i < count; ++i) {
+      const std::string number = std::to_string(i);
+      classes.push_back(std::string(digits - number.size(), '0') + number);
+    }
+    return make_catalogue(scans_, placed, std::move(classes));
+  }
+
+  const std::vector<SourceFile>& files_;
+  const std::vector<Scan>& scans_;
+  const std::vector<std::string>& known_;
+  std::map<std::string, int32_t, std::less<>> places_;
+  bool all_texts_ = true, all_numbers_ = true, texts_known_ = true;
+  int64_t largest_ = 0;
+  uint32_t mixed_file_ = 0, mixed_entry_ = 0;
+};
+
+}  // namespace
+
+std::string_view Catalogue::name(int64_t sample) const {
+  const auto i = static_cast<size_t>(sample);
+  const uint64_t begin = i == 0 ? 0 : name_ends[i - 1];
+  return std::string_view(names).substr(begin, name_ends[i] - begin);
+}
+
+Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Placed>& placed,
+                         std::vector<std::string> classes) {
+  Catalogue catalogue;
+  catalogue.classes = std::move(classes);
+  catalogue.pictures.reserve(placed.size());
+  catalogue.name_ends.reserve(placed.size());
+  for (const Placed& p : placed) {
+    const ScanEntry& entry = scans[p.file].entries[p.entry];
+    catalogue.pictures.push_back(
+        {entry.offset, entry.bytes, p.file, p.label, entry.before, entry.behind});
+    catalogue.names += scans[p.file].name(p.entry);
+    catalogue.name_ends.push_back(catalogue.names.size());
+  }
+  return catalogue;
+}
+
+Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+                             const std::vector<std::string>& known) {
+  return Labeller(files, scans, known).run();
+}
+
+ContainerDataset::ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue)
+    : files_(std::move(files), open_files_limit()), catalogue_(std::move(catalogue)) {}
+
+std::string ContainerDataset::name(int64_t sample) const {
+  std::string name = files_.at(picture(sample).file).path;
+  name += ':';
+  name += catalogue_.name(sample);
+  return name;
+}
+
+void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
+  const Picture& p = picture(sample);
+  if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
+    throw DamagedPicture(std::to_string(p.bytes) + " bytes are too many for a picture");
+  bytes.resize(p.bytes);
+  read_fully(*open_file(p.file), p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
+}
+
+void ContainerDataset::read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
+  int64_t count = 0;
+  try {
+    count = file.read_at(offset, to, bytes);
+  } catch (const FileFailure& failure) {
+    // A bad place on a disk: other pictures can still be read.
+    if (failure.error() == EIO) throw DamagedPicture(failure.what_failed());
+    throw;
+  }
+  if (count < bytes)
+    throw std::runtime_error(file.path() + " has become shorter since its pictures were found");
+}
+
+}  // namespace shoal::data

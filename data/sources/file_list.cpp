@@ -1,0 +1,38 @@
+#include "data/sources/file_list.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+#include "data/image_folder.h"
+#include "data/sources/labels.h"
+#include "data/sources/patterns.h"
+
+namespace shoal::data {
+
+void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
+  read_picture_file(at(sample).path, bytes);
+}
+
+std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
+                                                const OpenOptions& options) {
+  const LabelFile labels(options.labels, options.synsets, options.classes);
+  const std::vector<std::string>& classes =
+      options.classes.empty() ? labels.classes() : options.classes;
+  std::vector<ListedPicture> pictures;
+  for (const std::string& path : files_in(folder)) {
+    const std::string& name = labels.classes()[labels.class_of(path)];
+    const auto found = std::find(classes.begin(), classes.end(), name);
+    if (found == classes.end())
+      throw std::invalid_argument(options.labels + " gives " + path + " the class '" + name +
+                                  "', which the training set does not have");
+    pictures.push_back({path, static_cast<int32_t>(found - classes.begin())});
+  }
+  if (pictures.empty()) throw std::invalid_argument(folder + " holds no picture");
+  std::sort(pictures.begin(), pictures.end(), [](const ListedPicture& a, const ListedPicture& b) {
+    return std::tie(a.label, a.path) < std::tie(b.label, b.path);
+  });
+  return std::make_shared<FileListDataset>(std::move(pictures), classes);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,41 @@
+#pragma once
+// Pictures in files of their own whose classes do not come from their folders.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace shoal::data {
+
+struct ListedPicture {
+  std::string path;
+  int32_t label = 0;
+};
+
+class FileListDataset : public Dataset {
+ public:
+  FileListDataset(std::vector<ListedPicture> pictures, std::vector<std::string> classes)
+      : pictures_(std::move(pictures)), classes_(std::move(classes)) {}
+
+  int64_t size() const override { return static_cast<int64_t>(pictures_.size()); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int32_t label(int64_t sample) const override { return at(sample).label; }
+  std::string name(int64_t sample) const override { return at(sample).path; }
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
+
+ private:
+  const ListedPicture& at(int64_t sample) const { return pictures_[static_cast<size_t>(sample)]; }
+  std::vector<ListedPicture> pictures_;
+  std::vector<std::string> classes_;
+};
+
+// A folder of pictures without class folders; options.labels tells their classes. They are numbered
+// by class and name. Throws std::invalid_argument.
+std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
+                                                const OpenOptions& options);
+
+}  // namespace shoal::data

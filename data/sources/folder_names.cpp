@@ -1,0 +1,194 @@
+#include "data/sources/folder_names.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "data/sources/labels.h"
+#include "data/sources/scan_files.h"
+
+namespace shoal::data {
+namespace {
+
+std::string_view without_tar(std::string_view name) {
+  return name.ends_with(".tar") ? name.substr(0, name.size() - 4) : name;
+}
+
+// One picture with the parts of its name.
+struct Part {
+  std::string_view class_name, folder, file_name;
+  Placed placed;
+};
+
+class FolderCatalogue {
+ public:
+  FolderCatalogue(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+                  const OpenOptions& options)
+      : files_(files), scans_(scans), options_(options) {}
+
+  Catalogue run() {
+    survey();
+    if (flat_ == 0) {
+      if (!options_.labels.empty()) refuse_labels(files_[0].path);
+      for (skip_ = 0; shares_top_folder();) skip_ = top_.size() + skip_ + 1;
+      collect([this](uint32_t, std::string_view name) {
+        return without_tar(name.substr(skip_, name.find('/', skip_) - skip_));
+      });
+    } else if (!options_.labels.empty()) {
+      labels_from_file();
+    } else if (files_.size() == 1) {
+      refuse_unlabelled();
+    } else {
+      check_class_tars();
+      for (const SourceFile& file : files_)
+        stems_.push_back(std::filesystem::path(file.path).stem().string());
+      collect([this](uint32_t file, std::string_view) { return std::string_view(stems_[file]); });
+    }
+    return sorted();
+  }
+
+ private:
+  void survey() {
+    flat_of_file_.resize(scans_.size());
+    for (uint32_t file = 0; file < scans_.size(); ++file)
+      for (size_t i = 0; i < scans_[file].size(); ++i)
+        if (scans_[file].name(i).find('/') == std::string_view::npos) ++flat_of_file_[file];
+    for (const int64_t count : flat_of_file_) flat_ += count;
+  }
+
+  [[noreturn]] void refuse_unlabelled() const {
+    if (flat_ == static_cast<int64_t>(scans_[0].size()))
+      throw std::invalid_argument(
+          files_[0].path +
+          " holds pictures without classes; name the file that tells them with --val-labels FILE, "
+          "or put them into class folders");
+    throw std::invalid_argument(files_[0].path + " holds " + first_flat(0) +
+                                " outside of any class folder");
+  }
+
+  std::string first_flat(uint32_t file) const {
+    for (size_t i = 0; i < scans_[file].size(); ++i)
+      if (scans_[file].name(i).find('/') == std::string_view::npos)
+        return std::string(scans_[file].name(i));
+    return "a picture";
+  }
+
+  // Each tar of several is a class, or each holds class folders.
+  void check_class_tars() const {
+    for (uint32_t file = 0; file < scans_.size(); ++file) {
+      if (scans_[file].size() == 0)
+        throw std::invalid_argument("the class " + files_[file].path +
+                                    " holds no picture; add some or remove it");
+      if (flat_of_file_[file] > 0) continue;
+      throw std::invalid_argument(files_[file].path +
+                                  " holds class folders, but another tar beside it holds pictures "
+                                  "without folders; keep them apart");
+    }
+  }
+
+  // True when all names have one more folder, the same, with another folder inside it.
+  bool shares_top_folder() {
+    bool first = true;
+    for (const Scan& scan : scans_) {
+      for (size_t i = 0; i < scan.size(); ++i) {
+        const std::string_view rest = scan.name(i).substr(skip_);
+        const size_t slash = rest.find('/');
+        const std::string_view top = rest.substr(0, slash);
+        if (first) top_ = top;
+        first = false;
+        if (top != top_ || top.ends_with(".tar") ||
+            rest.find('/', slash + 1) == std::string_view::npos)
+          return false;
+      }
+    }
+    return true;
+  }
+
+  template <class ClassOf>
+  void collect(const ClassOf& class_of) {
+    for (uint32_t file = 0; file < scans_.size(); ++file) {
+      for (uint32_t i = 0; i < scans_[file].size(); ++i) {
+        const std::string_view name = scans_[file].name(i);
+        const size_t slash = name.rfind('/');
+        const std::string_view folder =
+            slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+        parts_.push_back({class_of(file, name), folder, name.substr(slash + 1), {file, i, 0}});
+      }
+    }
+  }
+
+  void labels_from_file() {
+    if (flat_ < static_cast<int64_t>(total())) refuse_labels(files_[0].path);
+    const LabelFile labels(options_.labels, options_.synsets, options_.classes);
+    label_names_ = labels.classes();
+    collect([&](uint32_t, std::string_view name) {
+      return std::string_view(label_names_[labels.class_of(std::string(name))]);
+    });
+  }
+
+  size_t total() const {
+    size_t count = 0;
+    for (const Scan& scan : scans_) count += scan.size();
+    return count;
+  }
+
+  // Pictures whose classes come from a file count in the training set's classes; the others bring
+  // theirs.
+  std::vector<std::string> classes() const {
+    if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
+    std::vector<std::string> names;
+    for (const Part& part : parts_)
+      if (names.empty() || names.back() != part.class_name) names.emplace_back(part.class_name);
+    return names;
+  }
+
+  Catalogue sorted() {
+    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+      return std::tie(a.class_name, a.folder, a.file_name, a.placed.file, a.placed.entry) <
+             std::tie(b.class_name, b.folder, b.file_name, b.placed.file, b.placed.entry);
+    });
+    // Of several of the same name the last is what unpacking leaves.
+    const auto same = [](const Part& a, const Part& b) {
+      return std::tie(a.class_name, a.folder, a.file_name) ==
+             std::tie(b.class_name, b.folder, b.file_name);
+    };
+    parts_.erase(parts_.begin(), std::unique(parts_.rbegin(), parts_.rend(), same).base());
+    std::vector<std::string> names = classes();
+    std::map<std::string_view, int32_t> labels;
+    for (size_t i = 0; i < names.size(); ++i) labels[names[i]] = static_cast<int32_t>(i);
+    std::vector<Placed> placed;
+    for (Part& part : parts_) {
+      const auto found = labels.find(part.class_name);
+      if (found == labels.end())
+        throw std::invalid_argument(options_.labels + " gives " + std::string(part.file_name) +
+                                    " the class '" + std::string(part.class_name) +
+                                    "', which the training set does not have");
+      part.placed.label = found->second;
+      placed.push_back(part.placed);
+    }
+    return make_catalogue(scans_, placed, std::move(names));
+  }
+
+  const std::vector<SourceFile>& files_;
+  const std::vector<Scan>& scans_;
+  const OpenOptions& options_;
+  std::vector<int64_t> flat_of_file_;  // pictures that stand in no folder
+  int64_t flat_ = 0;
+  size_t skip_ = 0;       // bytes of the folders around everything
+  std::string_view top_;  // the next of them
+  std::vector<std::string> stems_, label_names_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+                              const OpenOptions& options) {
+  return FolderCatalogue(files, scans, options).run();
+}
+
+}  // namespace shoal::data

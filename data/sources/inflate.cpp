@@ -1,0 +1,102 @@
+#include "data/sources/inflate.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+
+namespace shoal::data {
+namespace {
+
+constexpr uint64_t kMostInflated = uint64_t{1} << 32;
+constexpr size_t kPiece = size_t{1} << 18;  // bytes
+
+class Stream {
+ public:
+  Stream() {
+    constexpr int kGzipOrZlib = 15 + 32;
+    if (::inflateInit2(&z_, kGzipOrZlib) != Z_OK) throw std::bad_alloc();
+  }
+  ~Stream() { ::inflateEnd(&z_); }
+  Stream(const Stream&) = delete;
+
+  z_stream* operator->() { return &z_; }
+  int step() { return ::inflate(&z_, Z_NO_FLUSH); }
+  void next_member() { ::inflateReset(&z_); }
+
+ private:
+  z_stream z_{};
+};
+
+void write_all(int descriptor, const uint8_t* from, size_t count, const std::string& path) {
+  while (count > 0) {
+    const ssize_t n = ::write(descriptor, from, count);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw FileFailure("unpack", path, errno);
+    from += n;
+    count -= static_cast<size_t>(n);
+  }
+}
+
+}  // namespace
+
+bool is_compressed(std::span<const uint8_t> head) {
+  if (head.size() < 2) return false;
+  const bool gzip = head[0] == 0x1f && head[1] == 0x8b;
+  const bool zlib = (head[0] & 0x8f) == 8 && (head[0] * 256 + head[1]) % 31 == 0;
+  return gzip || zlib;
+}
+
+std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
+  std::vector<uint8_t> out(bytes);
+  Stream stream;
+  stream->next_in = const_cast<uint8_t*>(head.data());
+  stream->avail_in = static_cast<uInt>(head.size());
+  stream->next_out = out.data();
+  stream->avail_out = static_cast<uInt>(bytes);
+  while (stream->avail_out > 0 && stream.step() == Z_OK) {
+  }
+  out.resize(bytes - stream->avail_out);
+  return out;
+}
+
+std::shared_ptr<const File> inflate_file(const File& file) {
+  const int descriptor = ::memfd_create("unpacked", MFD_CLOEXEC);
+  if (descriptor < 0) throw FileFailure("unpack", file.path(), errno);
+  auto unpacked = std::make_shared<const File>(descriptor, file.path());
+  const auto refuse = [&](const char* what) {
+    throw std::invalid_argument(file.path() + " " + what);
+  };
+  std::vector<uint8_t> in(kPiece), out(kPiece);
+  Stream stream;
+  uint64_t at = 0, written = 0;
+  bool ended = false, full = false;  // full: there may be more to come from what was read
+  for (;;) {
+    if (stream->avail_in == 0 && !full) {
+      const int64_t count = file.read_at(at, in.data(), static_cast<int64_t>(in.size()));
+      if (count == 0) break;
+      at += static_cast<uint64_t>(count);
+      stream->next_in = in.data();
+      stream->avail_in = static_cast<uInt>(count);
+    }
+    if (ended && stream->avail_in > 0) stream.next_member();
+    stream->next_out = out.data();
+    stream->avail_out = static_cast<uInt>(out.size());
+    const int result = stream.step();
+    ended = result == Z_STREAM_END;
+    const bool waits = result == Z_BUF_ERROR && stream->avail_in == 0;
+    if (result != Z_OK && !ended && !waits) refuse("is damaged: it cannot be unpacked");
+    full = stream->avail_out == 0 && !ended;
+    const size_t count = out.size() - stream->avail_out;
+    written += count;
+    if (written > kMostInflated) refuse("unpacks to more than 4 GiB; split it");
+    write_all(descriptor, out.data(), count, file.path());
+  }
+  if (!ended) refuse("is cut short: it cannot be unpacked to its end");
+  return unpacked;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,56 @@
+#include "data/sources/label_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kLongestLabel = 200;  // bytes
+constexpr std::string_view kBlanks = " \t\r\n\f\v";
+
+std::optional<LabelText> from_json(const nlohmann::json& value) {
+  if (value.is_number_unsigned() && value.get<uint64_t>() <= INT32_MAX)
+    return LabelText{value.get<int64_t>(), ""};
+  if (value.is_string()) return parse_label(value.get_ref<const std::string&>());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LabelText> parse_label(std::string_view text) {
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return std::nullopt;
+  text = text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  if (text.size() > kLongestLabel || text.find_first_of("\r\n\0", 0, 3) != std::string_view::npos)
+    return std::nullopt;
+  const size_t sign = text[0] == '-' ? 1 : 0;
+  const bool digits =
+      text.size() > sign &&
+      std::all_of(text.begin() + sign, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return LabelText{kNoNumber, std::string(text)};
+  int32_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec != std::errc() || number < 0) return std::nullopt;
+  return LabelText{number, ""};
+}
+
+std::optional<LabelText> parse_json_label(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return from_json(json);
+  for (const char* key : {"label", "cls", "class", "target", "class_name"}) {
+    const auto found = json.find(key);
+    if (found != json.end()) return from_json(*found);
+  }
+  return std::nullopt;
+}
+
+void set_label(const LabelText& label, Scan& scan, ScanEntry& entry) {
+  if (label.number != kNoNumber)
+    entry.number = label.number;
+  else
+    entry.text = scan.place_of(label.text);
+}
+
+}  // namespace shoal::data

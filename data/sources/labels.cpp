@@ -1,0 +1,160 @@
+#include "data/sources/labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "data/sources/mat_file.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr std::string_view kGaps = " \t\r,";
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("cannot open the file of labels " + path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    while (!line.empty() && kGaps.find(line.back()) != std::string_view::npos) line.pop_back();
+    lines.push_back(std::move(line));
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (lines.empty()) throw std::invalid_argument("the file of labels " + path + " is empty");
+  return lines;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  for (size_t at = line.find_first_not_of(kGaps); at != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(kGaps, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(kGaps, end);
+  }
+  return words;
+}
+
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::string_view stem_of(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+  const size_t dot = name.rfind('.');
+  return dot == 0 ? name : name.substr(0, dot);
+}
+
+[[noreturn]] void refuse_line(const std::string& path, size_t line, const std::string& what) {
+  throw std::invalid_argument(path + " line " + std::to_string(line + 1) + ": " + what);
+}
+
+}  // namespace
+
+LabelFile::LabelFile(const std::string& path, const std::string& synsets,
+                     const std::vector<std::string>& known)
+    : path_(path) {
+  const std::vector<std::string> lines = lines_of(path);
+  numbered_ = std::all_of(lines.begin(), lines.end(),
+                          [](const std::string& line) { return number_of(line).has_value(); });
+  if (!numbered_ && !synsets.empty())
+    throw std::invalid_argument("--val-synsets has no use here: " + path +
+                                " names its classes itself");
+  if (numbered_) {
+    read_numbers(lines, synsets);
+  } else {
+    read_pairs(lines, known);
+  }
+  for (const auto& [number, name] : by_number_) classes_.push_back(name);
+  for (const auto& [picture, name] : by_name_) classes_.push_back(name);
+  std::sort(classes_.begin(), classes_.end());
+  classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
+}
+
+void LabelFile::read_numbers(const std::vector<std::string>& lines, const std::string& synsets) {
+  if (synsets.empty())
+    throw std::invalid_argument(
+        path_ +
+        " holds the devkit's class numbers; say which class each number means with --val-synsets "
+        "FILE: the devkit's data/meta.mat, or a file of lines `CLASS NUMBER` (map_clsloc.txt)");
+  const std::map<int64_t, std::string> names = read_synsets(synsets);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto found = names.find(*number_of(lines[i]));
+    if (found == names.end())
+      refuse_line(path_, i, synsets + " has no class of the number " + lines[i]);
+    by_number_[static_cast<int64_t>(i) + 1] = found->second;
+  }
+}
+
+void LabelFile::read_pairs(const std::vector<std::string>& lines,
+                           const std::vector<std::string>& known) {
+  const std::set<std::string_view> names(known.begin(), known.end());
+  bool numbers = !known.empty();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i == 0 && lines[i] == "ImageId,PredictionString") continue;
+    const std::vector<std::string> words = words_of(lines[i]);
+    if (words.size() < 2) refuse_line(path_, i, "expected a picture's name and its class");
+    const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
+    if (!fresh && found->second != words[1])
+      refuse_line(path_, i, "another line gives " + words[0] + " another class");
+    numbers = numbers && number_of(words[1]) && !names.contains(words[1]);
+  }
+  if (!numbers) return;
+  for (auto& [picture, name] : by_name_) {
+    const int64_t number = *number_of(name);
+    if (number >= static_cast<int64_t>(known.size()))
+      throw std::invalid_argument(path_ + ": the class " + name + " of " + picture +
+                                  " is none of the training set's " + std::to_string(known.size()) +
+                                  ", which count from 0 on");
+    name = known[static_cast<size_t>(number)];
+  }
+}
+
+size_t LabelFile::class_of(const std::string& name) const {
+  const std::string stem(stem_of(name));
+  const std::string* found = nullptr;
+  if (numbered_) {
+    const auto number = number_of(stem.substr(stem.find_last_not_of("0123456789") + 1));
+    const auto entry = number ? by_number_.find(*number) : by_number_.end();
+    if (entry != by_number_.end()) found = &entry->second;
+  } else {
+    const auto entry = by_name_.find(stem);
+    if (entry != by_name_.end()) found = &entry->second;
+  }
+  if (found == nullptr)
+    throw std::invalid_argument(path_ + " has no class for the picture " + name);
+  return static_cast<size_t>(std::lower_bound(classes_.begin(), classes_.end(), *found) -
+                             classes_.begin());
+}
+
+std::map<int64_t, std::string> read_synsets(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
+  if (is_mat_file(bytes)) {
+    try {
+      return read_meta_mat(bytes);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(path + " " + error.what());
+    }
+  }
+  std::map<int64_t, std::string> names;
+  const std::vector<std::string> lines = lines_of(path);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<std::string> words = words_of(lines[i]);
+    const auto number = words.size() < 2 ? std::nullopt : number_of(words[1]);
+    if (!number)
+      refuse_line(path, i, "expected a class and its number in the devkit, as in `n02119789 1`");
+    if (!names.emplace(*number, words[0]).second)
+      refuse_line(path, i, "the number " + words[1] + " stands for another class already");
+  }
+  return names;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,183 @@
+#include "data/sources/manifest.h"
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+#include "data/sources/catalogue.h"
+#include "data/sources/file_list.h"
+#include "data/sources/label_text.h"
+#include "data/sources/scan_files.h"
+
+namespace shoal::data {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int64_t kLargestManifest = int64_t{1} << 30;
+constexpr std::string_view kMetadata = "-metadata";
+
+// Where the things that a manifest names lie on this machine.
+class LocalPlaces {
+ public:
+  explicit LocalPlaces(const std::string& manifest)
+      : manifest_(manifest), root_(fs::path(manifest).parent_path().string()) {
+    if (root_.empty()) root_ = ".";
+  }
+
+  std::string path_of(const std::string& place) {
+    if (place.starts_with("file://")) return place.substr(7);
+    if (place.starts_with('/')) return place;
+    std::string_view rest = place;
+    if (const size_t scheme = rest.find("://"); scheme != std::string_view::npos)
+      rest.remove_prefix(std::min(rest.find('/', scheme + 3), rest.size() - 1) + 1);
+    if (!dropped_) dropped_ = fitting(rest, place);
+    for (size_t i = 0; i < *dropped_ && rest.find('/') != std::string_view::npos; ++i)
+      rest.remove_prefix(rest.find('/') + 1);
+    return root_ + "/" + std::string(rest);
+  }
+
+ private:
+  // How many folders at the beginning of `rest` are not there below the root.
+  size_t fitting(std::string_view rest, const std::string& place) const {
+    for (size_t count = 0;; ++count) {
+      if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest))) return count;
+      const size_t slash = rest.find('/');
+      if (slash == std::string_view::npos) break;
+      rest.remove_prefix(slash + 1);
+    }
+    throw std::invalid_argument(manifest_ + " names " + place + ", of which nothing lies in " +
+                                root_ + "; put the pictures beside the manifest");
+  }
+
+  std::string manifest_, root_;
+  std::optional<size_t> dropped_;  // decided by the first picture
+};
+
+class ManifestScan {
+ public:
+  ManifestScan(const std::string& path, std::string text)
+      : path_(path), text_(std::move(text)), places_(path) {}
+
+  Scan run() {
+    if (text_[text_.find_first_not_of(" \t\r\n")] == '[') {
+      plain();
+    } else {
+      augmented();
+    }
+    if (scan_.size() == 0) throw std::invalid_argument(path_ + " names no picture");
+    return std::move(scan_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw std::invalid_argument(path_ + " " + (lines_ ? "line " : "entry ") +
+                                std::to_string(number_) + ": " + what);
+  }
+
+  void plain() {
+    const json all = json::parse(text_, nullptr, /*allow_exceptions=*/false);
+    if (!all.is_array()) throw std::invalid_argument(path_ + " is no manifest: it is not JSON");
+    std::string prefix;
+    for (const json& entry : all) {
+      ++number_;
+      const auto found = entry.is_object() ? entry.find("prefix") : entry.end();
+      if (number_ == 1 && entry.is_object() && found != entry.end() && found->is_string()) {
+        prefix = found->get<std::string>();
+        continue;
+      }
+      if (!entry.is_string()) refuse("expected the name of a picture");
+      const auto& name = entry.get_ref<const std::string&>();
+      const size_t slash = name.find('/');
+      if (slash == std::string::npos)
+        refuse("'" + name + "' stands in no class folder; use an augmented manifest");
+      ScanEntry picture;
+      picture.text = scan_.place_of(name.substr(0, slash));
+      scan_.add(picture, places_.path_of(prefix + name));
+    }
+  }
+
+  void augmented() {
+    lines_ = true;
+    for (size_t begin = 0; begin < text_.size();) {
+      const size_t end = std::min(text_.find('\n', begin), text_.size());
+      const std::string_view line = std::string_view(text_).substr(begin, end - begin);
+      begin = end + 1;
+      ++number_;
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      const json entry = json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (!entry.is_object()) refuse("expected a JSON object");
+      const auto place = entry.find("source-ref");
+      if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");
+      ScanEntry picture;
+      label(entry, picture);
+      scan_.add(picture, places_.path_of(place->get<std::string>()));
+    }
+  }
+
+  // The one attribute that is a label, with the name of its class where the metadata have it.
+  void label(const json& entry, ScanEntry& picture) {
+    std::string names;
+    std::optional<LabelText> found;
+    for (const auto& [key, value] : entry.items()) {
+      if (key == "source-ref" || key.ends_with(kMetadata)) continue;
+      const auto text = parse_json_label(value.dump());
+      if (!text || value.is_object()) continue;
+      names += (names.empty() ? "" : ", ") + key;
+      found = text;
+      const auto metadata = entry.find(key + std::string(kMetadata));
+      if (metadata == entry.end() || !metadata->is_object()) continue;
+      const auto name = metadata->find("class-name");
+      if (name != metadata->end() && name->is_string())
+        picture.text = scan_.place_of(name->get<std::string>());
+    }
+    if (!found) refuse("there is no label: a number from 0 on or a class's name");
+    if (names.find(',') != std::string::npos)
+      refuse("there are several labels (" + names + "); leave one");
+    set_label(*found, scan_, picture);
+  }
+
+  const std::string& path_;
+  std::string text_;
+  LocalPlaces places_;
+  Scan scan_;
+  int64_t number_ = 0;
+  bool lines_ = false;
+};
+
+}  // namespace
+
+bool is_manifest(const File& file) {
+  std::array<char, 64> head{};
+  const int64_t count = file.read_at(0, head.data(), static_cast<int64_t>(head.size()));
+  const std::string_view text(head.data(), static_cast<size_t>(count));
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '[' || text[first] == '{');
+}
+
+std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& paths,
+                                             const OpenOptions& options) {
+  if (!options.labels.empty()) refuse_labels(paths[0]);
+  std::vector<Scan> scans;
+  for (const std::string& path : paths) {
+    const File file(path);
+    if (file.stamp().bytes > kLargestManifest)
+      throw std::invalid_argument(path + " is too large for a manifest");
+    std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
+    text.resize(
+        static_cast<size_t>(file.read_at(0, text.data(), static_cast<int64_t>(text.size()))));
+    scans.push_back(ManifestScan(path, std::move(text)).run());
+  }
+  Catalogue catalogue = catalogue_by_label(stamped(paths), scans, options.classes);
+  std::vector<ListedPicture> pictures;
+  for (size_t i = 0; i < catalogue.pictures.size(); ++i)
+    pictures.push_back(
+        {std::string(catalogue.name(static_cast<int64_t>(i))), catalogue.pictures[i].label});
+  return std::make_shared<FileListDataset>(std::move(pictures), std::move(catalogue.classes));
+}
+
+}  // namespace shoal::data

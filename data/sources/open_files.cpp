@@ -1,0 +1,56 @@
+#include "data/sources/open_files.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace shoal::data {
+
+OpenFiles::OpenFiles(std::vector<SourceFile> files, size_t most)
+    : files_(std::move(files)), most_(std::max<size_t>(most, 1)), open_(files_.size()) {}
+
+std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_[file]) return open_[file];
+  }
+  auto opened = std::make_shared<const File>(files_[file].path);
+  if (opened->stamp() != files_[file].stamp)
+    throw std::runtime_error(files_[file].path +
+                             " has changed since its pictures were found; start again");
+  std::shared_ptr<const File> closing;  // outside the lock
+  const std::lock_guard lock(mutex_);
+  if (open_[file]) return open_[file];  // another thread was first
+  if (order_.size() >= most_) {
+    closing = std::move(open_[order_.front()]);
+    order_.pop_front();
+  }
+  open_[file] = opened;
+  order_.push_back(file);
+  return opened;
+}
+
+size_t OpenFiles::open_now() const {
+  const std::lock_guard lock(mutex_);
+  return order_.size();
+}
+
+size_t open_files_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1024;
+  return std::clamp<size_t>(limit.rlim_cur / 4, 1, 1024);
+}
+
+std::vector<SourceFile> stamped(const std::vector<std::string>& paths) {
+  std::vector<SourceFile> files;
+  for (const std::string& path : paths) {
+    const File file(path);
+    if (!file.is_regular()) throw std::invalid_argument(path + " is not a file");
+    files.push_back({path, file.stamp()});
+  }
+  return files;
+}
+
+}  // namespace shoal::data

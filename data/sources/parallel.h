@@ -1,0 +1,41 @@
+#pragma once
+// The same work for many things, on several threads.
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace shoal::data {
+
+// Calls work(i) for i = 0 … count-1, in no order, on at most `threads` threads, the caller's among
+// them; throws again what was thrown first, after all have stopped.
+template <class Work>
+void for_each_index(size_t count, int threads, const Work& work) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> pool;
+    const size_t most = std::min<size_t>(count, static_cast<size_t>(std::clamp(threads, 1, 256)));
+    for (size_t i = 1; i < most; ++i) pool.emplace_back(run);
+    run();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace shoal::data

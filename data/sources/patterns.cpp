@@ -1,0 +1,121 @@
+#include "data/sources/patterns.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+namespace shoal::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostNames = 1'000'000;
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// What one pair of braces stands for.
+std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
+  std::vector<std::string> words;
+  if (const size_t dots = inside.find(".."); dots != std::string::npos) {
+    const std::string first = inside.substr(0, dots);
+    const auto from = whole_number(first), to = whole_number(inside.substr(dots + 2));
+    if (!from || !to || *to < *from)
+      throw std::invalid_argument("'{" + inside + "}' in " + pattern +
+                                  " is not understood; write {FIRST..LAST}, as {000000..000012}");
+    if (static_cast<uint64_t>(*to - *from) >= kMostNames)
+      throw std::invalid_argument(pattern + " names more than a million files");
+    for (int64_t i = *from; i <= *to; ++i) {
+      std::string digits = std::to_string(i);
+      if (first.starts_with('0') && digits.size() < first.size())
+        digits.insert(0, first.size() - digits.size(), '0');
+      words.push_back(digits);
+    }
+    return words;
+  }
+  for (size_t begin = 0; begin <= inside.size();) {
+    const size_t end = std::min(inside.find(',', begin), inside.size());
+    words.push_back(inside.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// Replaces the first pair of braces by each of its words, and so on.
+void expand_braces(const std::string& text, const std::string& pattern,
+                   std::vector<std::string>& names) {
+  const size_t open = text.find('{');
+  const size_t close = open == std::string::npos ? open : text.find('}', open);
+  if (close == std::string::npos) {
+    if (names.size() >= kMostNames)
+      throw std::invalid_argument(pattern + " names more than a million files");
+    names.push_back(text);
+    return;
+  }
+  for (const std::string& word : alternatives(text.substr(open + 1, close - open - 1), pattern))
+    expand_braces(text.substr(0, open) + word + text.substr(close + 1), pattern, names);
+}
+
+bool has_wildcard(const std::string& text) {
+  return text.find_first_of("*?[") != std::string::npos;
+}
+
+std::vector<std::string> matches(const std::string& name) {
+  glob_t found{};
+  const int result = ::glob(name.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (result != 0 && result != GLOB_NOMATCH)
+    throw std::runtime_error("cannot look for files named " + name);
+  std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
+  return paths;  // sorted by glob, by the locale: made bytewise by the caller
+}
+
+}  // namespace
+
+bool is_pattern(const std::string& text) {
+  const bool braces = text.find('{') < text.find('}') && text.find('}') != std::string::npos;
+  return (braces || has_wildcard(text)) && !fs::exists(text);
+}
+
+std::vector<std::string> expand_pattern(const std::string& pattern) {
+  std::vector<std::string> names, paths;
+  expand_braces(pattern, pattern, names);
+  for (const std::string& name : names) {
+    if (has_wildcard(name) && !fs::exists(name)) {
+      auto found = matches(name);
+      std::sort(found.begin(), found.end());
+      paths.insert(paths.end(), found.begin(), found.end());
+    } else if (fs::exists(name)) {
+      paths.push_back(name);
+    } else {
+      throw std::invalid_argument("there is no file " + name + " (of " + pattern + ")");
+    }
+  }
+  if (paths.empty()) throw std::invalid_argument("no file matches " + pattern);
+  return paths;
+}
+
+bool matches_files(const std::string& pattern) {
+  return !matches(pattern).empty();
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && entry.is_regular_file()) paths.push_back(folder + "/" + name);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace shoal::data

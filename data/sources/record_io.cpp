@@ -1,0 +1,177 @@
+#include "data/sources/record_io.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "data/errors.h"
+#include "data/formats.h"
+#include "data/limits.h"
+#include "data/sources/catalogue.h"
+#include "data/sources/label_text.h"
+#include "data/sources/record_list.h"
+#include "data/sources/record_parts.h"
+#include "data/sources/scan_files.h"
+
+namespace shoal::data {
+namespace {
+
+struct MxnetHead {
+  uint32_t flag = 0;
+  float label = 0;
+  uint64_t id = 0, id2 = 0;
+};
+static_assert(sizeof(MxnetHead) == 24);
+
+constexpr size_t kHeadBytes = sizeof(MxnetHead) + sizeof(float);
+constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
+constexpr uint64_t kLargestText = 64 * 1024;
+
+class RecordScan {
+ public:
+  RecordScan(const File& file, const RecordList& list) : file_(file), list_(list) {}
+
+  Scan run() {
+    const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
+    for (uint64_t at = 0; at < bytes; ++number_) {
+      const RecordExtent record = find_record(file_, at, bytes);
+      one(record);
+      at = record.end;
+    }
+    if (waiting_) refuse("is a label without a picture");
+    return std::move(scan_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw std::invalid_argument(file_.path() + ":record " + std::to_string(number_) + " " + what);
+  }
+
+  void one(const RecordExtent& record) {
+    std::array<uint8_t, kHeadBytes> head{};
+    const size_t known = std::min<uint64_t>(record.bytes, head.size());
+    if (!read_payload(file_, record.begin, 0, head.data(), known)) refuse("cannot be read");
+    MxnetHead mxnet;
+    std::memcpy(&mxnet, head.data(), sizeof mxnet);
+    if (recognise(std::span<const uint8_t>(head).first(known)) != Format::unknown) {
+      wrapped_picture(record);
+    } else if (record.bytes > sizeof mxnet && mxnet.flag < kMostLabels) {
+      float label = mxnet.label;
+      if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
+      mxnet_picture(record, mxnet, label);
+    } else {
+      wrapped_label(record);
+    }
+  }
+
+  // The picture lies `skip` bytes into the payload. A record in parts is found again by its head.
+  static ScanEntry entry_of(const RecordExtent& record, uint32_t skip) {
+    constexpr uint64_t kPartHead = 8;
+    ScanEntry entry;
+    const bool split = record.parts > 1;
+    entry.offset = record.begin + (split ? 0 : kPartHead + skip);
+    entry.bytes = record.bytes - skip;
+    entry.before = skip;
+    entry.behind = split ? record.parts : 0;
+    return entry;
+  }
+
+  void mxnet_picture(const RecordExtent& record, const MxnetHead& head, float label) {
+    if (head.flag > 1)
+      refuse("carries " + std::to_string(head.flag) +
+             " labels; shoal trains on one label for each picture");
+    if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
+      refuse("has the label " + std::to_string(label) + "; it must be a whole number from 0 on");
+    ScanEntry entry = entry_of(record, sizeof head + (head.flag == 1 ? sizeof label : 0));
+    entry.number = static_cast<int64_t>(label);
+    const auto line = list_.by_id.find(head.id);
+    if (line != list_.by_id.end() && list_.names_classes)
+      entry.text = scan_.place_of(line->second.folder);
+    add(entry, line == list_.by_id.end() ? "" : " (" + line->second.path + ")");
+  }
+
+  void wrapped_picture(const RecordExtent& record) {
+    ScanEntry entry = entry_of(record, 0);
+    if (waiting_) set_label(*waiting_, scan_, entry);
+    add(entry, "");
+    // A label that stands before belongs to this picture, one behind to the last.
+    open_ = !waiting_;
+    waiting_.reset();
+  }
+
+  void wrapped_label(const RecordExtent& record) {
+    std::string text(std::min(record.bytes, kLargestText + 1), '\0');
+    if (text.size() > kLargestText ||
+        !read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
+      refuse("is neither a picture nor a label");
+    auto label = parse_json_label(text);
+    if (!label && text.find_first_of("{[\"") == std::string::npos) label = parse_label(text);
+    if (!label || waiting_) refuse("is neither a picture nor a label");
+    if (open_) {
+      set_label(*label, scan_, scan_.entries.back());
+      open_ = false;
+    } else {
+      waiting_ = label;
+    }
+  }
+
+  void add(const ScanEntry& entry, const std::string& more) {
+    scan_.add(entry, "record " + std::to_string(number_) + more);
+  }
+
+  const File& file_;
+  const RecordList& list_;
+  Scan scan_;
+  int64_t number_ = 0;
+  bool open_ = false;                 // the last picture may still get its label
+  std::optional<LabelText> waiting_;  // the label of the next picture
+};
+
+class RecordIoDataset : public ContainerDataset {
+ public:
+  using ContainerDataset::ContainerDataset;
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    const Picture& p = picture(sample);
+    if (p.behind == 0 || p.bytes > static_cast<uint64_t>(kMaxFileBytes))
+      return ContainerDataset::read(sample, bytes);
+    bytes.resize(p.bytes);
+    if (!read_payload(*open_file(p.file), p.offset, p.before, bytes.data(), p.bytes))
+      throw DamagedPicture("its record is no longer what it was");
+  }
+};
+
+}  // namespace
+
+bool is_record_io(const File& file) {
+  try {
+    const auto bytes = static_cast<uint64_t>(file.stamp().bytes);
+    find_record(file, 0, bytes);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& paths,
+                                              const OpenOptions& options) {
+  if (!options.labels.empty()) refuse_labels(paths[0]);
+  std::vector<SourceFile> files = stamped(paths);
+  std::unordered_map<std::string, RecordList> lists;
+  std::string kind = "recordio";
+  for (const std::string& path : paths) {
+    lists[path] = read_record_list(path);
+    kind += " " + lists[path].stamp;
+  }
+  const std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
+    return RecordScan(file, lists.at(file.path())).run();
+  });
+  Catalogue catalogue = catalogue_by_label(files, scans, options.classes);
+  return std::make_shared<RecordIoDataset>(std::move(files), std::move(catalogue));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,46 @@
+#include "data/sources/record_list.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "data/file.h"
+
+namespace shoal::data {
+
+RecordList read_record_list(const std::string& records) {
+  RecordList list;
+  const std::string path = std::filesystem::path(records).replace_extension(".lst").string();
+  if (path == records || !std::filesystem::exists(path)) return list;
+  const FileStamp stamp = File(path).stamp();
+  list.stamp = path + " " + std::to_string(stamp.bytes) + " " + std::to_string(stamp.modified_ns);
+  std::ifstream file(path);
+  std::map<std::string, std::string> folder_of, label_of;
+  list.names_classes = true;
+  int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (line.empty()) continue;
+    const size_t first = line.find('\t'), last = line.rfind('\t');
+    uint64_t id = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), id);
+    if (first == std::string::npos || first == last || error != std::errc() ||
+        end != line.data() + first)
+      throw std::invalid_argument(path + " line " + std::to_string(number) +
+                                  ": expected INDEX, LABEL and PATH with tabs between");
+    const std::string label = line.substr(first + 1, last - first - 1);
+    RecordList::Line& entry = list.by_id[id];
+    entry.path = line.substr(last + 1);
+    const size_t slash = entry.path.find('/');
+    if (slash != std::string::npos) entry.folder = entry.path.substr(0, slash);
+    list.names_classes = list.names_classes && !entry.folder.empty() &&
+                         folder_of.emplace(label, entry.folder).first->second == entry.folder &&
+                         label_of.emplace(entry.folder, label).first->second == label;
+  }
+  return list;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,23 @@
+#pragma once
+// The records of a RecordIO file, put together from their parts (record_io.h).
+
+#include <cstdint>
+
+#include "data/file.h"
+
+namespace shoal::data {
+
+struct RecordExtent {
+  uint64_t begin = 0, end = 0;  // of the record in the file, with heads and filling
+  uint64_t bytes = 0;           // of the payload, magic numbers put back
+  uint32_t parts = 1;
+};
+
+// The record that begins at `at`. Throws std::invalid_argument where it is damaged or cut short.
+RecordExtent find_record(const File& file, uint64_t at, uint64_t file_bytes);
+
+// Reads `bytes` bytes of the record's payload, from `from` on. Returns false when the file has
+// become shorter or another one.
+bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
+
+}  // namespace shoal::data

@@ -1,0 +1,92 @@
+#include "data/sources/scan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+#include <utility>
+
+#include "data/cache_file.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr char kScanCache[] = "shoal scan 1\n";
+
+void write_scan(CacheWriter& out, const Scan& scan) {
+  out.array(scan.entries);
+  out.array(scan.name_ends);
+  out.text(scan.names);
+  out.value(uint64_t{scan.texts.size()});
+  for (const std::string& text : scan.texts) out.text(text);
+}
+
+Scan read_scan(CacheReader& in) {
+  Scan scan;
+  in.array(scan.entries);
+  in.array(scan.name_ends);
+  scan.names = in.text();
+  for (uint64_t n = in.count(8); n > 0; --n) scan.texts.push_back(in.text());
+  return scan;
+}
+
+}  // namespace
+
+int32_t Scan::place_of(const std::string& text) {
+  if (!texts.empty() && texts.back() == text) return static_cast<int32_t>(texts.size()) - 1;
+  const auto found = std::find(texts.begin(), texts.end(), text);
+  if (found != texts.end()) return static_cast<int32_t>(found - texts.begin());
+  texts.push_back(text);
+  return static_cast<int32_t>(texts.size()) - 1;
+}
+
+ScanCache::ScanCache(const std::string& cache_dir, std::string kind,
+                     const std::vector<SourceFile>& files)
+    : kind_(std::move(kind)), files_(files) {
+  if (cache_dir.empty()) return;
+  std::string all = kind_;
+  for (const SourceFile& file : files)
+    all += '\0' + std::filesystem::absolute(file.path).lexically_normal().string();
+  path_ = cache_dir + "/" + cache_name(all) + ".scan";
+}
+
+std::vector<size_t> ScanCache::load(std::vector<Scan>& scans) const {
+  scans.assign(files_.size(), {});
+  std::vector<size_t> missing;
+  const auto bytes = path_.empty() ? std::nullopt : read_cache(path_);
+  CacheReader in(bytes ? *bytes : std::string_view(), kScanCache);
+  if (in.text() != kind_) in = CacheReader({}, kScanCache);
+  std::unordered_map<std::string, std::pair<FileStamp, Scan>> known;
+  for (uint64_t n = in.count(32); n > 0; --n) {
+    std::string path = in.text();
+    const auto stamp = in.value<FileStamp>();
+    known[std::move(path)] = {stamp, read_scan(in)};
+  }
+  const bool whole = in.good() && in.at_end();
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const auto found = known.find(files_[i].path);
+    if (whole && found != known.end() && found->second.first == files_[i].stamp) {
+      scans[i] = found->second.second;
+    } else {
+      missing.push_back(i);
+    }
+  }
+  return missing;
+}
+
+void ScanCache::save(const std::vector<Scan>& scans) const {
+  if (path_.empty()) return;
+  if (std::any_of(files_.begin(), files_.end(),
+                  [](const SourceFile& file) { return changed_recently(file.stamp.modified_ns); }))
+    return;
+  CacheWriter out(kScanCache);
+  out.text(kind_);
+  out.value(uint64_t{files_.size()});
+  for (size_t i = 0; i < files_.size(); ++i) {
+    out.text(files_[i].path);
+    out.value(files_[i].stamp);
+    write_scan(out, scans[i]);
+  }
+  write_cache(path_, out.finish());
+}
+
+}  // namespace shoal::data

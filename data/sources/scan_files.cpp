@@ -1,0 +1,45 @@
+#include "data/sources/scan_files.h"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include "data/sources/parallel.h"
+
+namespace shoal::data {
+
+std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
+                             const OpenOptions& options,
+                             const std::function<Scan(const File&)>& scan) {
+  const ScanCache cache(options.cache_dir, kind, files);
+  std::vector<Scan> scans;
+  const std::vector<size_t> missing = cache.load(scans);
+  std::mutex mutex;
+  int64_t pictures = 0;
+  for_each_index(missing.size(), options.threads, [&](size_t i) {
+    const File file(files[missing[i]].path);
+    Scan found = scan(file);
+    const std::lock_guard lock(mutex);
+    pictures += static_cast<int64_t>(found.size());
+    scans[missing[i]] = std::move(found);
+    if (options.progress) options.progress(pictures);
+  });
+  if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
+    throw std::invalid_argument((files.empty() ? "the source" : files[0].path) +
+                                (files.size() > 1 ? " and the files beside it hold" : " holds") +
+                                " no picture");
+  if (missing.empty()) return scans;
+  try {
+    cache.save(scans);
+  } catch (const std::exception& error) {
+    if (options.warning) options.warning(error.what());
+  }
+  return scans;
+}
+
+void refuse_labels(const std::string& path) {
+  throw std::invalid_argument(path +
+                              " has classes of its own; leave out --val-labels and --val-synsets");
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,90 @@
+#include "data/sources/tar_source.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "data/sources/catalogue.h"
+#include "data/sources/folder_names.h"
+#include "data/sources/parallel.h"
+#include "data/sources/scan_files.h"
+#include "data/sources/tar_reader.h"
+#include "data/sources/webdataset.h"
+
+namespace shoal::data {
+namespace {
+
+bool is_hidden(const std::string& name) {
+  return name.starts_with('.') || name.find("/.") != std::string::npos;
+}
+
+std::vector<TarMember> visible(std::vector<TarMember> members) {
+  std::erase_if(members, [](const TarMember& member) { return is_hidden(member.name); });
+  return members;
+}
+
+bool is_tar_name(const std::string& name) {
+  return name.ends_with(".tar");
+}
+
+// A tar of tars is listed by several threads, so that one large file does not take one thread for
+// itself.
+std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
+                                      int threads) {
+  std::vector<std::vector<TarMember>> found(tars.size());
+  for_each_index(tars.size(), threads, [&](size_t i) {
+    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes));
+  });
+  std::vector<TarMember> all;
+  for (size_t i = 0; i < tars.size(); ++i) {
+    if (found[i].empty())
+      throw std::invalid_argument(file.path() + ":" + tars[i].name +
+                                  " holds no picture; add some or remove it");
+    for (TarMember& member : found[i]) {
+      member.name.insert(0, tars[i].name + "/");
+      all.push_back(std::move(member));
+    }
+  }
+  return all;
+}
+
+Scan scan_tar(const File& file, int threads) {
+  std::vector<TarMember> members =
+      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes)));
+  if (is_webdataset(members)) return scan_webdataset(file, members);
+  const auto tars = std::count_if(members.begin(), members.end(),
+                                  [](const TarMember& m) { return is_tar_name(m.name); });
+  if (tars > 0 && tars < static_cast<int64_t>(members.size()))
+    throw std::invalid_argument(file.path() + " holds both tars and other files; keep them apart");
+  if (tars > 0) members = members_inside(file, members, threads);
+  Scan scan;
+  for (const TarMember& member : members) {
+    ScanEntry entry;
+    entry.offset = member.offset;
+    entry.bytes = member.bytes;
+    scan.add(entry, member.name);
+  }
+  return scan;
+}
+
+}  // namespace
+
+std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
+                                         const OpenOptions& options) {
+  std::vector<SourceFile> files = stamped(paths);
+  const auto scan = [&](const File& file) {
+    return scan_tar(file, files.size() == 1 ? options.threads : 1);
+  };
+  const std::vector<Scan> scans = scan_files("tar", files, options, scan);
+  const bool labelled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
+    return std::any_of(found.entries.begin(), found.entries.end(), [](const ScanEntry& entry) {
+      return entry.text >= 0 || entry.number != kNoNumber;
+    });
+  });
+  if (labelled && !options.labels.empty()) refuse_labels(paths[0]);
+  Catalogue catalogue = labelled ? catalogue_by_label(files, scans, options.classes)
+                                 : catalogue_by_folder(files, scans, options);
+  return std::make_shared<ContainerDataset>(std::move(files), std::move(catalogue));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,46 @@
+#pragma once
+// A tf.Example inside a file: where its picture lies, and its label. Reads the protocol buffers'
+// wire format itself. Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev,
+// "Encoding".
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "data/file.h"
+
+namespace shoal::data {
+
+// Which features are looked for. --tfrecord-keys: image=KEY,label=KEY,class=KEY,name=KEY,
+// label-offset=N,raw=uint8|float32|float64,shape=HxWxC or CxHxW,scale=X. What is not named stays.
+struct ExampleKeys {
+  std::string image = "image/encoded";            // bytes of a JPEG, PNG …, or of a tensor (raw)
+  std::string label = "image/class/label";        // a number, or the class's name as bytes
+  std::string class_name = "image/class/synset";  // bytes; may be missing
+  std::string name = "image/filename";            // bytes; may be missing
+  // What the first class has as its number. Unset: 1 for image/class/label where no 0 occurs, else
+  // 0.
+  std::optional<int64_t> label_offset;
+
+  enum class Raw { no, uint8, float32, float64 };
+  Raw raw = Raw::no;                            // the picture is a tensor of that type
+  int64_t height = 0, width = 0, channels = 0;  // of it; 1 or 3 channels
+  bool planar = false;                          // C×H×W, else H×W×C
+  double scale = 1;                             // makes levels of 0 … 255 of its values
+};
+
+// Throws std::invalid_argument naming --tfrecord-keys.
+ExampleKeys parse_example_keys(const std::string& text);
+
+struct Example {
+  uint64_t image = 0, image_bytes = 0;  // place in the file
+  std::optional<int64_t> number;
+  std::string class_name, name;
+};
+
+// The example that lies in [begin, end) of `file`; the picture itself is not read. Throws
+// std::invalid_argument, to be put behind the record's name, where the bytes are no tf.Example, or
+// one without picture or label.
+Example read_example(const File& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
+
+}  // namespace shoal::data

@@ -1,0 +1,248 @@
+#include "data/sources/tf_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "data/errors.h"
+#include "data/limits.h"
+#include "data/sources/catalogue.h"
+#include "data/sources/crc32c.h"
+#include "data/sources/inflate.h"
+#include "data/sources/scan_files.h"
+#include "data/sources/tensor_picture.h"
+#include "data/sources/tf_example.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kLengthBytes = 12, kCheckBytes = 4;
+constexpr size_t kKeptUnpacked = 2;  // files: the one that is read and the next
+
+using Head = std::array<uint8_t, kLengthBytes>;
+
+// The length that a record's head states; nothing where its checksum is wrong.
+std::optional<uint64_t> stated_length(const uint8_t* head) {
+  uint64_t length = 0;
+  uint32_t check = 0;
+  std::memcpy(&length, head, sizeof length);
+  std::memcpy(&check, head + sizeof length, sizeof check);
+  if (masked_crc(crc32c(0, head, sizeof length)) != check) return std::nullopt;
+  return length;
+}
+
+enum class Packing { none, whole_file, no_records };
+
+Packing packing_of(const File& file) {
+  std::array<uint8_t, 4096> head{};
+  const int64_t count = file.read_at(0, head.data(), static_cast<int64_t>(head.size()));
+  const std::span<const uint8_t> known(head.data(), static_cast<size_t>(count));
+  // First, since a length may look like the beginning of zlib data.
+  if (known.size() >= kLengthBytes && stated_length(head.data())) return Packing::none;
+  if (!is_compressed(known)) return Packing::no_records;
+  const std::vector<uint8_t> inside = inflate_head(known, kLengthBytes);
+  const bool records = inside.size() == kLengthBytes && stated_length(inside.data());
+  return records ? Packing::whole_file : Packing::no_records;
+}
+
+bool data_is_whole(const File& file, uint64_t data, uint64_t bytes) {
+  std::vector<uint8_t> all(bytes + kCheckBytes);
+  const auto wanted = static_cast<int64_t>(all.size());
+  if (file.read_at(data, all.data(), wanted) != wanted) return false;
+  uint32_t check = 0;
+  std::memcpy(&check, all.data() + bytes, sizeof check);
+  return masked_crc(crc32c(0, all.data(), bytes)) == check;
+}
+
+class TfRecordScan {
+ public:
+  TfRecordScan(const File& file, const ExampleKeys& keys,
+               const std::function<void(const std::string&)>& warning)
+      : file_(file), keys_(keys), warning_(warning) {}
+
+  Scan run() {
+    const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
+    for (uint64_t at = 0; at < bytes; ++number_) at = record(at, bytes);
+    return std::move(scan_);
+  }
+
+ private:
+  std::string name() const { return "record " + std::to_string(number_); }
+
+  [[noreturn]] void refuse(uint64_t at, const char* what) const {
+    throw std::invalid_argument(file_.path() + ":" + name() + " " + what + " (at byte " +
+                                std::to_string(at) + ")");
+  }
+
+  // Returns where the next one begins.
+  uint64_t record(uint64_t at, uint64_t file_bytes) {
+    Head head{};
+    if (file_bytes - at < head.size() ||
+        file_.read_at(at, head.data(), kLengthBytes) != static_cast<int64_t>(kLengthBytes))
+      refuse(at, "is cut short");
+    const auto length = stated_length(head.data());
+    if (!length) refuse(at, "is damaged: its length has a wrong checksum");
+    const uint64_t data = at + kLengthBytes, left = file_bytes - data;
+    if (left < kCheckBytes || *length > left - kCheckBytes) refuse(at, "is cut short");
+    add(data, data + *length);
+    return data + *length + kCheckBytes;
+  }
+
+  void add(uint64_t data, uint64_t end) {
+    try {
+      const Example example = read_example(file_, data, end, keys_);
+      ScanEntry entry;
+      entry.offset = example.image;
+      entry.bytes = example.image_bytes;
+      entry.before = within(example.image - data);
+      entry.behind = within(end - example.image - example.image_bytes);
+      if (!example.class_name.empty()) entry.text = scan_.place_of(example.class_name);
+      if (example.number) entry.number = checked(*example.number);
+      scan_.add(entry, example.name.empty() ? name() : name() + " (" + example.name + ")");
+    } catch (const std::invalid_argument& error) {
+      const std::string sentence = file_.path() + ":" + name() + " ";
+      const bool too_large = end - data > static_cast<uint64_t>(kMaxFileBytes);
+      if (too_large || data_is_whole(file_, data, end - data))
+        throw std::invalid_argument(sentence + error.what());
+      if (warning_) warning_(sentence + "is left out: it is damaged (wrong checksum)");
+    }
+  }
+
+  static uint32_t within(uint64_t bytes) {
+    if (bytes > static_cast<uint64_t>(kMaxFileBytes))
+      throw std::invalid_argument("is too large for a picture's record");
+    return static_cast<uint32_t>(bytes);
+  }
+
+  static int64_t checked(int64_t label) {
+    if (label < 0 || label > INT32_MAX)
+      throw std::invalid_argument("has the label " + std::to_string(label) +
+                                  "; it must be a number from 0 on");
+    return label;
+  }
+
+  const File& file_;
+  const ExampleKeys& keys_;
+  const std::function<void(const std::string&)>& warning_;
+  Scan scan_;
+  int64_t number_ = 0;
+};
+
+// Makes labels count from 0 on.
+void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
+                  std::vector<Scan>& scans) {
+  const bool usual = keys.label == ExampleKeys().label;
+  int64_t offset = keys.label_offset.value_or(usual ? 1 : 0);
+  for (const Scan& scan : scans)
+    for (const ScanEntry& entry : scan.entries)
+      if (entry.number == 0 && !keys.label_offset) offset = 0;
+  for (size_t file = 0; file < scans.size(); ++file) {
+    for (size_t i = 0; i < scans[file].size(); ++i) {
+      int64_t& number = scans[file].entries[i].number;
+      if (number == kNoNumber) continue;
+      if (number < offset)
+        throw std::invalid_argument(files[file].path + ":" + std::string(scans[file].name(i)) +
+                                    " has the label " + std::to_string(number) +
+                                    ", which lies before label-offset=" + std::to_string(offset));
+      number -= offset;
+    }
+  }
+}
+
+// Files that are unpacked one after the other. Thread-safe.
+class UnpackedFiles {
+ public:
+  std::shared_ptr<const File> open(uint32_t number, const File& packed) const {
+    const std::lock_guard lock(mutex_);  // while unpacking too: the others wait for that file
+    for (const auto& [known, file] : kept_)
+      if (known == number) return file;
+    if (kept_.size() >= kKeptUnpacked) kept_.pop_front();
+    kept_.emplace_back(number, inflate_file(packed));
+    return kept_.back().second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::deque<std::pair<uint32_t, std::shared_ptr<const File>>> kept_;
+};
+
+class TfRecordDataset : public ContainerDataset {
+ public:
+  TfRecordDataset(std::vector<SourceFile> files, Catalogue catalogue, std::vector<bool> packed,
+                  ExampleKeys keys)
+      : ContainerDataset(std::move(files), std::move(catalogue)),
+        packed_(std::move(packed)),
+        keys_(std::move(keys)) {}
+
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    const Picture& p = picture(sample);
+    if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
+      throw DamagedPicture(std::to_string(p.bytes) + " bytes are too many for a picture");
+    std::shared_ptr<const File> file = open_file(p.file);
+    if (packed_[p.file]) file = unpacked_.open(p.file, *file);
+    bytes.resize(p.bytes);
+    read_fully(*file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
+    std::vector<uint8_t> around(size_t{p.before} + p.behind + kCheckBytes);
+    read_fully(*file, p.offset - p.before, around.data(), p.before);
+    read_fully(*file, p.offset + p.bytes, around.data() + p.before,
+               static_cast<int64_t>(p.behind + kCheckBytes));
+    uint32_t sum = crc32c(0, around.data(), p.before);
+    sum = crc32c(sum, bytes.data(), bytes.size());
+    sum = crc32c(sum, around.data() + p.before, p.behind);
+    uint32_t check = 0;
+    std::memcpy(&check, around.data() + p.before + p.behind, sizeof check);
+    if (masked_crc(sum) != check)
+      throw DamagedPicture("its record does not have the checksum it was written with");
+    if (keys_.raw != ExampleKeys::Raw::no) bytes = picture_of_tensor(bytes, keys_);
+  }
+
+ private:
+  std::vector<bool> packed_;  // per file
+  ExampleKeys keys_;
+  UnpackedFiles unpacked_;
+};
+
+}  // namespace
+
+bool is_tf_record(const File& file) {
+  return packing_of(file) != Packing::no_records;
+}
+
+std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
+                                               const OpenOptions& options) {
+  if (!options.labels.empty()) refuse_labels(paths[0]);
+  const ExampleKeys keys = parse_example_keys(options.tfrecord_keys);
+  std::vector<SourceFile> files = stamped(paths);
+  std::vector<bool> packed;
+  for (const std::string& path : paths) {
+    packed.push_back(packing_of(File(path)) == Packing::whole_file);
+    if (packed.back() && !options.in_order)
+      throw std::invalid_argument(
+          path +
+          " is compressed as a whole, so its pictures cannot be read in any order; unpack it "
+          "(gunzip), or put it into a packed set with `shoal pack`");
+  }
+  std::mutex mutex;
+  const auto warning = [&](const std::string& sentence) {
+    const std::lock_guard lock(mutex);
+    if (options.warning) options.warning(sentence);
+  };
+  const std::string kind =
+      "tfrecord " + keys.image + " " + keys.label + " " + keys.class_name + " " + keys.name;
+  std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
+    if (packing_of(file) != Packing::whole_file) return TfRecordScan(file, keys, warning).run();
+    return TfRecordScan(*inflate_file(file), keys, warning).run();
+  });
+  shift_labels(files, keys, scans);
+  Catalogue catalogue = catalogue_by_label(files, scans, options.classes);
+  return std::make_shared<TfRecordDataset>(std::move(files), std::move(catalogue),
+                                           std::move(packed), keys);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,117 @@
+#include "data/sources/webdataset.h"
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "data/sources/label_text.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr uint64_t kLargestLabel = uint64_t{1} << 20;                    // bytes of a .json
+constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};  // the first there is
+
+// Where the extension's dot stands; the size of the name when it has none.
+size_t key_length(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  return std::min(name.find('.', base), name.size());
+}
+
+std::string extension(std::string_view name) {
+  std::string text(name.substr(std::min(key_length(name) + 1, name.size())));
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_picture_name(std::string_view name) {
+  const std::string found = extension(name);
+  return found == "jpg" || found == "jpeg" || found == "png" || found == "webp";
+}
+
+bool is_label_name(std::string_view name) {
+  return std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), extension(name)) !=
+         std::end(kLabelExtensions);
+}
+
+std::string_view key_of(const TarMember& member) {
+  return std::string_view(member.name).substr(0, key_length(member.name));
+}
+
+class ShardScan {
+ public:
+  ShardScan(const File& file, const std::vector<TarMember>& members)
+      : file_(file), members_(members) {}
+
+  Scan run() {
+    for (size_t begin = 0; begin < members_.size();) {
+      size_t end = begin + 1;
+      while (end < members_.size() && key_of(members_[end]) == key_of(members_[begin])) ++end;
+      sample(begin, end);
+      begin = end;
+    }
+    return std::move(scan_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const TarMember& member, const std::string& what) const {
+    throw std::invalid_argument(file_.path() + ":" + member.name + " " + what);
+  }
+
+  void sample(size_t begin, size_t end) {
+    const TarMember *picture = nullptr, *label = nullptr;
+    for (size_t i = begin; i < end; ++i) {
+      if (!is_picture_name(members_[i].name)) continue;
+      if (picture != nullptr) refuse(members_[i], "is the second picture of its sample");
+      picture = &members_[i];
+    }
+    for (const std::string_view wanted : kLabelExtensions)
+      for (size_t i = begin; i < end && label == nullptr; ++i)
+        if (extension(members_[i].name) == wanted) label = &members_[i];
+    if (picture == nullptr) {
+      if (label != nullptr) refuse(*label, "is a label without a picture beside it");
+      return;
+    }
+    ScanEntry entry;
+    entry.offset = picture->offset;
+    entry.bytes = picture->bytes;
+    if (label != nullptr) read_label(*label, entry);
+    scan_.add(entry, picture->name);
+  }
+
+  void read_label(const TarMember& member, ScanEntry& entry) {
+    if (member.bytes > kLargestLabel) refuse(member, "is too large for a label");
+    std::string text(member.bytes, '\0');
+    const auto bytes = static_cast<int64_t>(member.bytes);
+    if (file_.read_at(member.offset, text.data(), bytes) != bytes) refuse(member, "is cut short");
+    const auto label =
+        extension(member.name) == "json" ? parse_json_label(text) : parse_label(text);
+    if (!label) refuse(member, "holds no label: it must be a number from 0 on or a class's name");
+    set_label(*label, scan_, entry);
+  }
+
+  const File& file_;
+  const std::vector<TarMember>& members_;
+  Scan scan_;
+};
+
+}  // namespace
+
+bool is_webdataset(const std::vector<TarMember>& members) {
+  for (size_t i = 1; i < members.size(); ++i) {
+    const TarMember &a = members[i - 1], &b = members[i];
+    if (key_of(a) == key_of(b) && ((is_picture_name(a.name) && is_label_name(b.name)) ||
+                                   (is_label_name(a.name) && is_picture_name(b.name))))
+      return true;
+  }
+  return false;
+}
+
+Scan scan_webdataset(const File& file, const std::vector<TarMember>& members) {
+  return ShardScan(file, members).run();
+}
+
+}  // namespace shoal::data

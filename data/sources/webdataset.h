@@ -1,0 +1,22 @@
+#pragma once
+// WebDataset shards: tars in which the files of a sample stand together under one key, as in
+// 0001.jpg, 0001.cls. Source: the WebDataset project's description of its format.
+
+#include <vector>
+
+#include "data/sources/scan.h"
+#include "data/sources/tar_reader.h"
+
+namespace shoal::data {
+
+// True when a picture has a label (.cls, .json, .txt) of the same key beside it.
+bool is_webdataset(const std::vector<TarMember>& members);
+
+// The samples of a shard in their order, each named by its picture. The key is the name up to the
+// first dot of its last part. The picture is .jpg, .jpeg, .png or .webp; the label is .cls, else
+// .json (label_text.h), else .txt. Other files of a sample are left alone. Throws
+// std::invalid_argument naming a sample with no or several pictures, or with a label that is
+// neither number nor name.
+Scan scan_webdataset(const File& file, const std::vector<TarMember>& members);
+
+}  // namespace shoal::data

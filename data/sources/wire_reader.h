@@ -1,0 +1,44 @@
+#pragma once
+// The wire format of protocol buffers, read in place from a file: what is not wanted is skipped
+// unread. Source: protobuf.dev, "Encoding".
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "data/file.h"
+
+namespace shoal::data {
+
+struct Extent {
+  uint64_t begin = 0, end = 0;  // in the file
+  uint64_t bytes() const { return end - begin; }
+};
+
+struct WireField {
+  uint64_t number = 0;
+  uint64_t value = 0;       // of a varint
+  Extent content;           // of a field with a length
+  bool has_length = false;  // texts, bytes, messages, packed numbers
+};
+
+// One thread.
+class WireReader {
+ public:
+  explicit WireReader(const File& file) : file_(file) {}
+
+  // The field at the beginning of `rest`, which it is taken from; false at the end. Throws
+  // std::invalid_argument where the bytes are no fields.
+  bool next(Extent& rest, WireField& field);
+  uint64_t varint(Extent& rest);
+  std::string text(Extent content);
+
+ private:
+  uint8_t byte(Extent& rest);
+
+  const File& file_;
+  std::array<uint8_t, 512> buffer_{};
+  uint64_t begin_ = 0, filled_ = 0;  // of the buffer, in the file
+};
+
+}  // namespace shoal::data

@@ -1,0 +1,71 @@
+#include "data/sources/manifest.h"
+
+#include <catch2/catch.hpp>
+
+#include "data/errors.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+using Texts = std::vector<std::string>;
+
+TEST_CASE("a manifest's pictures have the classes of their folders") {
+  TempFolder t;
+  t.write("dog/1.jpg", "a");
+  t.write("cat/2.jpg", "b");
+  t.write("train.manifest", R"([{"prefix": "s3://bucket/some/where/"}, "dog/1.jpg", "cat/2.jpg"])");
+  const Texts expected = {"1 dog 1.jpg a", "0 cat 2.jpg b"};
+  CHECK(described(*open_dataset(t / "train.manifest")) == expected);
+  t.write("local.manifest", R"([{"prefix": ")" + t.path() + R"(/"}, "dog/1.jpg", "cat/2.jpg"])");
+  CHECK(described(*open_dataset(t / "local.manifest")) == expected);
+  t.write("bare.manifest", R"( ["dog/1.jpg", "cat/2.jpg"])");
+  CHECK(described(*open_dataset(t / "bare.manifest")) == expected);
+  CHECK(open_dataset(t / "bare.manifest")->name(0) == t / "dog/1.jpg");
+}
+
+TEST_CASE("an augmented manifest's pictures have the labels of their lines") {
+  TempFolder t;
+  t.write("pictures/1.jpg", "a");
+  t.write("pictures/2.jpg", "b");
+  const std::string first = R"({"source-ref": "s3://bucket/set/pictures/1.jpg", "animal": 1})",
+                    second = R"({"animal": 0, "source-ref": "s3://bucket/set/pictures/2.jpg"})";
+  t.write("a.jsonl", first + "\n" + second + "\n\n");
+  CHECK(described(*open_dataset(t / "a.jsonl")) == Texts{"1 1 1.jpg a", "0 0 2.jpg b"});
+  t.write("a.jsonl", R"({"source-ref": "s3://b/pictures/1.jpg", "animal": 0, "animal-metadata":
+      {"class-name": "dog", "type": "groundtruth/image-classification", "confidence": 0.9}})");
+  CHECK_THAT(message_of(t / "a.jsonl"), Contains("line 1: expected a JSON object"));
+  t.write("a.jsonl", R"({"source-ref": "s3://b/pictures/1.jpg", "animal": 0, "animal-metadata": )"
+                     R"({"class-name": "dog", "confidence": 0.9}})"
+                     "\n"
+                     R"({"source-ref": "s3://b/pictures/2.jpg", "animal": "cat"})");
+  CHECK(described(*open_dataset(t / "a.jsonl")) == Texts{"1 dog 1.jpg a", "0 cat 2.jpg b"});
+  OpenOptions options;
+  options.classes = {"cat", "cow", "dog"};
+  CHECK(described(*open_dataset(t / "a.jsonl", options)) ==
+        Texts{"2 dog 1.jpg a", "0 cat 2.jpg b"});
+  options.classes = {"cat"};
+  CHECK_THAT(message_of(t / "a.jsonl", options), Contains("pictures/1.jpg"));
+}
+
+TEST_CASE("manifests that cannot be understood are refused by line") {
+  TempFolder t;
+  t.write("cat/1.jpg", "a");
+  const auto refused = [&](const std::string& text) {
+    t.write("m", text);
+    return message_of(t / "m");
+  };
+  CHECK_THAT(refused("[1]"), Contains("m entry 1: expected the name"));
+  CHECK_THAT(refused("[\"cat/1.jpg\""), Contains("it is not JSON"));
+  CHECK_THAT(refused("[\"1.jpg\"]"), Contains("stands in no class folder"));
+  CHECK_THAT(refused("[\"dog/1.jpg\"]"), Contains("dog/1.jpg, of which nothing lies in"));
+  CHECK_THAT(refused("[]"), Contains("names no picture"));
+  CHECK_THAT(refused("{}"), Contains("line 1: there is no source-ref"));
+  CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg"})"), Contains("there is no label"));
+  CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg", "a": -1})"),
+             Contains("there is no label"));
+  CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg", "a": 1, "b": 2})"),
+             Contains("several labels (a, b)"));
+  t.write("m", "[\"cat/1.jpg\", \"cat/gone.jpg\"]");
+  Bytes bytes;
+  CHECK_THROWS_AS(open_dataset(t / "m")->read(1, bytes), DamagedPicture);
+}

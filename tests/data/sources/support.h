@@ -1,0 +1,31 @@
+#pragma once
+// What the tests of data/sources share.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/dataset.h"
+#include "tests/data/support.h"
+
+namespace shoal::data {
+
+using Members = std::vector<std::pair<std::string, std::string>>;  // name, content
+
+// A ustar file of these members, with two blocks of end mark.
+std::string make_tar(const Members& members);
+
+// One ustar header; `type` as the format has it.
+std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
+
+// "LABEL CLASS NAME CONTENT" of each picture, the name without anything before its last slash or
+// colon.
+std::vector<std::string> described(const Dataset& data);
+
+// Makes a file look as if it had last changed an hour ago, so that what is found in it may be kept.
+void age_file(const std::string& path);
+
+std::string message_of(const std::string& source, const OpenOptions& options = {});  // of its error
+
+}  // namespace shoal::data

@@ -1,0 +1,200 @@
+#include "data/sources/tar_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "data/loader.h"
+#include "data/pack/reader.h"
+#include "data/pack/writer.h"
+#include "data/sources/open_files.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string text_of(const Bytes& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+// Two classes with folders inside, as they would be unpacked and as tars of every shape.
+struct Shapes {
+  Shapes() {
+    for (const char* name : {"cat/b.jpg", "cat/a.jpg", "cat/sub/z.jpg", "cat/sub-1/y.jpg",
+                             "dog/2.jpg", "dog/10.jpg", "dog/.hidden"}) {
+      const std::string content = text_of(made_jpeg(number++));
+      folder.write(std::string("folder/") + name, content);
+      all.emplace_back(std::string("./") + name, content);
+      around.emplace_back(std::string("train/") + name, content);
+      (name[0] == 'c' ? cats : dogs).emplace_back(name + 4, content);
+    }
+    folder.write("whole.tar", make_tar(all));
+    folder.write("around.tar", make_tar(around));
+    folder.write("classes/dog.tar", make_tar(dogs));
+    folder.write("classes/cat.tar", make_tar(cats));
+    folder.write("nested.tar",
+                 make_tar({{"dog.tar", make_tar(dogs)}, {"cat.tar", make_tar(cats)}}));
+  }
+  TempFolder folder;
+  int64_t number = 0;
+  Members all, around, cats, dogs;
+};
+
+uint64_t epoch_hash(std::shared_ptr<const Dataset> data) {
+  LoaderOptions options;
+  options.batch_size = 3;
+  options.hash = true;
+  options.transform.size = 32;
+  Loader loader(std::move(data), options);
+  loader.start_epoch(1);
+  while (loader.next() != nullptr) {
+  }
+  return loader.stats().hash;
+}
+
+}  // namespace
+
+TEST_CASE("tars of every shape hold the same pictures in the same order as class folders") {
+  const Shapes shapes;
+  const auto expected = open_dataset(shapes.folder / "folder");
+  for (const char* name : {"whole.tar", "around.tar", "classes", "nested.tar", "classes/*.tar",
+                           "classes/{cat,dog}.tar"}) {
+    INFO(name);
+    const auto data = open_dataset(shapes.folder / name);
+    CHECK(data->classes() == Texts{"cat", "dog"});
+    CHECK(described(*data) == described(*expected));
+    CHECK(epoch_hash(data) == epoch_hash(expected));
+  }
+  CHECK(open_dataset(shapes.folder / "nested.tar")->name(0) ==
+        shapes.folder / "nested.tar:cat.tar/a.jpg");
+  CHECK(open_dataset(shapes.folder / "classes")->name(0) ==
+        shapes.folder / "classes/cat.tar:a.jpg");
+}
+
+TEST_CASE("of members of one name the last counts, as in unpacking") {
+  TempFolder t;
+  t.write("a.tar", make_tar({{"cat/1", "old"}, {"dog/1", "dog"}, {"cat/1", "new"}}));
+  CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1 new", "1 dog 1 dog"});
+}
+
+TEST_CASE("tars that cannot be understood are refused with what to do") {
+  TempFolder t;
+  t.write("flat.tar", make_tar({{"1.jpg", "x"}, {"2.jpg", "y"}}));
+  CHECK_THAT(message_of(t / "flat.tar"), Contains("flat.tar") && Contains("--val-labels FILE"));
+  t.write("mixed.tar", make_tar({{"cat/1.jpg", "x"}, {"2.jpg", "y"}}));
+  CHECK_THAT(message_of(t / "mixed.tar"), Contains("2.jpg outside of any class folder"));
+  t.write("both.tar", make_tar({{"cat.tar", make_tar({{"1", "x"}})}, {"2.jpg", "y"}}));
+  CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and other files"));
+  t.write("empty.tar", make_tar({}));
+  CHECK_THAT(message_of(t / "nested/none"), Contains("there is no folder"));
+  t.write("no-picture.tar", make_tar({{"cat.tar", make_tar({})}}));
+  CHECK_THAT(message_of(t / "no-picture.tar"), Contains("cat.tar holds no picture"));
+  t.write("classes/cat.tar", make_tar({{"1", "x"}}));
+  t.write("classes/dog.tar", make_tar({{".hidden", "x"}}));
+  CHECK_THAT(message_of(t / "classes"), Contains("dog.tar holds no picture"));
+  t.write("classes/dog.tar", make_tar({{"dog/1", "x"}}));
+  CHECK_THAT(message_of(t / "classes"), Contains("keep them apart"));
+  t.write("pictures/1.jpg", made_jpeg(1));
+  CHECK_THAT(message_of(t / "pictures"), Contains("<class>/<pictures>"));
+  t.write("texts/1.txt", "nothing");
+  CHECK_THAT(message_of(t / "texts"), Contains("files of a kind that can be read: a tar"));
+  CHECK_THAT(message_of(t / "texts/1.txt"), Contains("of no kind that can be read"));
+  CHECK_THAT(message_of(t / "*.tgz"), Contains("no file matches"));
+  CHECK_THAT(message_of(t / "{flat,gone}.tar"), Contains("gone.tar"));
+}
+
+TEST_CASE("the second opening takes what was found from the cache, until a tar changes") {
+  const Shapes shapes;
+  const TempFolder cache;
+  int scanned = 0;
+  OpenOptions options;
+  options.cache_dir = cache.path();
+  options.progress = [&](int64_t) { ++scanned; };
+  const auto open = [&] { return described(*open_dataset(shapes.folder / "classes", options)); };
+  const Texts fresh = open();
+  CHECK(scanned == 2);
+  CHECK(fs::is_empty(cache.path()));  // changed a moment ago: not kept
+  age_file(shapes.folder / "classes/cat.tar");
+  age_file(shapes.folder / "classes/dog.tar");
+  open();
+  CHECK(scanned == 4);
+  CHECK(open() == fresh);
+  CHECK(scanned == 4);
+
+  shapes.folder.write("classes/dog.tar", make_tar({{"only.jpg", "one"}}));
+  age_file(shapes.folder / "classes/dog.tar");
+  CHECK(open().back() == "1 dog only.jpg one");
+  CHECK(scanned == 5);  // the other tar is as it was
+  const std::string file = fs::directory_iterator(cache.path())->path().string();
+  fs::resize_file(file, fs::file_size(file) - 9);
+  CHECK(open().back() == "1 dog only.jpg one");
+  CHECK(scanned == 7);
+}
+
+TEST_CASE("few files stay open, and a tar that changes under a run is an error") {
+  TempFolder t;
+  for (int i = 0; i < 40; ++i)
+    t.write("classes/" + std::to_string(i) + ".tar", make_tar({{"a.jpg", std::to_string(i)}}));
+  const OpenFiles files(stamped({t / "classes/0.tar", t / "classes/1.tar", t / "classes/2.tar"}),
+                        2);
+  const auto held = files.open(0);
+  for (uint32_t i : {1u, 2u, 0u, 1u, 2u}) CHECK(files.open(i)->path() == files.at(i).path);
+  CHECK(files.open_now() == 2);
+  CHECK(held->stamp().bytes == 2048);
+
+  const auto data = open_dataset(t / "classes");
+  const Texts expected = described(*data);
+  std::vector<std::jthread> threads;
+  std::atomic<int> same = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { same += described(*data) == expected ? 1 : 0; });
+  threads.clear();
+  CHECK(same == 4);
+
+  const auto other = open_dataset(t / "classes");
+  t.write("classes/7.tar", make_tar({{"a.jpg", "x"}, {"b.jpg", "y"}}));
+  Bytes bytes;
+  const auto seven = std::find(other->classes().begin(), other->classes().end(), "7");
+  CHECK_THROWS_WITH(other->read(seven - other->classes().begin(), bytes),
+                    Contains("7.tar has changed"));
+}
+
+TEST_CASE("shoal pack takes tars") {
+  const Shapes shapes;
+  const auto source = open_dataset(shapes.folder / "nested.tar");
+  write_pack(*source, shapes.folder / "set.pack", {});
+  const auto pack = open_dataset(shapes.folder / "set.pack");
+  CHECK(described(*pack) == described(*source));
+}
+
+TEST_CASE("seek indexes that are learnt from class folders serve tars of them") {
+  const Shapes shapes;
+  const TempFolder store;
+  LoaderOptions options;
+  options.batch_size = 3;
+  options.hash = true;
+  options.transform.size = 32;
+  options.index_dir = store.path();
+  const auto hash = [&](const char* name) {
+    Loader loader(open_dataset(shapes.folder / name), options);
+    uint64_t sum = 0;
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      loader.start_epoch(epoch);
+      while (loader.next() != nullptr) {
+      }
+      sum += loader.stats().hash;
+    }
+    return sum;
+  };
+  const uint64_t folder = hash("folder");
+  CHECK(hash("nested.tar") == folder);
+  options.index_dir.clear();
+  CHECK(hash("classes") == folder);
+}

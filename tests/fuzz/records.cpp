@@ -1,0 +1,59 @@
+// RecordIO and TFRecord files of hostile bytes: opened and read. The first byte: which of them, and
+// whether a TFRecord's checksums are put right, so that what is behind them is reached.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "data/errors.h"
+#include "data/sources/crc32c.h"
+#include "data/sources/record_io.h"
+#include "data/sources/tf_record.h"
+
+using namespace shoal::data;
+
+namespace {
+
+void put_checksums_right(std::vector<uint8_t>& bytes) {
+  for (size_t at = 0; at + 16 <= bytes.size();) {
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data() + at, 8);
+    const uint32_t head = masked_crc(crc32c(0, bytes.data() + at, 8));
+    std::memcpy(bytes.data() + at + 8, &head, 4);
+    if (length > bytes.size() - at - 16) return;
+    const uint32_t check = masked_crc(crc32c(0, bytes.data() + at + 12, length));
+    std::memcpy(bytes.data() + at + 12 + length, &check, 4);
+    at += 16 + length;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  std::vector<uint8_t> bytes(data + 1, data + size);
+  if ((data[0] & 3) == 3) put_checksums_right(bytes);
+  static const int file = ::memfd_create("records", MFD_CLOEXEC);
+  if (::ftruncate(file, 0) != 0 || ::pwrite(file, bytes.data(), bytes.size(), 0) < 0) return 0;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  OpenOptions options;
+  options.threads = 1;
+  options.in_order = true;
+  try {
+    const auto opened =
+        data[0] & 1 ? open_tf_records({path}, options) : open_record_io({path}, options);
+    std::vector<uint8_t> picture;
+    for (int64_t i = 0; i < opened->size(); ++i) {
+      try {
+        opened->read(i, picture);
+      } catch (const DamagedPicture&) {
+      }
+    }
+  } catch (const std::invalid_argument&) {
+  }
+  return 0;
+}

@@ -1,0 +1,45 @@
+// Tars of hostile bytes: listed, and read as WebDataset shards. The first byte: whether the
+// checksums of headers are put right, so that what is behind them is reached.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "data/sources/tar_reader.h"
+#include "data/sources/webdataset.h"
+
+using namespace shoal::data;
+
+namespace {
+
+void put_checksum_right(uint8_t* header) {
+  unsigned sum = 8 * ' ';
+  for (int i = 0; i < 512; ++i) sum += i < 148 || i >= 156 ? header[i] : 0u;
+  std::snprintf(reinterpret_cast<char*>(header) + 148, 7, "%06o", sum);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  std::vector<uint8_t> bytes(data + 1, data + size);
+  if (data[0] & 1)
+    for (size_t at = 0; at + 512 <= bytes.size(); at += 512)
+      if (bytes[at] != 0) put_checksum_right(bytes.data() + at);
+  const int memory = ::memfd_create("tar", MFD_CLOEXEC);
+  if (::write(memory, bytes.data(), bytes.size()) < 0) return 0;
+  const File file(memory, "fuzzed");
+  try {
+    const auto members = list_tar(file, 0, bytes.size());
+    for (const TarMember& member : members)
+      if (member.bytes > bytes.size() || member.offset > bytes.size() - member.bytes)
+        __builtin_trap();
+    if (is_webdataset(members)) scan_webdataset(file, members);
+  } catch (const std::invalid_argument&) {
+  }
+  return 0;
+}
