@@ -52,7 +52,7 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments.job);
-  const Datasets datasets = open_datasets(weights.job, /*with_train=*/false);
+  const Datasets datasets = open_datasets(weights.job, /*with_train=*/false, weights.classes);
   check_classes(weights, *datasets.val);
   const train::ResolvedJob job = settle(weights.job, datasets, env);
   dist::Communicator communicator = connect_ranks(weights.job, env);

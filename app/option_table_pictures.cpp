@@ -27,15 +27,31 @@ Option checked_row(const char* name, const char* placeholder, const std::string&
 void add_data(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval, "DIR",
-           "folder that holds train/ and val/, each with one folder per class, or train.pack and "
-           "val.pack",
+           "folder that holds train/ and val/, each with one folder per class or with tars or "
+           "records; or train.pack, train.tar, train.rec, train-*, and val… likewise",
            FIELD(job.data)),
        row("train", kTrain, "PATH",
-           "training pictures: a folder with one per class, or a packed set (instead of "
-           "DATA/train)",
+           "training pictures: a folder with one per class, a packed set, tars, WebDataset "
+           "shards, TFRecords, RecordIO, a manifest; several files as a folder or a pattern "
+           "({000..127}, *) (instead of DATA/train)",
            FIELD(job.train_dir)),
        row("val", kTrain | kEval, "PATH", "validation pictures, likewise (instead of DATA/val)",
            FIELD(job.val_dir)),
+       unset_means("the pictures have classes",
+                   row("val-labels", kTrain | kEval | kPack, "FILE",
+                       "classes of validation pictures that carry none (of pack: of SOURCE's): "
+                       "lines `NAME CLASS`, LOC_val_solution.csv, or the devkit's ground truth",
+                       FIELD(job.val_labels))),
+       unset_means("--val-labels names classes itself",
+                   row("val-synsets", kTrain | kEval | kPack, "FILE",
+                       "what the devkit's numbers in --val-labels mean: its meta.mat, or lines "
+                       "`CLASS NUMBER`",
+                       FIELD(job.val_synsets))),
+       unset_means("ImageNet's names",
+                   row("tfrecord-keys", kTrain | kEval | kPack, "LIST",
+                       "names of features in TFRecords: image=KEY,label=KEY, and if need be "
+                       "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",
+                       FIELD(job.tfrecord_keys))),
        choice<BadImages>("bad-images", kTrain,
                          "a damaged picture is replaced by the next good one, or ends the run",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},

@@ -9,6 +9,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
+#include "data/sources/open.h"
 #include "train/log.h"
 
 namespace shoal::app {
@@ -121,6 +122,14 @@ int pack(const Arguments& arguments, int threads) {
   const std::string& source = arguments.paths[0];
   data::OpenOptions opening;
   opening.warning = train::log::warning;
+  opening.labels = arguments.job.val_labels;
+  opening.synsets = arguments.job.val_synsets;
+  opening.tfrecord_keys = arguments.job.tfrecord_keys;
+  opening.in_order = true;
+  if (!opening.synsets.empty() && opening.labels.empty())
+    throw UserError("--val-synsets has no use without --val-labels");
+  if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(source))
+    throw UserError("--tfrecord-keys has no use: " + source + " holds no TFRecords");
   const auto dataset = data::open_dataset(source, opening);
   const auto progress = [&](int64_t done) {
     train::log::status(

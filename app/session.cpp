@@ -12,6 +12,8 @@
 #include "data/cached_dataset.h"
 #include "data/dataset.h"
 #include "data/pixel_hash.h"
+#include "data/sources/open.h"
+#include "data/sources/patterns.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
@@ -38,18 +40,30 @@ void check_names(const data::Dataset& dataset, const std::string& source) {
   }
 }
 
-std::string source_of(const train::Job& job, const std::string& own, const char* half) {
+// The first of the places where a half of DATA may lie.
+std::string source_of(const train::Job& job, const std::string& own, const std::string& half) {
   if (!own.empty()) return own;
-  const std::string folder = job.data + "/" + half, packed = folder + ".pack";
-  return !fs::exists(folder) && fs::exists(packed) ? packed : folder;
+  const std::string folder = job.data + "/" + half;
+  for (const std::string& name : {folder, folder + ".pack", folder + ".tar",
+                                  job.data + "/ILSVRC2012_img_" + half + ".tar", folder + ".rec"}) {
+    if (fs::exists(name)) return name;
+  }
+  std::vector<std::string> patterns = {folder + "-*"};
+  if (half == "val") patterns.push_back(job.data + "/validation-*");
+  for (const std::string& pattern : patterns) {
+    if (data::matches_files(pattern)) return pattern;
+  }
+  return folder;
 }
 
 std::string cache_folder(const train::Job& job) {
   return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
 }
 
+// `known`: the classes of the training pictures, where they are known.
 std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own,
-                                               const char* half) {
+                                               const char* half,
+                                               const std::vector<std::string>& known) {
   const std::string option = std::string("--") + half;
   if (own.empty() && job.data.empty()) {
     throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or " + option +
@@ -62,9 +76,16 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
         train::strf("listing the %s pictures: %lld", half, static_cast<long long>(files)));
   };
   options.warning = train::log::warning;
+  options.classes = known;
   const std::string source = source_of(job, own, half);
+  if (option == "--val") {
+    options.labels = job.val_labels;
+    options.synsets = job.val_synsets;
+  }
   std::shared_ptr<const data::Dataset> dataset;
   try {
+    if (!job.tfrecord_keys.empty() && data::holds_tf_records(source))
+      options.tfrecord_keys = job.tfrecord_keys;
     dataset = data::open_dataset(source, options);
   } catch (const std::invalid_argument& error) {
     throw train::UserError((own.empty() ? "--data " + job.data : option + " " + own) + ": " +
@@ -73,6 +94,16 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
   train::log::status("");
   check_names(*dataset, source);
   return dataset;
+}
+
+// An option that changes nothing is refused.
+void check_source_options(const train::Job& job, bool with_train) {
+  if (!job.val_synsets.empty() && job.val_labels.empty())
+    throw train::UserError("--val-synsets has no use without --val-labels");
+  if (job.tfrecord_keys.empty()) return;
+  if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
+  if (with_train && data::holds_tf_records(source_of(job, job.train_dir, "train"))) return;
+  throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
 }  // namespace
@@ -85,12 +116,14 @@ std::string index_folder(const train::Job& job) {
   return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 
-Datasets open_datasets(const train::Job& job, bool with_train) {
+Datasets open_datasets(const train::Job& job, bool with_train,
+                       const std::vector<std::string>& known) {
+  check_source_options(job, with_train);
   Datasets datasets;
-  if (with_train) datasets.train = open_half(job, job.train_dir, "train");
+  if (with_train) datasets.train = open_half(job, job.train_dir, "train", {});
   if (with_train && job.cache_bytes > 0)
     datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
-  datasets.val = open_half(job, job.val_dir, "val");
+  datasets.val = open_half(job, job.val_dir, "val", with_train ? datasets.train->classes() : known);
   if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
   return datasets;
 }

@@ -3,6 +3,8 @@
 // settings, connections.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "data/dataset.h"
 #include "dist/connect.h"
@@ -24,8 +26,10 @@ void begin(const train::Job& job, const dist::Env& env);
 std::string index_folder(const train::Job& job);
 
 // Opens --data (or --train, --val) and checks that both halves have the same classes. Throws
-// UserError naming the option.
-Datasets open_datasets(const train::Job& job, bool with_train);
+// UserError naming the option. `known`: the classes of the checkpoint where there is no training
+// half.
+Datasets open_datasets(const train::Job& job, bool with_train,
+                       const std::vector<std::string>& known);
 
 // Decides everything that is open and sets the compute threads.
 train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env);

@@ -61,7 +61,9 @@ int train_command(const Arguments& given) {
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
-  const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only);
+  const Datasets datasets =
+      open_datasets(arguments.job, !arguments.job.eval_only,
+                    start.data ? start.data->classes : std::vector<std::string>());
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = settle(arguments.job, datasets, env);
   job.index_dir = index_folder(arguments.job);

@@ -30,7 +30,11 @@ enum class Precision { off, bf16, fp16 };
 struct Job {
   // Data.
   std::string data;  // directory holding train/ and val/; empty: see train_dir, val_dir
-  std::string train_dir, val_dir;  // class folders; each overrides its half of `data`
+  std::string train_dir, val_dir;  // data::open_dataset's; each overrides its half of `data`
+  // Classes of validation pictures that carry none, and what numbers in it mean
+  // (data/sources/labels.h).
+  std::string val_labels, val_synsets;
+  std::string tfrecord_keys;  // names of the features of TFRecords (data/sources/tf_example.h)
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has
