@@ -10,11 +10,12 @@ double either_sign(double x, KeyedRandom& random) {
   return random.uniform() < 0.5 ? -x : x;
 }
 
-// torch.linspace from `low` to `high`, in single precision, from both ends to the middle.
+// torch.linspace from `low` to `high`, in single precision and with fused multiply-add, from both
+// ends to the middle.
 double linspace(float low, float high, int64_t bins, int64_t bin) {
   const float step = (high - low) / static_cast<float>(bins - 1);
-  if (bin < bins / 2) return low + step * static_cast<float>(bin);
-  return high - step * static_cast<float>(bins - 1 - bin);
+  if (bin < bins / 2) return std::fma(step, static_cast<float>(bin), low);
+  return std::fma(-step, static_cast<float>(bins - 1 - bin), high);
 }
 
 int whole(double x) {
