@@ -31,7 +31,7 @@ std::string sample(const Option& option) {
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
-  for (const char* text : {"7", "0.25", "some/where"}) {
+  for (const char* text : {"7", "0.25", "some/where", "trivial"}) {
     Arguments probe;
     try {
       option.set(probe, text);

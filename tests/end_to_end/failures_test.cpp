@@ -9,6 +9,7 @@
 #include "train/checkpoint_store.h"
 
 using namespace shoal;
+using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {
