@@ -5,6 +5,7 @@
 #include <map>
 
 #include "dist/stall.h"
+#include "dist/variables.h"
 
 namespace shoal::dist {
 namespace {
@@ -46,12 +47,6 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
                    values.end());
   return values[values.size() / 2];
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 // Of bad links: the hosts all of whose links are bad, or the ends of a bad link where both ends have

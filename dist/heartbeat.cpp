@@ -19,7 +19,7 @@ constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
 constexpr int kMissed = 3;  // beats that do not come: the rank is silent
 constexpr Milliseconds kFarewell = std::chrono::seconds(1);
 
-std::string key_of(int rank) {
+std::string pulse_key(int rank) {
   return "pulse/" + std::to_string(rank);
 }
 
@@ -65,7 +65,7 @@ void Heartbeat::Shared::run() {
   try {
     const auto store = another_connection(env, "heartbeat");
     for (int64_t beat = 0;; ++beat) {
-      store->set(key_of(env.rank), encode_pulse(beat, progress->state()));
+      store->set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
       if (env.rank == 0) look(*store);
       if (!wait()) break;
     }
@@ -91,8 +91,8 @@ void Heartbeat::Shared::look(c10d::Store& store) {
   pulses[0].state = own;
   for (int rank = 1; rank < env.world_size; ++rank) {
     Last& known = last[static_cast<size_t>(rank)];
-    if (store.check({key_of(rank)})) {
-      const auto pulse = decode_pulse(store.get_to_str(key_of(rank)));
+    if (store.check({pulse_key(rank)})) {
+      const auto pulse = decode_pulse(store.get_to_str(pulse_key(rank)));
       if (pulse && pulse->first != known.beat) known = {pulse->first, Clock::now(), pulse->second};
     }
     Pulse& pulse = pulses[static_cast<size_t>(rank)];

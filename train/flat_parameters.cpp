@@ -19,8 +19,6 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kAlign = 16;  // elements; also 64 bytes of float
-
 std::vector<int64_t> flat_strides(at::IntArrayRef sizes) {
   if (sizes.size() == 4) {  // channels-last: N, H, W, C in memory
     return {sizes[1] * sizes[2] * sizes[3], 1, sizes[3] * sizes[1], sizes[1]};
@@ -61,7 +59,7 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     segment.weight_decay = decays ? static_cast<float>(options.weight_decay) : 0.0f;
     segments_.push_back(segment);
     names_.push_back(slot.name);
-    end += (segment.length + kAlign - 1) / kAlign * kAlign;
+    end += (segment.length + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
     parameter_count_ += segment.length;
   }
   const auto place = at::TensorOptions().device(options.device);

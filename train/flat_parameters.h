@@ -20,6 +20,9 @@
 
 namespace shoal::train {
 
+// Elements to a multiple of which a tensor's place in a flat buffer begins; also 64 bytes of float.
+inline constexpr int64_t kFlatAlignment = 16;
+
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
   // kBFloat16 or kHalf: layers compute with a copy in this type.

@@ -11,12 +11,6 @@
 #include "train/flat_parameters.h"
 
 namespace shoal::train {
-namespace {
-
-constexpr int64_t kAlign = 16;  // elements
-
-}  // namespace
-
 FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device)
     : momentum_(model.info().batch_norm_momentum) {
   at::NoGradGuard no_grad;
@@ -26,7 +20,7 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
     const int64_t channels = slot.running_mean->numel();
     offsets_.push_back(end);
     channels_.push_back(channels);
-    end += (2 * channels + kAlign - 1) / kAlign * kAlign;
+    end += (2 * channels + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
     for (const char* leaf : {".running_mean", ".running_var", ".num_batches_tracked"}) {
       names_.push_back(slot.name + leaf);
     }

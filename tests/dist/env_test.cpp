@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "tests/dist/changed_variables.h"
+
 using namespace shoal::dist;
 using Catch::Matchers::Contains;
 
@@ -15,16 +17,6 @@ Variables torchrun(int rank, int world, int local_rank, int local_world) {
           {"LOCAL_WORLD_SIZE", std::to_string(local_world)},
           {"MASTER_ADDR", "10.0.0.7"},
           {"MASTER_PORT", "29400"}};
-}
-
-Variables with(Variables variables, const std::string& name, const std::string& value) {
-  variables[name] = value;
-  return variables;
-}
-
-Variables without(Variables variables, const std::string& name) {
-  variables.erase(name);
-  return variables;
 }
 
 Variables sagemaker(const std::string& hosts, const std::string& current, int gpus) {

@@ -3,20 +3,12 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "tests/dist/changed_variables.h"
+
 using namespace shoal::dist;
 using Catch::Matchers::Contains;
 
 namespace {
-
-Variables with(Variables variables, const Variables& more) {
-  for (const auto& [name, value] : more) variables[name] = value;
-  return variables;
-}
-
-Variables without(Variables variables, const std::string& name) {
-  variables.erase(name);
-  return variables;
-}
 
 // As each launcher sets them for rank 1 of 4, the second of two processes on the first of two
 // hosts.

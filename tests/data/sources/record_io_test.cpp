@@ -15,15 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string golden(const std::string& name) {
-  return SHOAL_SOURCE_DIR "/tests/golden/records/" + name;
-}
-
-std::string golden_bytes(const std::string& name) {
-  const Bytes bytes = read_golden("records/" + name);
-  return {bytes.begin(), bytes.end()};
-}
-
 std::string word(uint32_t value) {
   return {reinterpret_cast<const char*>(&value), 4};
 }
@@ -39,33 +30,27 @@ std::string jpeg_text(int64_t index) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string content(const Dataset& data, int64_t sample) {
-  Bytes bytes;
-  data.read(sample, bytes);
-  return {bytes.begin(), bytes.end()};
-}
-
 }  // namespace
 
 TEST_CASE("MXNet's image records give pictures and labels") {
-  const auto data = open_dataset(golden("plain.rec"));
+  const auto data = open_dataset(golden_record("plain.rec"));
   CHECK(data->size() == 3);
   CHECK(data->classes() == Texts{"0", "1", "2", "3", "4"});
   CHECK(content(*data, 0) == "content of n02_7.JPEG");
   CHECK(content(*data, 2) == "content of n04_1.JPEG");
   CHECK((data->label(0) == 2 && data->label(1) == 1 && data->label(2) == 4));
-  CHECK(data->name(1) == golden("plain.rec") + ":record 1");
-  const auto array = open_dataset(golden("array.rec"));
+  CHECK(data->name(1) == golden_record("plain.rec") + ":record 1");
+  const auto array = open_dataset(golden_record("array.rec"));
   CHECK((array->label(0) == 3 && content(*array, 0) == "content"));
 }
 
 TEST_CASE("a list beside the records names pictures and classes") {
-  const auto data = open_dataset(golden("listed.rec"));
+  const auto data = open_dataset(golden_record("listed.rec"));
   CHECK(data->classes() == Texts{"n01", "n02", "n04"});
   CHECK((data->label(0) == 1 && data->label(1) == 0 && data->label(2) == 2));
-  CHECK(data->name(0) == golden("listed.rec") + ":record 0 (n02/n02_7.JPEG)");
+  CHECK(data->name(0) == golden_record("listed.rec") + ":record 0 (n02/n02_7.JPEG)");
   TempFolder t;
-  t.write("a.rec", golden_bytes("plain.rec"));
+  t.write("a.rec", golden_record_bytes("plain.rec"));
   t.write("a.lst", "0\t2.0\n");
   CHECK_THAT(message_of(t / "a.rec"), Contains("a.lst line 1"));
   t.write("a.lst", "0\t2.0\tx/1.jpg\n1\t1.0\tx/2.jpg\n2\t4.0\ty/1.jpg\n");  // x is two labels
@@ -73,14 +58,14 @@ TEST_CASE("a list beside the records names pictures and classes") {
 }
 
 TEST_CASE("records that were split at the magic number are put together again") {
-  const auto data = open_dataset(golden("split.rec"));
+  const auto data = open_dataset(golden_record("split.rec"));
   const std::string magic = word(0xced7230a);
   REQUIRE(data->size() == 4);
   CHECK(content(*data, 0) == magic + "ab");
   CHECK(content(*data, 1) == "abcd" + magic + magic + "x");
   CHECK(content(*data, 2) == "a" + magic + "unaligned");
   CHECK(content(*data, 3) == "end!" + magic);
-  const File file(golden("split.rec"));
+  const File file(golden_record("split.rec"));
   const auto bytes = static_cast<uint64_t>(file.stamp().bytes);
   const RecordExtent whole = find_record(file, find_record(file, 0, bytes).end, bytes);
   CHECK(whole.parts == 3);
@@ -113,25 +98,25 @@ TEST_CASE("wrapped objects take the label that stands behind or before them") {
 }
 
 TEST_CASE("records without one usable label are refused by name") {
-  CHECK_THAT(message_of(golden("several.rec")),
+  CHECK_THAT(message_of(golden_record("several.rec")),
              Contains("several.rec:record 0 carries 2 labels") && Contains("one label"));
   TempFolder t;
   for (const float label : {-1.0F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 1e9F}) {
-    std::string bytes = golden_bytes("plain.rec");
+    std::string bytes = golden_record_bytes("plain.rec");
     std::memcpy(bytes.data() + 12, &label, 4);
     t.write("a.rec", bytes);
     CHECK_THAT(message_of(t / "a.rec"), Contains("record 0 has the label"));
   }
   OpenOptions options;
   options.classes = {"a", "b", "c"};
-  CHECK_THAT(message_of(golden("plain.rec"), options),
+  CHECK_THAT(message_of(golden_record("plain.rec"), options),
              Contains("record 2 has the label 4") && Contains("between 0 and 2"));
 }
 
 TEST_CASE("RecordIO that is cut short anywhere, or changed in a head, is refused", "[single]") {
-  const std::string whole = golden_bytes("split.rec");
+  const std::string whole = golden_record_bytes("split.rec");
   TempFolder t;
-  t.write("good.rec", golden_bytes("plain.rec"));
+  t.write("good.rec", golden_record_bytes("plain.rec"));
   for (size_t cut = 1; cut < whole.size(); ++cut) {
     t.write("a.rec", whole.substr(0, cut));
     INFO(cut);

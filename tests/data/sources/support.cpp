@@ -65,4 +65,19 @@ std::string message_of(const std::string& source, const OpenOptions& options) {
   return "";
 }
 
+std::string content(const Dataset& data, int64_t sample) {
+  Bytes bytes;
+  data.read(sample, bytes);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string golden_record(const std::string& name) {
+  return SHOAL_SOURCE_DIR "/tests/golden/records/" + name;
+}
+
+std::string golden_record_bytes(const std::string& name) {
+  const Bytes bytes = read_golden("records/" + name);
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace shoal::data

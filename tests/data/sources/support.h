@@ -26,6 +26,12 @@ std::vector<std::string> described(const Dataset& data);
 // Makes a file look as if it had last changed an hour ago, so that what is found in it may be kept.
 void age_file(const std::string& path);
 
+std::string content(const Dataset& data, int64_t sample);
+
+// A file of tests/golden/records: its path, its bytes.
+std::string golden_record(const std::string& name);
+std::string golden_record_bytes(const std::string& name);
+
 std::string message_of(const std::string& source, const OpenOptions& options = {});  // of its error
 
 }  // namespace shoal::data

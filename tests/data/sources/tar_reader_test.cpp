@@ -19,7 +19,7 @@ std::vector<TarMember> members_of(const std::string& path) {
   return list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes));
 }
 
-std::string golden(const std::string& name) {
+std::string golden_tar(const std::string& name) {
   return SHOAL_SOURCE_DIR "/tests/golden/tars/" + name + ".tar";
 }
 
@@ -93,26 +93,26 @@ TEST_CASE("tars of Python and GNU tar in every format give their names and conte
       {"gnu-oldgnu", 2},   {"gnu-gnu", 2},    {"gnu-ustar", 1},  {"gnu-posix", 2}};
   for (const auto& [name, kind] : kinds) {
     INFO(name);
-    const auto members = members_of(golden(name));
+    const auto members = members_of(golden_tar(name));
     CHECK(names_of(members) == expected(kind));
     for (const TarMember& member : members)
-      CHECK(content_of(golden(name), member) == "content of " + member.name);
-    CHECK(is_tar(File(golden(name))));
+      CHECK(content_of(golden_tar(name), member) == "content of " + member.name);
+    CHECK(is_tar(File(golden_tar(name))));
   }
   CHECK_FALSE(is_tar(File(SHOAL_SOURCE_DIR "/tests/golden/resize.bin")));
 }
 
 TEST_CASE("folders are left out, a leading ./ does not count, hard links are their targets") {
-  CHECK(names_of(members_of(golden("gnu-folders"))) == Texts{"cat/1.jpg", "cat/2.jpg"});
-  const auto members = members_of(golden("gnu-link"));
+  CHECK(names_of(members_of(golden_tar("gnu-folders"))) == Texts{"cat/1.jpg", "cat/2.jpg"});
+  const auto members = members_of(golden_tar("gnu-link"));
   CHECK(names_of(members) == Texts{"cat/1.jpg", "cat/same.jpg"});
-  CHECK(content_of(golden("gnu-link"), members[1]) == "content of cat/1.jpg");
+  CHECK(content_of(golden_tar("gnu-link"), members[1]) == "content of cat/1.jpg");
 }
 
 TEST_CASE("what cannot be read in place is refused by name") {
   for (const char* name : {"gnu-sparse", "gnu-sparse-posix"})
-    CHECK_THROWS_WITH(members_of(golden(name)), Contains("sparse"));
-  CHECK_THROWS_WITH(members_of(golden("gnu-symbolic")),
+    CHECK_THROWS_WITH(members_of(golden_tar(name)), Contains("sparse"));
+  CHECK_THROWS_WITH(members_of(golden_tar("gnu-symbolic")),
                     Contains("symbolic link cat/symbolic.jpg") && Contains("--dereference"));
   CHECK_THAT(message_of_tar(tar_header("a", octal(0), 'M')), Contains("multi-volume"));
   CHECK_THAT(message_of_tar(tar_header("a", octal(0), '1')), Contains("does not hold before"));
@@ -146,7 +146,7 @@ TEST_CASE("wrong pax records are refused") {
 }
 
 TEST_CASE("a tar that is cut short anywhere is named so", "[single]") {
-  const File file(golden("python-pax"));
+  const File file(golden_tar("python-pax"));
   std::string whole(static_cast<size_t>(file.stamp().bytes), '\0');
   file.read_at(0, whole.data(), static_cast<int64_t>(whole.size()));
   const size_t end = whole.find_last_not_of('\0') / 512 * 512 + 512;  // where the end mark begins

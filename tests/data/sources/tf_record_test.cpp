@@ -16,21 +16,6 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-std::string golden(const std::string& name) {
-  return SHOAL_SOURCE_DIR "/tests/golden/records/" + name;
-}
-
-std::string golden_bytes(const std::string& name) {
-  const Bytes bytes = read_golden("records/" + name);
-  return {bytes.begin(), bytes.end()};
-}
-
-std::string content(const Dataset& data, int64_t sample) {
-  Bytes bytes;
-  data.read(sample, bytes);
-  return {bytes.begin(), bytes.end()};
-}
-
 std::string framed(const std::string& data) {
   const uint64_t length = data.size();
   const uint32_t head = masked_crc(crc32c(0, &length, sizeof length));
@@ -77,40 +62,40 @@ TEST_CASE("CRC-32C is that of the standard, by instruction and by table") {
 }
 
 TEST_CASE("ImageNet's records give pictures, synsets and names") {
-  const auto data = open_dataset(golden("imagenet.tfrecord"));
+  const auto data = open_dataset(golden_record("imagenet.tfrecord"));
   CHECK(data->classes() == Texts{"n01", "n02", "n04"});
   REQUIRE(data->size() == 3);
   CHECK(content(*data, 0) == "content of n02_7.JPEG");
   CHECK(content(*data, 2) == "content of n04_1.JPEG");
   CHECK((data->label(0) == 1 && data->label(1) == 0 && data->label(2) == 2));
-  CHECK(data->name(1) == golden("imagenet.tfrecord") + ":record 1 (n01_3.JPEG)");
+  CHECK(data->name(1) == golden_record("imagenet.tfrecord") + ":record 1 (n01_3.JPEG)");
 }
 
 TEST_CASE("labels begin at 1 as ImageNet's do, at 0 where one occurs, or as is said") {
   OpenOptions options;
-  const auto ones = open_dataset(golden("numbers.tfrecord"));
+  const auto ones = open_dataset(golden_record("numbers.tfrecord"));
   CHECK(ones->classes() == Texts{"0", "1", "2", "3"});
   CHECK((ones->label(0) == 1 && ones->label(1) == 0 && ones->label(2) == 3));
-  const auto stated = open_dataset(golden("numbers.tfrecord"), with_keys("label-offset=0"));
+  const auto stated = open_dataset(golden_record("numbers.tfrecord"), with_keys("label-offset=0"));
   CHECK(stated->label(2) == 4);
-  CHECK_THAT(message_of(golden("numbers.tfrecord"), with_keys("label-offset=2")),
+  CHECK_THAT(message_of(golden_record("numbers.tfrecord"), with_keys("label-offset=2")),
              Contains("record 1 has the label 1") && Contains("label-offset=2"));
   TempFolder t;
   const std::string zero = example(feature("image/encoded", 1, field(1, "x")) +
                                    feature("image/class/label", 3, field(1, std::string(1, '\0'))));
-  t.write("a", golden_bytes("numbers.tfrecord") + zero);
+  t.write("a", golden_record_bytes("numbers.tfrecord") + zero);
   CHECK((open_dataset(t / "a")->label(0) == 2 && open_dataset(t / "a")->label(3) == 0));
   options.classes = {"n01", "n02"};
-  CHECK_THAT(message_of(golden("numbers.tfrecord"), options),
+  CHECK_THAT(message_of(golden_record("numbers.tfrecord"), options),
              Contains("record 2 has the label 3") && Contains("between 0 and 1"));
   options.classes = {"n01", "n02", "n03", "n04"};  // synsets are looked up, numbers count
-  CHECK(open_dataset(golden("imagenet.tfrecord"), options)->label(2) == 3);
-  CHECK(open_dataset(golden("numbers.tfrecord"), options)->label(2) == 3);
+  CHECK(open_dataset(golden_record("imagenet.tfrecord"), options)->label(2) == 3);
+  CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }
 
 TEST_CASE("other names of features are taken from a list") {
   const std::string text = "image=data,label=labels,raw=uint8,shape=2x2x3";
-  const auto pixels = open_dataset(golden("uint8.tfrecord"), with_keys(text));
+  const auto pixels = open_dataset(golden_record("uint8.tfrecord"), with_keys(text));
   Bytes bytes;
   pixels->read(1, bytes);
   Bytes expected;
@@ -118,21 +103,21 @@ TEST_CASE("other names of features are taken from a list") {
   CHECK((bytes == raw_picture(expected.data(), {2, 2})));
   CHECK(pixels->label(1) == 1);
   const auto doubles =
-      open_dataset(golden("float64.tfrecord"),
+      open_dataset(golden_record("float64.tfrecord"),
                    with_keys("image=data,label=labels,raw=float64,shape=2x2x3,scale=255"));
   Bytes other;
   doubles->read(1, other);
   CHECK((other == bytes));
-  const auto planes = open_dataset(golden("uint8.tfrecord"),
+  const auto planes = open_dataset(golden_record("uint8.tfrecord"),
                                    with_keys("image=data,label=labels,raw=uint8,shape=3x2x2"));
   planes->read(0, bytes);
   CHECK((Bytes(bytes.end() - 12, bytes.end()) == Bytes{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
-  const auto wrong = open_dataset(golden("uint8.tfrecord"),
+  const auto wrong = open_dataset(golden_record("uint8.tfrecord"),
                                   with_keys("image=data,label=labels,raw=uint8,shape=2x3x3"));
   CHECK_THROWS_AS(wrong->read(0, bytes), DamagedPicture);
-  CHECK_THAT(message_of(golden("uint8.tfrecord")), Contains("no picture under 'image/encoded'") &&
-                                                       Contains("data, labels") &&
-                                                       Contains("--tfrecord-keys image=KEY"));
+  CHECK_THAT(message_of(golden_record("uint8.tfrecord")),
+             Contains("no picture under 'image/encoded'") && Contains("data, labels") &&
+                 Contains("--tfrecord-keys image=KEY"));
   for (const char* bad :
        {"image", "image=", "size=3", "label-offset=x", "raw=int8,shape=1x1x3", "raw=uint8",
         "raw=uint8,shape=2x2", "raw=uint8,shape=2x2x4", "shape=2x2x3", "scale=2",
@@ -165,8 +150,8 @@ TEST_CASE("examples without one picture and one label are refused by record") {
 TEST_CASE(
     "a changed bit is a damaged picture, a record left out, or an error that names the record",
     "[single]") {
-  const std::string whole = golden_bytes("imagenet.tfrecord");
-  const Texts good = described(*open_dataset(golden("imagenet.tfrecord")));
+  const std::string whole = golden_record_bytes("imagenet.tfrecord");
+  const Texts good = described(*open_dataset(golden_record("imagenet.tfrecord")));
   TempFolder t;
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string bad = whole;
@@ -199,7 +184,7 @@ TEST_CASE(
 }
 
 TEST_CASE("TFRecords that are cut short anywhere are named so", "[single]") {
-  const std::string whole = golden_bytes("imagenet.tfrecord");
+  const std::string whole = golden_record_bytes("imagenet.tfrecord");
   TempFolder t;
   int64_t between = 0;
   for (size_t cut = 13; cut < whole.size(); ++cut) {
@@ -220,12 +205,12 @@ TEST_CASE("compressed records are read in order only, as shoal pack does") {
   const TempFolder t;
   for (const char* name : {"imagenet.tfrecord.gz", "imagenet.tfrecord.zlib"}) {
     INFO(name);
-    CHECK_THAT(message_of(golden(name)), Contains("compressed") && Contains("shoal pack"));
+    CHECK_THAT(message_of(golden_record(name)), Contains("compressed") && Contains("shoal pack"));
     OpenOptions options;
     options.in_order = true;
-    const auto data = open_dataset(golden(name), options);
-    CHECK(described(*data) == described(*open_dataset(golden("imagenet.tfrecord"))));
-    const std::string whole = golden_bytes(name);
+    const auto data = open_dataset(golden_record(name), options);
+    CHECK(described(*data) == described(*open_dataset(golden_record("imagenet.tfrecord"))));
+    const std::string whole = golden_record_bytes(name);
     for (size_t cut = 0; cut < whole.size(); ++cut) {
       t.write("cut", whole.substr(0, cut));
       CHECK_FALSE(message_of(t / "cut", options).empty());
@@ -233,7 +218,7 @@ TEST_CASE("compressed records are read in order only, as shoal pack does") {
   }
   OpenOptions options;
   options.in_order = true;
-  const std::string twice = golden_bytes("imagenet.tfrecord.gz");
+  const std::string twice = golden_record_bytes("imagenet.tfrecord.gz");
   t.write("twice", twice + twice);
   CHECK(open_dataset(t / "twice", options)->size() == 6);
 }
