@@ -74,7 +74,12 @@ Prediction predict(Weights& weights, data::Transform& transform, const std::stri
     return prediction;
   }
   data::Row row;
-  data::Batch batch{pixels.data(), {&row, 1}, 1, 1, size, size, 0};
+  data::Batch batch{.images = pixels.data(),
+                    .rows = {&row, 1},
+                    .capacity = 1,
+                    .count = 1,
+                    .height = size,
+                    .width = size};
   const auto input = train::make_input(batch, ops::Type::f32, ops::cpu());
   const auto probabilities = at::softmax(weights.model->forward(input.images, {}), 1);
   const auto count = std::min<int64_t>(5, probabilities.size(1));
