@@ -92,11 +92,13 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
     advice.sentence +=
         "; more threads do not help: smaller pictures (`shoal pack --max-side`), a faster disk or "
         "more memory for its cache do";
+  } else if (rates.size() < 2) {
+    advice.sentence += "; measure with several numbers of threads to see whether more of them help";
   } else {
     advice.sentence += "; more threads wait for more reads at once and help";
   }
   if (wanted <= 0) return;
-  if (advice.threads == 0 && !limit) {
+  if (advice.threads == 0 && !limit && rates.size() > 1) {
     const double per_thread = last.images_per_second / last.threads;
     const int threads = static_cast<int>(std::ceil(wanted / per_thread));
     if (threads <= kMostThreads) advice.threads = threads;

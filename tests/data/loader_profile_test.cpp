@@ -56,6 +56,14 @@ TEST_CASE("reads that are waited for ask for more threads than there are process
                                   Contains("more threads wait") && Contains("need 8 threads"));
 }
 
+TEST_CASE("one measurement of a slow disk does not tell whether threads help") {
+  const Advice advice = advise({measured(4, 200, 19, 1)}, 2, 400);
+  CHECK(advice.bound == Bound::disk);
+  CHECK(advice.threads == 0);
+  CHECK_THAT(advice.sentence,
+             Contains("measure with several numbers") && Contains("400 images/s need 40.0 MB/s"));
+}
+
 TEST_CASE("a disk that gives no more asks for less data") {
   const std::vector<LoaderRate> rates = {measured(2, 500, 3, 1), measured(4, 510, 6.8, 1)};
   const Advice advice = advise(rates, 8, 2000);
