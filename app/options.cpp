@@ -63,7 +63,7 @@ const std::vector<CommandRow>& commands() {
       {Command::predict, "predict", "--checkpoint FILE PATH... [options]",
        "name the classes of pictures (files or folders)"},
       {Command::pack, "pack", "SOURCE DEST [options]",
-       "put a folder of pictures into one file that is read faster; --info, --verify"},
+       "put pictures (a folder, tars, records) into files that are read faster; --info, --verify"},
       {Command::bench, "bench", "loader DATA [options]",
        "measure how fast pictures come, where the time goes and what would bring more"},
       {Command::models, "models", "[options]",
