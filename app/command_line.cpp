@@ -223,7 +223,8 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
 void take_positional(Arguments& arguments, std::vector<Setting>& ours, std::string& defaults) {
   Words& words = arguments.paths;
   const Command c = arguments.command;
-  const bool paths = c == Command::predict || c == Command::pack || c == Command::bench;
+  const bool paths =
+      c == Command::predict || c == Command::pack || c == Command::prepare || c == Command::bench;
   if (words.empty() || paths) return;
   if (arguments.command == Command::train && words.size() == 1) {
     ours.push_back({"data", words[0], kOrigin});

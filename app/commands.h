@@ -10,6 +10,7 @@ int train_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
 int pack_command(const Arguments& arguments);
+int prepare_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int models_command(const Arguments& arguments);
 int doctor_worker(const Arguments& arguments);

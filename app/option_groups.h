@@ -17,6 +17,7 @@ inline constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
 inline constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
 inline constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
 inline constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
+inline constexpr unsigned kPrepare = static_cast<unsigned>(Command::prepare);
 inline constexpr unsigned kRun = kTrain | kEval | kPredict;
 
 // Selects a field of Arguments for row() and choice().

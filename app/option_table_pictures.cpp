@@ -30,20 +30,22 @@ void add_data(std::vector<Option>& table) {
            "folder that holds train/ and val/, each with one folder per class or with tars or "
            "records; or train.pack, train.tar, train.rec, train-*, and val… likewise",
            FIELD(job.data)),
-       row("train", kTrain, "PATH",
+       row("train", kTrain | kPrepare, "PATH",
            "training pictures: a folder with one per class, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO, a manifest; several files as a folder or a pattern "
            "({000..127}, *) (instead of DATA/train)",
            FIELD(job.train_dir)),
-       row("val", kTrain | kEval, "PATH", "validation pictures, likewise (instead of DATA/val)",
-           FIELD(job.val_dir)),
-       unset_means("the pictures have classes",
-                   row("val-labels", kTrain | kEval | kPack, "FILE",
-                       "classes of validation pictures that carry none (of pack: of SOURCE's): "
-                       "lines `NAME CLASS`, LOC_val_solution.csv, or the devkit's ground truth",
-                       FIELD(job.val_labels))),
+       row("val", kTrain | kEval | kPrepare, "PATH",
+           "validation pictures, likewise (instead of DATA/val)", FIELD(job.val_dir)),
+       unset_means(
+           "the pictures have classes",
+           row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",
+               "classes of validation pictures that carry none (of pack: of SOURCE's): "
+               "lines `NAME CLASS`, LOC_val_solution.csv, the devkit's ground truth, or the "
+               "devkit itself (.tar.gz)",
+               FIELD(job.val_labels))),
        unset_means("--val-labels names classes itself",
-                   row("val-synsets", kTrain | kEval | kPack, "FILE",
+                   row("val-synsets", kTrain | kEval | kPack | kPrepare, "FILE",
                        "what the devkit's numbers in --val-labels mean: its meta.mat, or lines "
                        "`CLASS NUMBER`",
                        FIELD(job.val_synsets))),
@@ -60,6 +62,13 @@ void add_data(std::vector<Option>& table) {
                                                   "outputs of the classifier", FIELD(job.classes))),
        unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
                                           "side of the training pictures", FIELD(job.size))),
+       row("size-schedule", kTrain, "LIST",
+           "that side by epoch: EPOCH:PIXELS,… (epochs also as N% of --epochs), linear in between, "
+           "in multiples of 32; two points at one epoch make a jump",
+           FIELD(job.size_schedule)),
+       row("multi-scale", kTrain, "MIN-MAX",
+           "each update's pictures have a side drawn from the multiples of 32 between",
+           FIELD(job.multi_scale)),
        unset_means("the model's own, or --size when that is given",
                    row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
                        FIELD(job.val_size))),
@@ -118,6 +127,10 @@ void add_augmentation(std::vector<Option>& table) {
            FIELD(job.augment.gaussian_blur)),
        row("solarize", kTrain, "P", "share of pictures whose levels from 128 on are inverted",
            FIELD(job.augment.solarize)),
+       row("strength-schedule", kTrain, "LIST",
+           "factor by epoch, EPOCH:X,…, of the magnitude of RandAugment and AugMix, of mixup and "
+           "cutmix, and of dropout",
+           FIELD(job.strength_schedule)),
        row("repeated-augmentation", kTrain, "N",
            "each picture of an epoch N times, augmented differently; the epoch keeps its length "
            "and "
@@ -134,11 +147,12 @@ void add_augmentation(std::vector<Option>& table) {
            FIELD(job.mix.switch_mix)),
        choice<data::MixMode>(
            "mixup-mode", kTrain,
-           "what shares a draw: the pictures of an update, both of a pair, or each "
-           "picture has its own",
+           "what shares a draw: the pictures of an update, both of a pair, or each picture has its "
+           "own; half: of a pair only one is trained on, so that an epoch is half as long",
            {{"batch", data::MixMode::batch},
             {"pair", data::MixMode::pair},
-            {"elem", data::MixMode::elem}},
+            {"elem", data::MixMode::elem},
+            {"half", data::MixMode::half}},
            FIELD(job.mix.mode)),
        row("random-erase", kTrain, "P", "share of pictures of which rectangles are erased",
            FIELD(job.mix.erase)),

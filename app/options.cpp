@@ -64,6 +64,8 @@ const std::vector<CommandRow>& commands() {
        "name the classes of pictures (files or folders)"},
       {Command::pack, "pack", "SOURCE DEST [options]",
        "put pictures (a folder, tars, records) into files that are read faster; --info, --verify"},
+      {Command::prepare, "prepare", "imagenet DOWNLOADS DEST [options]",
+       "arrange ImageNet's archives, as they are downloaded, for training"},
       {Command::bench, "bench", "loader DATA [options]",
        "measure how fast pictures come, where the time goes and what would bring more"},
       {Command::models, "models", "[options]",

@@ -26,7 +26,8 @@ enum class Command : unsigned {
   metrics = 16,
   doctor = 32,
   pack = 64,
-  bench = 128
+  bench = 128,
+  prepare = 256
 };
 
 // One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
@@ -51,12 +52,15 @@ struct BenchOptions {
   double wanted = 0;   // images/s to find the threads for; 0: none
 };
 
+// What `prepare` makes: class folders, a tar for each class, packed files.
+enum class PrepareAs { folders, tars, packs };
+
 // Everything a command was asked for.
 struct Arguments {
   Command command = Command::train;
   train::Job job;
   // Positional: of `predict` pictures or folders, of `pack` source and destination, of `bench` what
-  // to measure and the pictures.
+  // to measure and the pictures, of `prepare` the name of the data, source and destination.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -69,6 +73,7 @@ struct Arguments {
   bool launcher = false;           // doctor: how ranks would be found
   data::PackOptions pack;
   BenchOptions bench;
+  PrepareAs prepare_as = PrepareAs::folders;
   bool verify = false, info = false;  // pack: check or describe a packed set
   bool help = false;
   bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error

@@ -23,8 +23,9 @@ struct Row {
 constexpr Row kRun[] = {
     {Command::train, run_distributed}, {Command::eval, run_distributed},
     {Command::predict, run_worker},    {Command::pack, run_worker},
-    {Command::bench, run_worker},      {Command::models, run_worker},
-    {Command::metrics, run_metrics},   {Command::doctor, run_doctor},
+    {Command::prepare, run_worker},    {Command::bench, run_worker},
+    {Command::models, run_worker},     {Command::metrics, run_metrics},
+    {Command::doctor, run_doctor},
 };
 
 int print(const std::string& text) {

@@ -19,6 +19,7 @@ constexpr Row kCommands[] = {
     {shoal::app::Command::eval, shoal::app::eval_command},
     {shoal::app::Command::predict, shoal::app::predict_command},
     {shoal::app::Command::pack, shoal::app::pack_command},
+    {shoal::app::Command::prepare, shoal::app::prepare_command},
     {shoal::app::Command::bench, shoal::app::bench_command},
     {shoal::app::Command::models, shoal::app::models_command},
     {shoal::app::Command::doctor, shoal::app::doctor_worker},

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "data/progression.h"
+
 namespace shoal::data {
 
 // random, of training pictures: either, for each picture anew.
@@ -61,8 +63,9 @@ struct TransformOptions {
 };
 
 // What shares one draw of mixup and cutmix: the pictures of one update, two neighbours, or each
-// picture has its own.
-enum class MixMode { batch, pair, elem };
+// picture has its own. half: as pair, and of two neighbours only the first goes on, with the second
+// in it.
+enum class MixMode { batch, pair, elem, half };
 // What stands in an erased rectangle of the normalised picture: zeros, one random colour, noise;
 // the latter two are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
@@ -75,7 +78,10 @@ struct MixOptions {
   double switch_mix = 0.5;  // with both on, probability of cutmix
   MixMode mode = MixMode::pair;
   int64_t group = 0;  // MixMode::batch: pictures of one update, over all ranks
-  double erase = 0;   // probability of erasing rectangles; 0: off
+  bool mixes() const { return mixup > 0 || cutmix > 0; }
+  // Pictures that become one row of what is trained on.
+  int64_t pictures_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
+  double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
   int64_t erase_count = 1;  // most rectangles, at most kMostErasures; they share the area
   double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the picture, all together
@@ -88,6 +94,7 @@ struct LoaderOptions {
   uint64_t seed = 0;
   bool train = true;  // keyed random order and augmentation, or listing order and centre crop
   TransformOptions transform;
+  Progression progression;  // of training pictures; its size is transform.size: see sides()
   MixOptions mix;
   Order order = Order::random;
   // Each picture of an epoch so many times, each time looking different; the epoch's length stays,
@@ -96,6 +103,11 @@ struct LoaderOptions {
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
   int64_t rank = 0, world_size = 1;
+  Progression sides() const {
+    Progression sides = train ? progression : Progression();
+    sides.size = train ? transform.size : transform.eval_size;
+    return sides;
+  }
   // Changes only the speed.
   int threads = 1;        // workers
   int batches_ahead = 3;  // finished or half-finished batches kept ready

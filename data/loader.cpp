@@ -50,6 +50,9 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   require(
       options.repeats >= 1 && options.repeats <= 64,
       "each picture can stand 1 to 64 times in an epoch, not " + std::to_string(options.repeats));
+  const Progression& sides = options.progression;
+  require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
+          "an update whose pictures share a size must consist of whole batches");
   require(dataset.size() > 0, "the dataset holds no picture");
   require(!options.train || make_plan(dataset, options).batches() > 0,
           "the dataset holds " + std::to_string(dataset.size()) +
@@ -97,8 +100,7 @@ struct Loader::Impl {
         options(checked(requested, *dataset)),
         plan(make_plan(*dataset, options)),
         log(warning),
-        ring(plan, options.train ? options.transform.size : options.transform.eval_size,
-             options.batches_ahead, with_default(std::move(allocator)),
+        ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
              options.train ? 1 : count_of(options.transform.eval_views)),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
     if (options.train && !options.index_dir.empty() && !dataset->keeps_indexes())

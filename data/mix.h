@@ -26,7 +26,7 @@ void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
 // True when rows are mixed in pairs, so that batches must be even.
 inline bool pairs_rows(const MixOptions& options) {
-  return options.mixup > 0 || options.cutmix > 0;
+  return options.mixes();
 }
 
 // Throws std::invalid_argument with a sentence.

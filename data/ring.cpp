@@ -4,19 +4,17 @@
 
 namespace shoal::data {
 
-Ring::Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator,
-           int64_t views)
-    : plan_(plan),
-      picture_bytes_(views * side * side * 3),
-      slots_(static_cast<size_t>(batches_ahead) + 1) {
+Ring::Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
+           const BufferAllocator& allocator, int64_t views)
+    : plan_(plan), sides_(sides), views_(views), slots_(static_cast<size_t>(batches_ahead) + 1) {
   for (Slot& slot : slots_) {
-    const auto bytes = static_cast<size_t>(plan.batch_size * picture_bytes_);
+    const int64_t side = sides.largest_side();
+    const auto bytes = static_cast<size_t>(plan.batch_size * views * side * side * 3);
     slot.images = {static_cast<uint8_t*>(allocator.allocate(bytes)), allocator.release};
     if (slot.images == nullptr) throw std::bad_alloc();
     slot.rows.resize(static_cast<size_t>(plan.batch_size));
     slot.batch.images = slot.images.get();
     slot.batch.capacity = plan.batch_size;
-    slot.batch.height = slot.batch.width = side;
     slot.batch.views = views;
   }
 }
@@ -59,6 +57,8 @@ void Ring::open_batches() {
     s.batch.count = s.left = plan_.count(batch);
     s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};
     s.batch.first_position = plan_.first_position(batch);
+    const Feed& feed = *span(opened_).feed;
+    s.batch.height = s.batch.width = sides_.side(feed.seed(), feed.epoch(), s.batch.first_position);
     s.sum = {};
     s.error = nullptr;
   }
@@ -105,7 +105,7 @@ bool Ring::take(Job& job) {
   job.index = static_cast<int32_t>(take_row_);
   job.position = s.batch.first_position + take_row_;
   job.row = &s.rows[static_cast<size_t>(take_row_)];
-  job.pixels = s.batch.images + take_row_ * picture_bytes_;
+  job.pixels = s.batch.images + take_row_ * views_ * s.batch.height * s.batch.width * 3;
   ++take_row_;
   ++in_flight_;
   return true;

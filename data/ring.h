@@ -23,9 +23,9 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. side: height and width of the pictures, `views` of them per row.
-  Ring(const BatchPlan& plan, int64_t side, int batches_ahead, const BufferAllocator& allocator,
-       int64_t views = 1);
+  // Allocates all memory. sides: height and width of the pictures, `views` of them per row.
+  Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
+       const BufferAllocator& allocator, int64_t views = 1);
 
   // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When the one
   // that begins was expected and the last one is through, its first batches are there already; else
@@ -75,7 +75,8 @@ class Ring {
   void finish_row(Slot& slot);
 
   const BatchPlan plan_;
-  const int64_t picture_bytes_;
+  const Progression sides_;
+  const int64_t views_;
   std::vector<Slot> slots_;
   LoaderStats stats_;  // the consumer's alone
 

@@ -20,7 +20,14 @@ class Transform {
         augmenter_(options.augment, options.interpolation),
         reader_(options.decoder) {}
 
-  // RandomResizedCrop, horizontal flip and augmentation drawn from `key`; writes options.size² × 3
+  // From the next training row on: side of the output in pixels (options.size at the start), and
+  // Augmenter::set_strength().
+  void set(int64_t side, double strength) {
+    options_.size = side;
+    augmenter_.set_strength(strength);
+  }
+
+  // RandomResizedCrop, horizontal flip and augmentation drawn from `key`; writes side² × 3
   // bytes, RGB. `index` (may be null): of these bytes, used and extended where they are a JPEG.
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);

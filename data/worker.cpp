@@ -23,11 +23,14 @@ Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore*
       log_(log),
       transform_(options.transform),
       indexes_(indexes),
+      sides_(options.sides()),
+      mix_(options.mix),
       side_(options.train ? options.transform.size : options.transform.eval_size) {}
 
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
                             uint8_t* pixels) {
   feed.announce(position);
+  if (options_.train) follow(feed, position);
   const Ticket ticket = feed.ticket(position);
   Result result;
   row = Row{};
@@ -35,8 +38,7 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
   row.key = ticket.key;
   row.partner = index;
   if (options_.train)
-    mix_row(options_.mix, {feed.seed(), feed.epoch(), position, index, ticket.key, side_, side_},
-            row);
+    mix_row(mix_, {feed.seed(), feed.epoch(), position, index, ticket.key, side_, side_}, row);
   if (!decode(feed, ticket.sample, ticket.key, pixels)) {
     result.bad = 1;
     if (options_.train) {
@@ -49,6 +51,15 @@ Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, R
   }
   if (options_.hash) result.hash = hash(feed, position, row, pixels);
   return result;
+}
+
+// Takes on the size and the strength that hold at `position`.
+void Worker::follow(const Feed& feed, int64_t position) {
+  const double strength = sides_.strength(feed.epoch());
+  side_ = sides_.side(feed.seed(), feed.epoch(), position);
+  transform_.set(side_, strength);
+  mix_.mixup = options_.mix.mixup * strength;
+  mix_.cutmix = options_.mix.cutmix * strength;
 }
 
 // False when the picture is damaged.
@@ -107,7 +118,7 @@ uint64_t Worker::hash(const Feed& feed, int64_t position, const Row& row,
   uint64_t value = combine(static_cast<uint64_t>(position), row.key);
   value = combine(value, static_cast<uint64_t>(row.label));
   value = combine(value, hash_bytes(pixels, side_ * side_ * 3));
-  const bool mixed = options_.train && pairs_rows(options_.mix);
+  const bool mixed = options_.train && pairs_rows(mix_);
   value = combine(value, mixed ? feed.key(position ^ 1) : row.key);
   return combine(value, std::bit_cast<uint32_t>(row.lambda));
 }

@@ -35,12 +35,16 @@ class Worker {
   void replace(const Feed& feed, const Ticket& ticket, Row& row, uint8_t* pixels);
   uint64_t hash(const Feed& feed, int64_t position, const Row& row, const uint8_t* pixels) const;
 
+  void follow(const Feed& feed, int64_t position);
+
   const LoaderOptions& options_;
   BadImageLog& log_;
   Transform transform_;
   jpeg::IndexStore* indexes_;
   std::vector<uint8_t> bytes_;
   jpeg::SeekIndex index_;
+  const Progression sides_;
+  MixOptions mix_;  // at the strength of the epoch
   int64_t side_;
 };
 

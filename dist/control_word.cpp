@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include <cmath>
 #include <csignal>
 #include <optional>
 #include <stdexcept>
@@ -16,7 +17,18 @@ namespace shoal::dist {
 
 namespace {
 
-enum Slot { kInterrupts, kTerminations, kCheckpoints, kBadPictures, kNonFinite, kSlots };
+enum Slot {
+  kInterrupts,
+  kTerminations,
+  kCheckpoints,
+  kBadPictures,
+  kNonFinite,
+  kImages,
+  kLoss,
+  kSlots
+};
+
+constexpr int kLossGrid = 24;  // bits behind the point
 
 void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
@@ -24,6 +36,8 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kCheckpoints] = word.checkpoint_requested;
   slots[kBadPictures] = word.bad_pictures;
   slots[kNonFinite] = word.non_finite;
+  slots[kImages] = word.images;
+  slots[kLoss] = std::llround(std::ldexp(word.loss_sum, kLossGrid));
 }
 
 ControlWord read(const int64_t* slots) {
@@ -32,6 +46,8 @@ ControlWord read(const int64_t* slots) {
   word.checkpoint_requested = slots[kCheckpoints] > 0;
   word.bad_pictures = slots[kBadPictures];
   word.non_finite = slots[kNonFinite];
+  word.images = slots[kImages];
+  word.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
   return word;
 }
 

@@ -24,6 +24,8 @@ struct ControlWord {
   // Summed over ranks:
   int64_t bad_pictures = 0;  // damaged pictures since the last word
   int64_t non_finite = 0;    // steps not committed since the last word, 0 or 1 per rank
+  int64_t images = 0;        // pictures of this step's committed update
+  double loss_sum = 0;       // their losses, on the grid of 2^-24 that adds up without rounding
 
   bool operator==(const ControlWord&) const = default;
 };

@@ -4,11 +4,17 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mean.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/masks.h"
 
 namespace shoal::models {
+namespace {
+
+constexpr double kMostDropped = 0.999;  // of the features
+
+}  // namespace
 
 Conv2d::Conv2d(Builder& builder, const std::string& name, const ConvOptions& o)
     : shape_{o.stride, (o.kernel - 1) / 2, o.groups} {
@@ -80,8 +86,9 @@ PooledFeatures::PooledFeatures(Builder& builder, double dropout)
 at::Tensor PooledFeatures::forward(const at::Tensor& x, bool training,
                                    const StepContext& context) const {
   const at::Tensor pooled = at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x));
-  if (!training || dropout_ <= 0) return pooled;
-  return pooled * element_mask(pooled, dropout_, mask_layer_, context);
+  const double dropout = std::min(dropout_ * context.strength, kMostDropped);
+  if (!training || dropout <= 0) return pooled;
+  return pooled * element_mask(pooled, dropout, mask_layer_, context);
 }
 
 DropPath::DropPath(Builder& builder, double drop)

@@ -35,9 +35,9 @@ struct Segment {
 enum class EraseFill : int { constant, color, noise };
 constexpr int kMostErasures = 4;
 
-// How one row of a batch is mixed with a partner row of the same batch and what is erased.
+// How one row of a batch is mixed with another picture of the same batch and what is erased.
 struct MixRow {
-  int32_t partner = 0;  // row index; itself when not mixed
+  int32_t partner = 0;  // number of the partner's picture; its own when not mixed
   float lambda = 1;     // weight of the row's own picture, outside the box 1 for cutmix
   // x0, y0, x1, y1: inside, the partner's pixels replace the row's (cutmix).
   int32_t box[4] = {0, 0, 0, 0};
@@ -49,12 +49,13 @@ struct MixRow {
 };
 
 struct PrepareBatch {
-  const uint8_t* images;  // N×H×W×3
+  const uint8_t* images;  // (N·each)×H×W×3
   const MixRow* mix;      // N, or nullptr: no mixing, no erasing
   void* out;              // N×H×W×3 of `type` (the memory of an N×3×H×W channels-last tensor)
   Type type;
   int64_t n, height, width;
   float mean[3], std[3];  // in units of 0..1, as (x/255 - mean) / std
+  int64_t each = 1;       // pictures per row: row i is made of picture i·each and its partner
 };
 
 struct BatchNorm {

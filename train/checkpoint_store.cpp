@@ -282,8 +282,9 @@ std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
 }
 
 std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::newest_good(
-    const std::function<void(const std::string&)>& warn) const {
-  const auto list = entries();
+    const std::function<void(const std::string&)>& warn, int64_t before) const {
+  auto list = entries();
+  std::erase_if(list, [&](const CheckpointEntry& entry) { return entry.step >= before; });
   for (const auto& entry : list) {
     try {
       return std::pair{entry, read(entry)};
@@ -295,6 +296,11 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
   throw std::runtime_error("none of the " + std::to_string(list.size()) + " checkpoints in " +
                            directory_.string() +
                            " can be read; restore one, or start anew in another --checkpoint-dir");
+}
+
+void CheckpointStore::keep_copy(const fs::path& file) {
+  const std::vector<char> bytes = read_whole_file(file);
+  write_file(file.filename().string(), [&](const Sink& sink) { sink(bytes.data(), bytes.size()); });
 }
 
 void CheckpointStore::write_manifest() {

@@ -7,6 +7,8 @@
 //                                       written last, deleted first
 //   DIR/manifest.json                   {"last": …, "best": …}: names for people and tools;
 //                                       rewritten by rename
+//   DIR/history.jsonl                   the run's history up to the newest one: a machine that is
+//                                       given the directory alone has it too
 //   DIR/../.DIR-tmp/                    files being written: beside the directory, so that a
 //                                       mirror never sees them; and the writer's lock
 //
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,6 +72,10 @@ class CheckpointStore {
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
+  // Puts a copy of a file beside the checkpoints under its own name, whole or not at all. Throws
+  // std::runtime_error with path and reason.
+  void keep_copy(const std::filesystem::path& file);
+
   std::vector<CheckpointEntry> entries() const;  // whole ones by their markers, newest first
   std::optional<CheckpointEntry> best() const;   // highest accuracy, the earlier of equals
   std::filesystem::path path(const CheckpointEntry& entry) const;
@@ -76,10 +83,11 @@ class CheckpointStore {
   // The file's bytes after checking size and checksum; throws std::runtime_error naming the file
   // when they are wrong.
   std::vector<char> read(const CheckpointEntry& entry) const;
-  // The newest entry whose bytes are good; `warn` is told of each that is not. Throws when there
-  // are entries but none is good: a fresh start would hide the loss.
+  // The newest entry of fewer than `before` updates whose bytes are good; `warn` is told of each that
+  // is not. Throws when there are such entries but none is good: a fresh start would hide the loss.
   std::optional<std::pair<CheckpointEntry, std::vector<char>>> newest_good(
-      const std::function<void(const std::string&)>& warn) const;
+      const std::function<void(const std::string&)>& warn,
+      int64_t before = std::numeric_limits<int64_t>::max()) const;
 
   const std::filesystem::path& directory() const { return directory_; }
 

@@ -8,6 +8,7 @@
 #include "train/log.h"
 #include "train/resume.h"
 #include "train/safetensors.h"
+#include "train/torch_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -108,6 +109,23 @@ CheckpointData understood(const Located& located) {
                                        : read_checkpoint(located.bytes, located.file);
 }
 
+// Likewise for weights alone, which other programs may have written.
+CheckpointData weights_in(const Located& located) {
+  CheckpointData data;
+  if (is_safetensors(located.bytes)) {
+    Safetensors content = read_safetensors(located.bytes, located.file);
+    if (content.metadata["program"] == "shoal") return read_model(located.bytes, located.file);
+    data.model = std::move(content.tensors);
+    return data;
+  }
+  try {
+    return read_checkpoint(located.bytes, located.file);
+  } catch (const std::runtime_error&) {
+    data.model = read_torch_file(located.bytes, located.file);
+    return data;
+  }
+}
+
 // `option` stands in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
@@ -136,7 +154,8 @@ Located locate(const std::string& text, const std::string& name) {
   if (!is_archive(located.bytes) && !is_safetensors(located.bytes))
     throw UserError(option +
                     " is not a checkpoint (neither a zip archive nor a safetensors file); name a "
-                    "file that shoal train has written, or its output folder");
+                    "file that shoal train has written, or its output folder, or for weights a "
+                    "file of torch.save, of PyTorch 1.6 or later");
   return located;
 }
 
@@ -169,7 +188,7 @@ Start find_start(const Job& job, dist::Group& group) {
   if (!found.failure.empty()) throw std::runtime_error(found.failure);
   Start start;
   start.origin = found.origin;
-  if (!found.weights.empty()) start.weights = understood({found.weights, found.weights_file});
+  if (!found.weights.empty()) start.weights = weights_in({found.weights, found.weights_file});
   if (found.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
                                      checkpoint_directory(job) + "; say where with --resume PATH"
@@ -180,6 +199,26 @@ Start find_start(const Job& job, dist::Group& group) {
       strf(", epoch %lld, update %lld", static_cast<long long>(start.data->integer("epoch")),
            static_cast<long long>(start.data->integer("step")));
   return start;
+}
+
+std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
+                                                  dist::Group& group) {
+  std::vector<char> bytes;
+  std::string file, failure;
+  if (group.rank() == 0) {
+    try {
+      auto found = store.newest_good([](const std::string& what) { log::warning(what); }, step);
+      if (found) bytes = std::move(found->second), file = store.path(found->first).string();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+  }
+  broadcast_text(group, failure);
+  broadcast_text(group, file);
+  broadcast_text(group, bytes);
+  if (!failure.empty()) throw std::runtime_error(failure);
+  if (bytes.empty()) return std::nullopt;
+  return OpenedCheckpoint{read_checkpoint(bytes, file), file};
 }
 
 OpenedCheckpoint open_checkpoint(const std::string& text) {

@@ -36,8 +36,12 @@ ops::MixRow mix_row(const data::Row& row) {
 
 }  // namespace
 
-Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table) {
-  const int64_t n = batch.count;
+Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table,
+                 int64_t pictures_per_row) {
+  const int64_t n = batch.count / pictures_per_row;
+  const auto row_of = [&](int64_t i) -> const data::Row& {
+    return batch.rows[static_cast<size_t>(i * pictures_per_row)];
+  };
   Input input;
   input.images = at::empty(
       {n * batch.views, 3, batch.height, batch.width},
@@ -47,19 +51,19 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
   std::vector<ops::MixRow> mix(static_cast<size_t>(n));
   bool mixed = false, special = false;
   for (int64_t i = 0; i < n; ++i) {
-    const data::Row& row = batch.rows[static_cast<size_t>(i)];
+    const data::Row& row = row_of(i);
     a[i] = row.label;
     input.keys.push_back(row.key);
     mix[static_cast<size_t>(i)] = mix_row(row);
-    mixed |= row.partner != i;
-    special |= row.partner != i || row.erased > 0;
+    mixed |= row.partner != i * pictures_per_row;
+    special |= mixed || row.erased > 0;
     if (row.unreadable) ++input.unreadable;
   }
   if (mixed) {
     input.labels.b = at::empty({n}, at::kInt);
     input.labels.lambda = at::empty({n}, at::kFloat);
     for (int64_t i = 0; i < n; ++i) {
-      const data::Row& row = batch.rows[static_cast<size_t>(i)];
+      const data::Row& row = row_of(i);
       input.labels.b.mutable_data_ptr<int32_t>()[i] =
           batch.rows[static_cast<size_t>(row.partner)].label;
       input.labels.lambda.mutable_data_ptr<float>()[i] = row.lambda;
@@ -67,7 +71,7 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
   }
   if (input.unreadable > 0) {
     for (int64_t i = 0; i < n; ++i) {
-      if (!batch.rows[static_cast<size_t>(i)].unreadable) input.readable.push_back(i);
+      if (!row_of(i).unreadable) input.readable.push_back(i);
     }
   }
   ops::PrepareBatch job{batch.images,
@@ -78,7 +82,8 @@ Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& tab
                         batch.height,
                         batch.width,
                         {0.485f, 0.456f, 0.406f},
-                        {0.229f, 0.224f, 0.225f}};
+                        {0.229f, 0.224f, 0.225f},
+                        pictures_per_row};
   if (n > 0) table.prepare_batch(job, nullptr);
   return input;
 }

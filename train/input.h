@@ -23,7 +23,9 @@ struct Input {
   int64_t unreadable = 0;
 };
 
-// Copies what it needs: the batch may be reused when this returns. `type`: f32, f64 or bf16.
-Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table);
+// Copies what it needs: the batch may be reused when this returns. `type`: f32, f64 or bf16. With
+// two pictures per row, the first of every two rows of the batch is a row of the input.
+Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table,
+                 int64_t pictures_per_row = 1);
 
 }  // namespace shoal::train

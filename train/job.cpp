@@ -43,6 +43,7 @@ void check_values(const Job& job) {
   require(job.checkpoint_minutes >= 0, "--checkpoint-minutes must not be negative; 0 turns it off");
   check_count("--checkpoint-steps", job.checkpoint_steps, int64_t{1} << 40);
   check_count("--non-finite-limit", job.non_finite_limit, int64_t{1} << 40);
+  check_range("--spike-ratio", job.spike_ratio, 1.01, 1000);
   require(!job.size || (*job.size >= 32 && *job.size <= 4096),
           "--size must lie between 32 and 4096 pixels");
   require(!job.val_size || (*job.val_size >= 32 && *job.val_size <= 4096),
@@ -98,27 +99,31 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.batch_size = batch.value_or(32);
   }
   out.global_batch_size = out.batch_size * parts;
-  const bool mixing = job.mix.mixup > 0 || job.mix.cutmix > 0;
-  require(!mixing || out.batch_size % 2 == 0,
+  require(!job.mix.mixes() || out.batch_size % 2 == 0 || job.mix.pictures_per_row() == 2,
           "--mixup and --cutmix mix pairs, so the batch of each process must be even; it is " +
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
 
 void resolve_length(const Job& job, ResolvedJob& out) {
   if (job.eval_only) return;
-  require(out.train_images >= out.global_batch_size,
+  const int64_t taken = out.global_batch_size * job.mix.pictures_per_row();
+  require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +
-              " pictures, fewer than one update of " + std::to_string(out.global_batch_size) +
+              " pictures, fewer than one update of " + std::to_string(taken) +
               "; lower --batch-size, --global-batch-size or --accumulate");
-  out.steps_per_epoch = out.train_images / out.global_batch_size;
-  out.dropped_images = out.train_images - out.steps_per_epoch * out.global_batch_size;
+  out.steps_per_epoch = out.train_images / taken;
+  out.dropped_images = out.train_images - out.steps_per_epoch * taken;
   out.total_steps =
       std::max<int64_t>(1, std::llround(job.epochs * static_cast<double>(out.steps_per_epoch)));
   out.last_step = std::min(out.total_steps, job.max_steps.value_or(out.total_steps));
 }
 
 void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
-  const int64_t size = job.size.value_or(model.train_size);
+  out.progression = progression_of(job);
+  out.progression.update = out.global_batch_size * job.mix.pictures_per_row();
+  const auto last_epoch = static_cast<int64_t>(job.epochs);
+  const int64_t size = job.size.value_or(
+      out.progression.sizes.empty() ? model.train_size : out.progression.side(0, last_epoch, 0));
   out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
   out.eval_resize = evaluation_resize(out.eval_size, model);
   const std::string own = model.bicubic ? "bicubic" : "bilinear";
@@ -180,6 +185,12 @@ Pairs describe(const ScheduleOptions& s) {
                 {{"decay_epochs", number(s.decay_epochs)}, {"decay_rate", number(s.decay_rate)}});
   }
   return list;
+}
+
+const char* name(OnSpike reaction) {
+  return reaction == OnSpike::rollback     ? "rollback"
+         : reaction == OnSpike::checkpoint ? "checkpoint"
+                                           : "log";
 }
 
 const char* name(Precision precision) {
@@ -259,6 +270,8 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"ema", job.ema ? number(*job.ema) : "off"},
       {"amp", name(job.amp)},
       {"sync_bn", job.sync_bn ? "true" : "false"},
+      {"on_spike", name(job.on_spike)},
+      {"spike_ratio", number(job.spike_ratio)},
       {"seed", std::to_string(job.seed)},
       {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
   };

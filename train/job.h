@@ -26,6 +26,8 @@ struct UserError : std::runtime_error {
 };
 
 enum class Precision { off, bf16, fp16 };
+// What a run does when its loss spikes (train/recovery.h); each says so.
+enum class OnSpike { log, checkpoint, rollback };
 
 struct Job {
   // Data.
@@ -39,6 +41,11 @@ struct Job {
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
+  // Side of training pictures by epoch, and how strong augmentation and dropout are
+  // (data/progression.h: parse_course); none: always the same.
+  std::string size_schedule = "none", strength_schedule = "none";
+  // "MIN-MAX": pixels, between which each update's training pictures have one side; or none.
+  std::string multi_scale = "none";
   // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
   std::optional<int64_t> val_size;
   // bilinear | bicubic | random; default: the model's own, which evaluation has instead of random.
@@ -81,6 +88,8 @@ struct Job {
   uint64_t seed = 0;
   // Updates in a row with a non-finite loss or gradient before the run stops.
   int64_t non_finite_limit = 10;
+  OnSpike on_spike = OnSpike::log;
+  double spike_ratio = 1.5;  // loss / running median that counts as a spike, above 1
 
   // Where and how; changes only the speed.
   std::string device = "auto";   // auto | cpu | cuda
@@ -146,6 +155,7 @@ struct ResolvedJob {
   std::string device, backend;  // decided
   models::ModelInfo model;
   data::TransformOptions transform;
+  data::Progression progression;
   data::Interpolation eval_interpolation = data::Interpolation::bilinear;
   std::string index_dir;  // of the training pictures' seek indexes; empty: none
 

@@ -53,8 +53,61 @@ void check_pictures(const Job& job) {
       throw UserError(option + " is '" + value + "'; it must be " + error.what());
     }
   };
+  progression_of(job);
   check_text("--auto-augment", job.augment.policy, data::augment::parse_policy);
   check_text("--color-jitter", job.augment.color_jitter, data::augment::parse_jitter);
+}
+
+namespace {
+
+constexpr int64_t kSmallest = 32, kLargest = 4096;  // pixels
+
+data::Course course_of(const Job& job, const std::string& option, const std::string& text,
+                       double low, double high) {
+  const auto fail = [&](const std::string& must) {
+    throw UserError(option + " is '" + text + "'; it must be " + must);
+  };
+  data::Course course;
+  try {
+    course = data::parse_course(text).over(job.epochs);
+  } catch (const std::invalid_argument& error) {
+    fail(error.what());
+  }
+  double before = 0;
+  for (const auto& [epoch, value, share] : course.points) {
+    if (epoch < before) fail("in the order of the epochs");
+    if (value < low || value > high) fail("of values from " + number(low) + " to " + number(high));
+    before = epoch;
+  }
+  return course;
+}
+
+// "MIN-MAX"
+void read_scales(const std::string& text, data::Progression& progression) {
+  const char* const end = text.data() + text.size();
+  const auto least = std::from_chars(text.data(), end, progression.smallest);
+  const bool dash = least.ec == std::errc() && least.ptr != end && *least.ptr == '-';
+  const auto most = std::from_chars(dash ? least.ptr + 1 : end, end, progression.largest);
+  const auto fits = [](int64_t side) {
+    return side >= kSmallest && side <= kLargest && side % data::Progression::kStep == 0;
+  };
+  require(
+      dash && most.ec == std::errc() && most.ptr == end && fits(progression.smallest) &&
+          fits(progression.largest) && progression.smallest <= progression.largest,
+      "--multi-scale is '" + text + "'; it must be MIN-MAX, both multiples of 32 pixels (160-288)");
+}
+
+}  // namespace
+
+data::Progression progression_of(const Job& job) {
+  data::Progression progression;
+  progression.sizes = course_of(job, "--size-schedule", job.size_schedule, kSmallest, kLargest);
+  progression.strengths = course_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
+  if (job.multi_scale == "none") return progression;
+  require(progression.sizes.empty(),
+          "--multi-scale and --size-schedule both say how large pictures are; leave one out");
+  read_scales(job.multi_scale, progression);
+  return progression;
 }
 
 data::Interpolation interpolation_named(const std::string& name) {
@@ -76,7 +129,16 @@ const char* name(data::Interpolation filter) {
 namespace {
 
 const char* name(data::MixMode mode) {
-  return mode == data::MixMode::batch ? "batch" : mode == data::MixMode::elem ? "elem" : "pair";
+  switch (mode) {
+    case data::MixMode::batch:
+      return "batch";
+    case data::MixMode::elem:
+      return "elem";
+    case data::MixMode::half:
+      return "half";
+    default:
+      return "pair";
+  }
 }
 
 const char* name(data::EraseFill fill) {
@@ -92,9 +154,35 @@ const char* name(data::EraseFill fill) {
 
 }  // namespace
 
+data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train) {
+  data::LoaderOptions options;
+  options.seed = job.job.seed;
+  options.train = train;
+  options.transform = job.transform;
+  if (train) options.progression = job.progression;
+  if (!train) {
+    options.transform.resize = data::Resize::exact;
+    options.transform.interpolation = job.eval_interpolation;
+  }
+  if (train) options.mix = job.job.mix;
+  if (train) options.order = job.job.order;
+  if (train) options.repeats = job.job.repeated_augmentation;
+  if (train) options.index_dir = job.index_dir;
+  options.bad_images = job.job.bad_images;
+  options.batch_size = job.batch_size * (train ? job.job.mix.pictures_per_row() : 1);
+  options.rank = rank;
+  options.world_size = job.world_size;
+  options.threads = job.workers;
+  options.hash = train && job.job.log_level == "debug";  // on every rank: the sum is collective
+  return options;
+}
+
 // How training pictures are made.
 Pairs describe_pictures(const Job& job) {
-  return {{"crop_scale_min", number(job.crop_scale_min)},
+  return {{"size_schedule", job.size_schedule},
+          {"strength_schedule", job.strength_schedule},
+          {"multi_scale", job.multi_scale},
+          {"crop_scale_min", number(job.crop_scale_min)},
           {"crop_scale_max", number(job.crop_scale_max)},
           {"crop_ratio_min", number(job.crop_ratio_min)},
           {"crop_ratio_max", number(job.crop_ratio_max)},

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a job that says how training pictures are made: checks, names, and what is saved. For
-// job.cpp only. Torch-free.
+// The part of a job that says how training pictures are made: checks, names, what is saved, and what
+// the loader is told. For train/ only. Torch-free.
 
 #include <optional>
 #include <string>
@@ -23,9 +23,15 @@ void check_count(const char* option, std::optional<int64_t> value, int64_t most)
 // Crops, mixing, erasing, augmentation. Throws UserError naming the option.
 void check_pictures(const Job& job);
 
+// Sizes and strengths by epoch, of a run of job.epochs. Throws UserError naming the option.
+data::Progression progression_of(const Job& job);
+
 // bilinear | bicubic | random
 data::Interpolation interpolation_named(const std::string& name);
 const char* name(data::Interpolation filter);
+
+// Of this rank's loader, for training or evaluation.
+data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 // What settings() says of all these.
 Pairs describe_pictures(const Job& job);

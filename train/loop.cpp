@@ -20,7 +20,9 @@
 #include "train/evaluate.h"
 #include "train/export.h"
 #include "train/file_lock.h"
+#include "train/job_pictures.h"
 #include "train/log.h"
+#include "train/recovery.h"
 #include "train/resume.h"
 #include "train/stop.h"
 #include "train/trainer.h"
@@ -33,28 +35,6 @@ double now() {
 }
 
 constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for pictures
-
-data::LoaderOptions loader_options(const ResolvedJob& job, int rank, bool train) {
-  data::LoaderOptions options;
-  options.seed = job.job.seed;
-  options.train = train;
-  options.transform = job.transform;
-  if (!train) {
-    options.transform.resize = data::Resize::exact;
-    options.transform.interpolation = job.eval_interpolation;
-  }
-  if (train) options.mix = job.job.mix;
-  if (train) options.order = job.job.order;
-  if (train) options.repeats = job.job.repeated_augmentation;
-  if (train) options.index_dir = job.index_dir;
-  options.bad_images = job.job.bad_images;
-  options.batch_size = job.batch_size;
-  options.rank = rank;
-  options.world_size = job.world_size;
-  options.threads = job.workers;
-  options.hash = train && job.job.log_level == "debug";  // on every rank: the sum is collective
-  return options;
-}
 
 class Run {
  public:
@@ -69,6 +49,7 @@ class Run {
         trainer_(job, communicator),
         position_(restored()),
         reporter_(job, communicator.rank(), position_.history_lines),
+        recovery_(job, trainer_, store_, communicator, reporter_, position_),
         control_(communicator.control),
         val_loader_(val, loader_options(job, communicator.rank(), false), log::warning) {
     if (train)
@@ -85,7 +66,8 @@ class Run {
   bool leader() const { return communicator_.rank() == 0; }
   Position restored();
   bool train_epoch();  // false: stopped
-  bool act(const dist::ControlWord& word);
+  bool act(const dist::ControlWord& word, int64_t step);
+  void post(dist::ControlWord word, const Meter& meter);
   dist::ControlWord word_of(const StepResult& step);
   void report(const StepResult& step, double lr, double step_seconds);
   bool epoch_ends() const {
@@ -111,7 +93,9 @@ class Run {
   Trainer trainer_;
   Position position_;
   Reporter reporter_;
+  Recovery recovery_;
   dist::ControlChannel control_;
+  Meter posted_;     // of this rank, in the word that is under way
   Meter unreduced_;  // of this rank, since position_.epoch_sum was last brought up to date
   int stop_in_evaluation_ = 0;
   std::optional<int64_t> history_before_evaluation_;  // set when it is broken off
@@ -135,12 +119,13 @@ FileLock Run::lock(const std::string& folder) {
 }
 
 Position Run::restored() {
-  if (start_.weights) start_from(trainer_, *start_.weights, job_);
+  const auto warn = [&](const std::string& text) {
+    if (leader()) log::warning(text);
+  };
+  if (start_.weights) start_from(trainer_, *start_.weights, job_, warn);
   start_.weights.reset();
   if (!start_.data) return {};
-  Position position = restore(trainer_, *start_.data, job_, [&](const std::string& text) {
-    if (leader()) log::warning(text);
-  });
+  Position position = restore(trainer_, *start_.data, job_, warn);
   start_.data.reset();
   return position;
 }
@@ -154,6 +139,8 @@ RunResult Run::all() {
     return result_;
   }
   if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
+  // What the ranks had yet to tell one another when the state was saved.
+  if (!position_.posted.empty()) post({}, leader() ? position_.posted : Meter{});
   // A run stopped between an epoch's last update and its evaluation continues with the evaluation.
   while (position_.step < job_.last_step || position_.evaluation_pending) {
     if (!train_epoch() || !evaluate_all()) break;
@@ -178,6 +165,10 @@ bool Run::train_epoch() {
       std::min(job_.steps_per_epoch, position_.step_in_epoch + job_.last_step - position_.step);
   const int64_t first = position_.step_in_epoch;
   train_loader_->start_epoch(position_.epoch, first * job_.accumulate);
+  if (leader() && !job_.progression.sizes.empty())
+    log::info(strf("epoch %lld: training pictures of %lld pixels",
+                   static_cast<long long>(position_.epoch),
+                   static_cast<long long>(job_.progression.side(0, position_.epoch, 0))));
   bad_reported_ = bad_in_epoch_ = 0;
   report_start_ = now();
   epoch_seconds_ = epoch_data_seconds_ = 0;
@@ -186,7 +177,9 @@ bool Run::train_epoch() {
     const double start = now();
     const double lr =
         learning_rate(job_.job.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
-    const StepResult step = trainer_.update(*train_loader_, position_.step, lr);
+    const StepResult step = position_.step < position_.skip_until
+                                ? trainer_.skip(*train_loader_)
+                                : trainer_.update(*train_loader_, position_.step, lr);
     ++position_.step;
     ++position_.step_in_epoch;
     position_.evaluation_pending = epoch_ends();
@@ -194,10 +187,11 @@ bool Run::train_epoch() {
     report(step, lr, now() - start);
     check_finite(step, lr);
     const dist::ControlWord word = control_.collect();  // of the update before: it has long arrived
-    control_.post(word_of(step));
-    if (!act(word)) return false;
+    post(word_of(step), step.meter);
+    if (!act(word, position_.step - 1)) return false;
   }
-  if (!act(control_.collect())) return false;
+  posted_ = {};
+  if (!act(control_.collect(), position_.step)) return false;
   log_hash(first);
   return true;
 }
@@ -217,16 +211,24 @@ dist::ControlWord Run::word_of(const StepResult& step) {
   return word;
 }
 
-// Does what all ranks have agreed on at the end of an update. False: stop.
-bool Run::act(const dist::ControlWord& word) {
+void Run::post(dist::ControlWord word, const Meter& meter) {
+  word.images = static_cast<int64_t>(meter.images);
+  word.loss_sum = meter.loss;
+  posted_ = meter;
+  control_.post(word);
+}
+
+// Does what all ranks have agreed on: they said it when they had done update `step`. False: stop.
+bool Run::act(const dist::ControlWord& word, int64_t step) {
   check_pictures(word);
+  const bool spiked = recovery_.heard(word, step);
   if (word.stop_signal != 0) {
     control_.collect();  // what was posted since: nobody waits for it later
     stop(word.stop_signal);
     return false;
   }
   const bool due = job_.job.checkpoint_steps && position_.step % *job_.job.checkpoint_steps == 0;
-  if ((due || word.checkpoint_requested) && !epoch_ends())
+  if ((due || spiked || word.checkpoint_requested) && !epoch_ends())
     save(std::nullopt);  // the epoch's end saves anyway
   return true;
 }
@@ -253,7 +255,7 @@ void Run::check_finite(const StepResult& step, double lr) {
     return;
   }
   ++position_.non_finite;
-  reporter_.non_finite(position_.step);
+  reporter_.event("nonfinite", position_.step, {{"updates", 1}});
   if (++position_.non_finite_in_a_row < job_.job.non_finite_limit) return;
   save(std::nullopt);
   throw std::runtime_error(strf(
@@ -274,6 +276,7 @@ void Run::check_pictures(const dist::ControlWord& word) {
 }
 
 void Run::report(const StepResult& step, double lr, double step_seconds) {
+  recovery_.took(step_seconds);
   epoch_seconds_ += step_seconds;
   epoch_data_seconds_ += step.data_seconds;
   wait_.seconds += step_seconds;
@@ -352,10 +355,13 @@ bool Run::evaluate_all() {
 
 void Run::save(std::optional<double> top1) {
   saved_at_ = now();
-  gather(nullptr);
+  position_.losses = recovery_.losses();
+  position_.posted = posted_;
+  gather(&position_.posted);
   if (!leader()) return;
   communicator_.main.enter(dist::Phase::saving);
   position_.history_lines = history_before_evaluation_.value_or(reporter_.history_lines());
+  store_.keep_copy(reporter_.history_file());
   const auto data = snapshot(trainer_, position_, job_, classes_);
   const auto entry =
       store_.save(position_.epoch, position_.step, top1,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "train/meter.h"
 
@@ -19,6 +20,11 @@ struct Position {
   bool evaluation_pending = false;
   Meter epoch_sum;                  // over all ranks, of the epoch so far
   std::optional<double> best_top1;  // percent
+  std::string losses;               // LossWatch::state()
+  Meter posted;           // over all ranks, of the update that they have not yet told each other of
+  int64_t rollbacks = 0;  // for the trouble the run was in last (recovery.h)
+  int64_t trouble_start = 0;  // its first update
+  int64_t skip_until = 0;     // pictures of updates up to this one are skipped
 };
 
 }  // namespace shoal::train

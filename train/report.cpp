@@ -23,6 +23,20 @@ std::string clock_time(double seconds) {
                    : strf("%lld:%02lld", s / 60, s % 60);
 }
 
+struct Lines {
+  std::string text;
+  int64_t count = 0;
+};
+
+// At most the first `most` of a file; none where there is no file.
+Lines first_lines(const std::filesystem::path& path, int64_t most) {
+  Lines lines;
+  std::ifstream in(path);
+  for (std::string line; lines.count < most && std::getline(in, line); ++lines.count)
+    lines.text += line + "\n";
+  return lines;
+}
+
 }  // namespace
 
 std::string imagenet_line(const StepReport& r) {
@@ -67,26 +81,25 @@ std::string classes_json(const std::vector<std::string>& classes) {
 Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
     : job_(job), on_(rank == 0), output_(job.job.output) {
   if (!on_) return;
-  const auto path = output_ / "history.jsonl";
+  const auto path = output_ / kHistoryFile;
   std::error_code error;
   std::filesystem::create_directories(output_, error);
-  std::string kept;
   if (job.job.eval_only) keep_lines = std::numeric_limits<int64_t>::max();
-  if (keep_lines > 0) {
-    std::ifstream in(path);
-    std::string line;
-    while (history_lines_ < keep_lines && std::getline(in, line))
-      kept += line + "\n", ++history_lines_;
-    if (history_lines_ < keep_lines && !job.job.eval_only) {
+  Lines kept = first_lines(path, keep_lines);
+  if (kept.count < keep_lines && !job.job.eval_only) {  // a new machine has the checkpoints only
+    Lines saved =
+        first_lines(std::filesystem::path(*job.job.checkpoint_dir) / kHistoryFile, keep_lines);
+    if (saved.count > kept.count) kept = std::move(saved);
+    if (kept.count < keep_lines)
       log::warning(strf("%s has %lld of the %lld lines the checkpoint knows; it goes on from there",
-                        path.c_str(), static_cast<long long>(history_lines_),
+                        path.c_str(), static_cast<long long>(kept.count),
                         static_cast<long long>(keep_lines)));
-    }
   }
+  history_lines_ = kept.count;
   // Aside and renamed: an interruption here must not lose the lines that are kept.
   const auto aside = output_ / ".history.jsonl.part";
   history_.open(aside, std::ios::trunc);
-  history_ << kept << std::flush;
+  history_ << kept.text << std::flush;
   if (history_) std::filesystem::rename(aside, path, error);
   if (!history_ || error)
     throw std::runtime_error("cannot write " + path.string() +
@@ -96,7 +109,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
 void Reporter::append(const std::string& json) {
   history_ << json << "\n" << std::flush;
   if (!history_)
-    throw std::runtime_error("cannot write " + (output_ / "history.jsonl").string() +
+    throw std::runtime_error("cannot write " + (output_ / kHistoryFile).string() +
                              "; is the disk full?");
   ++history_lines_;
 }
@@ -139,10 +152,18 @@ void Reporter::start(const std::string& origin) {
   log::info(text + "\nsettings " + settings);
 }
 
-void Reporter::non_finite(int64_t step) {
+void Reporter::event(const std::string& name, int64_t step,
+                     const std::vector<std::pair<std::string, double>>& values, bool in_history) {
   if (!on_) return;
-  log::line(strf("event=nonfinite; updates=1; step=%lld;", static_cast<long long>(step)));
-  append(Json{{"event", "nonfinite"}, {"updates", 1}, {"step", step}}.dump());
+  std::string line = "event=" + name + "; ";
+  Json json = {{"event", name}};
+  for (const auto& [key, value] : values) {
+    line += strf("%s=%.9g; ", key.c_str(), value);
+    json[key] = value;
+  }
+  json["step"] = step;
+  log::line(line + strf("step=%lld;", static_cast<long long>(step)));
+  if (in_history) append(json.dump());
 }
 
 void Reporter::step(const StepReport& r) {

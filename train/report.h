@@ -12,6 +12,8 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "train/job.h"
 #include "train/meter.h"
@@ -44,10 +46,13 @@ struct EvaluationReport {
   bool stopped = false;  // broken off: the sum is of no use
 };
 
+inline constexpr const char* kHistoryFile = "history.jsonl";
+
 class Reporter {
  public:
   // Opens OUTPUT/history.jsonl, keeping its first `keep_lines` lines (the rest was written after
-  // the checkpoint a run is resumed from; --eval-only keeps all). Throws std::runtime_error with
+  // the checkpoint a run is resumed from; --eval-only keeps all). Where they are missing there, they
+  // come from the copy beside the checkpoints. Throws std::runtime_error with
   // path and reason.
   Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines);
 
@@ -55,7 +60,10 @@ class Reporter {
   // The block with everything resolved; `origin`: fresh, or from where.
   void start(const std::string& origin);
   void step(const StepReport& report);  // the metric lines; non-finite numbers are left out
-  void non_finite(int64_t step);        // an update that was not committed
+  // What happened at an update, as one line and one entry of the history. Not in the history: what
+  // depends on time.
+  void event(const std::string& name, int64_t step,
+             const std::vector<std::pair<std::string, double>>& values, bool in_history = true);
   void progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
                 const Meter& epoch_sum);
   void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
@@ -65,6 +73,7 @@ class Reporter {
   void finish(double seconds, const std::string& outcome, const WaitReport& wait);
 
   int64_t history_lines() const { return history_lines_; }
+  std::filesystem::path history_file() const { return output_ / kHistoryFile; }
 
  private:
   void append(const std::string& json);

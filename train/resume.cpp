@@ -10,6 +10,41 @@
 
 namespace shoal::train {
 
+namespace {
+
+void put(CheckpointData& data, const std::string& name, const Meter& meter) {
+  const auto values = meter.values();
+  for (size_t i = 0; i < values.size(); ++i) data.numbers[name + std::to_string(i)] = values[i];
+}
+
+Meter meter_in(const CheckpointData& data, const std::string& name) {
+  double values[Meter::kValues];
+  for (int i = 0; i < Meter::kValues; ++i) values[i] = data.number(name + std::to_string(i));
+  return Meter::from(values);
+}
+
+// Replaces weights of a classifier for other classes by the trainer's own random ones.
+void keep_own_classifier(const Trainer& trainer, const ResolvedJob& job, NamedTensors& weights,
+                         const std::function<void(const std::string&)>& warn) {
+  const FlatParameters& own = trainer.parameters();
+  bool told = false;
+  // The last layer of every model: its weight and its bias.
+  for (auto name = own.names().end() - 2; name != own.names().end(); ++name) {
+    for (auto& [theirs, value] : weights) {
+      if (theirs != *name || value.dim() == 0 || value.size(0) == job.job.model.classes) continue;
+      if (!told)
+        warn(strf(
+            "--weights: they are for %lld classes, this run has %lld: its classifier starts "
+            "from random weights",
+            static_cast<long long>(value.size(0)), static_cast<long long>(job.job.model.classes)));
+      told = true;
+      value = own.contiguous_copy(*name);
+    }
+  }
+}
+
+}  // namespace
+
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes) {
   CheckpointData data;
@@ -17,9 +52,12 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["epoch"] = position.epoch;
   data.integers["step_in_epoch"] = position.step_in_epoch;
   data.integers["step"] = position.step;
-  data.integers["samples"] = position.step * job.global_batch_size;
+  data.integers["samples"] = position.step * job.global_batch_size * job.job.mix.pictures_per_row();
   data.integers["non_finite"] = position.non_finite;
   data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
+  data.integers["rollbacks"] = position.rollbacks;
+  data.integers["trouble_start"] = position.trouble_start;
+  data.integers["skip_until"] = position.skip_until;
   data.integers["history_lines"] = position.history_lines;
   data.integers["evaluation_pending"] = position.evaluation_pending;
   data.integers["world_size"] = job.world_size;
@@ -27,8 +65,9 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["val_size"] = job.eval_size;
   data.integers["val_resize"] = job.eval_resize;
   data.integers["classes"] = job.job.model.classes;
-  const auto sum = position.epoch_sum.values();
-  for (size_t i = 0; i < sum.size(); ++i) data.numbers["epoch_sum_" + std::to_string(i)] = sum[i];
+  put(data, "epoch_sum_", position.epoch_sum);
+  put(data, "posted_", position.posted);
+  data.text["losses"] = position.losses;
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
   data.text["arch"] = job.job.model.name;
   data.text["interpolation"] =
@@ -40,17 +79,16 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   return data;
 }
 
-void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job) {
-  const auto check = [](const std::string& what, const std::string& theirs,
-                        const std::string& ours) {
-    if (theirs == ours) return;
-    throw UserError("--weights: they are for " + what + " " + theirs + ", this run has " + ours);
-  };
-  check("--model", weights.string("arch"), job.job.model.name);
-  check("--classes", std::to_string(weights.integer("classes")),
-        std::to_string(job.job.model.classes));
+void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
+                const std::function<void(const std::string&)>& warn) {
+  const auto arch = weights.text.find("arch");  // other programs do not say
+  if (arch != weights.text.end() && arch->second != job.job.model.name)
+    throw UserError("--weights: they are for --model " + arch->second + ", this run has " +
+                    job.job.model.name);
   CheckpointData data;
-  data.model = data.ema = finished_weights(weights);
+  data.model = finished_weights(weights);
+  keep_own_classifier(trainer, job, data.model, warn);
+  data.ema = data.model;
   trainer.load(data, /*weights_only=*/true);
 }
 
@@ -115,9 +153,12 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.non_finite_in_a_row = data.integer("non_finite_in_a_row");
   position.history_lines = data.integer("history_lines");
   position.evaluation_pending = data.integer("evaluation_pending") != 0;
-  double sum[Meter::kValues];
-  for (int i = 0; i < Meter::kValues; ++i) sum[i] = data.number("epoch_sum_" + std::to_string(i));
-  position.epoch_sum = Meter::from(sum);
+  position.epoch_sum = meter_in(data, "epoch_sum_");
+  position.posted = meter_in(data, "posted_");
+  position.losses = data.string("losses");
+  position.rollbacks = data.integer("rollbacks");
+  position.trouble_start = data.integer("trouble_start");
+  position.skip_until = data.integer("skip_until");
   if (data.numbers.count("best_top1")) position.best_top1 = data.number("best_top1");
   return position;
 }

@@ -37,7 +37,8 @@ struct Start {
 //   neither         a fresh start; UserError when the directory holds checkpoints, so that
 //                   nothing is lost
 //
-// A fresh start with --weights PATH has what open_checkpoint() finds there.
+// A fresh start with --weights PATH has what open_checkpoint() finds there; or the state dict in a
+// file of torch.save or safetensors that another program wrote, by torchvision's names.
 Start find_start(const Job& job, dist::Group& group);
 
 // A checkpoint's data and the file it is from.
@@ -52,9 +53,15 @@ struct OpenedCheckpoint {
 // the file is of another kind, std::runtime_error when it is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path);
 
-// Gives a fresh trainer the weights of another run, the averaged ones where it has them. Throws
-// UserError when they are another model's or for other classes.
-void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job);
+// The newest good checkpoint of the store with fewer than `step` updates: rank 0 reads it, every rank
+// gets it. Collective.
+std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
+                                                  dist::Group& group);
+
+// Gives a fresh trainer the weights of another run, the averaged ones where it has them. A classifier
+// for other classes stays as it is; `warn` is told. Throws UserError when they are another model's.
+void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
+                const std::function<void(const std::string&)>& warn);
 
 // Loads tensors and returns the position. Throws UserError when the run that made the data cannot
 // be continued exactly with these settings (other global batch, seed, data or model); tells `warn`

@@ -60,11 +60,13 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
 }
 
 Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, bool last) {
-  const Input input = make_input(batch, compute_type_, parameters_->table());
+  const Input input =
+      make_input(batch, compute_type_, parameters_->table(), job_.job.mix.pictures_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.job.seed;
   context.step = step;
+  context.strength = job_.progression.strength(step / job_.steps_per_epoch);
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
   const at::Tensor logits = model_->forward(input.images, context);
@@ -74,7 +76,8 @@ Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, bool las
   result.loss.backward();
   return {Meter::exact(result.loss_sum.item<double>()),
           static_cast<double>(result.top1.item<int64_t>()),
-          static_cast<double>(result.top5.item<int64_t>()), static_cast<double>(batch.count), 0};
+          static_cast<double>(result.top5.item<int64_t>()), static_cast<double>(input.keys.size()),
+          0};
 }
 
 void Trainer::average_statistics() {
@@ -84,18 +87,31 @@ void Trainer::average_statistics() {
   pending.div_(communicator_.size());
 }
 
+const data::Batch& Trainer::next(data::Loader& loader, StepResult& result) {
+  const auto start = Clock::now();
+  communicator_.main.enter(dist::Phase::reading);
+  const data::Batch* batch = loader.next();
+  if (!batch) throw std::logic_error("the loader ended before the epoch did");
+  communicator_.main.enter(dist::Phase::updating);
+  result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  return *batch;
+}
+
+StepResult Trainer::skip(data::Loader& loader) {
+  StepResult result;
+  for (int64_t m = 0; m < job_.accumulate; ++m)
+    result.meter.skipped +=
+        static_cast<double>(next(loader, result).count / job_.job.mix.pictures_per_row());
+  return result;
+}
+
 StepResult Trainer::update(data::Loader& loader, int64_t step, double lr) {
   StepResult result;
   model_->train(true);
   parameters_->zero_gradients();
   for (int64_t m = 0; m < job_.accumulate; ++m) {
-    const auto start = Clock::now();
-    communicator_.main.enter(dist::Phase::reading);
-    const data::Batch* batch = loader.next();
-    if (!batch) throw std::logic_error("the loader ended before the epoch did");
-    communicator_.main.enter(dist::Phase::updating);
-    result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
-    result.meter.add(forward_backward(*batch, step, m == job_.accumulate - 1));
+    const data::Batch& batch = next(loader, result);
+    result.meter.add(forward_backward(batch, step, m == job_.accumulate - 1));
   }
   reducer_->finish();
   average_statistics();

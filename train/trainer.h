@@ -40,6 +40,9 @@ class Trainer {
   // Collective.
   StepResult update(data::Loader& loader, int64_t step, double lr);
 
+  // Takes as many batches and does nothing with them.
+  StepResult skip(data::Loader& loader);
+
   // Contiguous copies of everything that training changes.
   void save(CheckpointData& data) const;
   // The same back, on every rank. Throws std::runtime_error naming what is missing or has another
@@ -48,11 +51,13 @@ class Trainer {
 
   Ema* ema() { return ema_.get(); }
   FlatParameters& parameters() { return *parameters_; }
+  const FlatParameters& parameters() const { return *parameters_; }
   FlatStatistics& statistics() { return *statistics_; }
   models::Classifier& model() { return *model_; }
   ops::Type compute_type() const { return compute_type_; }  // of activations
 
  private:
+  const data::Batch& next(data::Loader& loader, StepResult& result);
   Meter forward_backward(const data::Batch& batch, int64_t step, bool last);
   void average_statistics();
 

@@ -87,7 +87,8 @@ std::vector<Operation> Augmenter::draw(const Size& size, KeyedRandom& random) co
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random,
                     std::vector<Operation>& operations) const {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  double magnitude = step.magnitude;
+  const bool given = policy_.kind != Policy::Kind::one_sequence;  // else each step has its own
+  double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))
     magnitude = random.uniform(0, magnitude);
   else if (policy_.magnitude_deviation > 0)
@@ -141,7 +142,11 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random,
   for (int64_t i = 0; i < (trivial ? 1 : policy_.count); ++i) {
     const Effect effect =
         kTorchvision[static_cast<size_t>(below(int64_t{kTorchvision.size()}, random))];
-    const int64_t bin = trivial ? below(kBins, random) : policy_.magnitude;
+    const int64_t bin =
+        trivial
+            ? below(kBins, random)
+            : std::clamp<int64_t>(std::llround(strength_ * static_cast<double>(policy_.magnitude)),
+                                  0, kBins - 1);
     operations.push_back(torchvision_operation(effect, bin, kBins,
                                                trivial ? Range::wide : Range::usual, size, random));
   }

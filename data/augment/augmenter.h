@@ -19,6 +19,9 @@ class Augmenter {
  public:
   Augmenter(const AugmentOptions& options, Interpolation interpolation);
 
+  // Factor of the magnitudes that RandAugment and AugMix are given, 0 or more; 1 at the start.
+  void set_strength(double strength) { strength_ = strength; }
+
   // False when pixels stay as they are.
   bool active() const { return active_; }
 
@@ -43,6 +46,7 @@ class Augmenter {
   Interpolation interpolation_;
   Policy policy_;
   Jitter jitter_;
+  double strength_ = 1;
   bool active_;
   Editor editor_;
   std::vector<uint8_t> chain_;

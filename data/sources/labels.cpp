@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "data/sources/devkit.h"
 #include "data/sources/mat_file.h"
 
 namespace shoal::data {
@@ -16,9 +20,7 @@ namespace {
 
 constexpr std::string_view kGaps = " \t\r,";
 
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::invalid_argument("cannot open the file of labels " + path);
+std::vector<std::string> lines_of(std::istream& file, const std::string& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && kGaps.find(line.back()) != std::string_view::npos) line.pop_back();
@@ -27,6 +29,21 @@ std::vector<std::string> lines_of(const std::string& path) {
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   if (lines.empty()) throw std::invalid_argument("the file of labels " + path + " is empty");
   return lines;
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("cannot open the file of labels " + path);
+  return lines_of(file, path);
+}
+
+std::map<int64_t, std::string> numbers_in(std::span<const uint8_t> meta_mat,
+                                          const std::string& path) {
+  try {
+    return read_meta_mat(meta_mat);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(path + " " + error.what());
+  }
 }
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -61,14 +78,22 @@ std::string_view stem_of(std::string_view name) {
 LabelFile::LabelFile(const std::string& path, const std::string& synsets,
                      const std::vector<std::string>& known)
     : path_(path) {
-  const std::vector<std::string> lines = lines_of(path);
+  const std::optional<Devkit> kit =
+      std::filesystem::is_regular_file(path) ? open_devkit(path) : std::nullopt;
+  std::istringstream truth(kit ? kit->ground_truth : "");
+  const std::vector<std::string> lines = kit ? lines_of(truth, path) : lines_of(path);
   numbered_ = std::all_of(lines.begin(), lines.end(),
                           [](const std::string& line) { return number_of(line).has_value(); });
   if (!numbered_ && !synsets.empty())
     throw std::invalid_argument("--val-synsets has no use here: " + path +
                                 " names its classes itself");
   if (numbered_) {
-    read_numbers(lines, synsets);
+    if (synsets.empty() && !kit)
+      throw std::invalid_argument(
+          path_ +
+          " holds the devkit's class numbers; say which class each number means with --val-synsets "
+          "FILE: the devkit's data/meta.mat, or a file of lines `CLASS NUMBER` (map_clsloc.txt)");
+    read_numbers(lines, synsets.empty() ? numbers_in(kit->meta, path) : read_synsets(synsets));
   } else {
     read_pairs(lines, known);
   }
@@ -78,17 +103,11 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
   classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
 }
 
-void LabelFile::read_numbers(const std::vector<std::string>& lines, const std::string& synsets) {
-  if (synsets.empty())
-    throw std::invalid_argument(
-        path_ +
-        " holds the devkit's class numbers; say which class each number means with --val-synsets "
-        "FILE: the devkit's data/meta.mat, or a file of lines `CLASS NUMBER` (map_clsloc.txt)");
-  const std::map<int64_t, std::string> names = read_synsets(synsets);
+void LabelFile::read_numbers(const std::vector<std::string>& lines,
+                             const std::map<int64_t, std::string>& names) {
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto found = names.find(*number_of(lines[i]));
-    if (found == names.end())
-      refuse_line(path_, i, synsets + " has no class of the number " + lines[i]);
+    if (found == names.end()) refuse_line(path_, i, "no class has the number " + lines[i]);
     by_number_[static_cast<int64_t>(i) + 1] = found->second;
   }
 }
@@ -137,13 +156,7 @@ size_t LabelFile::class_of(const std::string& name) const {
 std::map<int64_t, std::string> read_synsets(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
-  if (is_mat_file(bytes)) {
-    try {
-      return read_meta_mat(bytes);
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(path + " " + error.what());
-    }
-  }
+  if (is_mat_file(bytes)) return numbers_in(bytes, path);
   std::map<int64_t, std::string> names;
   const std::vector<std::string> lines = lines_of(path);
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -19,7 +19,8 @@ class LabelFile {
   //   * ImageId,PredictionString: Kaggle's LOC_val_solution.csv;
   //   * numbers alone, line N for the picture whose name ends in N: the devkit's
   //     ILSVRC2012_validation_ground_truth.txt. Its numbers count in an order of its own, which
-  //     `synsets` tells: the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt.
+  //     `synsets` tells: the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
+  //   * the whole devkit as it is downloaded (devkit.h), which holds both.
   // Throws std::invalid_argument for everything else, also when `synsets` is missing or has no use.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
@@ -32,7 +33,8 @@ class LabelFile {
 
  private:
   // Both: a class's name for each key, which is a picture's number or its name.
-  void read_numbers(const std::vector<std::string>& lines, const std::string& synsets);
+  void read_numbers(const std::vector<std::string>& lines,
+                    const std::map<int64_t, std::string>& names);
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);
 
   std::string path_;

@@ -60,10 +60,10 @@ void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
 template <class S, class V>
 void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) {
   MixRow mix;
-  mix.partner = static_cast<int32_t>(n);
+  mix.partner = static_cast<int32_t>(n * op.each);
   if (op.mix) mix = op.mix[n];
   const int64_t width = op.width, picture = op.height * width * 3;
-  const uint8_t* own = op.images + n * picture + y * width * 3;
+  const uint8_t* own = op.images + n * op.each * picture + y * width * 3;
   const uint8_t* partner = op.images + mix.partner * picture + y * width * 3;
   S* out = static_cast<S*>(op.out) + n * picture + y * width * 3;
   const V lambda = static_cast<V>(mix.lambda);

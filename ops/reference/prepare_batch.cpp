@@ -18,9 +18,9 @@ void prepare_batch(const PrepareBatch& op, void*) {
     S* out = static_cast<S*>(op.out);
     for (int64_t n = 0; n < op.n; ++n) {
       MixRow mix;
-      mix.partner = static_cast<int32_t>(n);
+      mix.partner = static_cast<int32_t>(n * op.each);
       if (op.mix) mix = op.mix[n];
-      const uint8_t* own = op.images + n * picture;
+      const uint8_t* own = op.images + n * op.each * picture;
       const uint8_t* partner = op.images + mix.partner * picture;
       for (int64_t y = 0, i = 0; y < op.height; ++y) {
         for (int64_t x = 0; x < op.width; ++x) {

@@ -8,8 +8,9 @@ using app::Command;
 using Catch::Contains;
 
 TEST_CASE("help of a command shows each of its options once, with its default, and no others") {
-  for (const Command command : {Command::train, Command::eval, Command::predict, Command::models,
-                                Command::metrics, Command::doctor, Command::pack, Command::bench}) {
+  for (const Command command :
+       {Command::train, Command::eval, Command::predict, Command::models, Command::metrics,
+        Command::doctor, Command::pack, Command::bench, Command::prepare}) {
     const std::string text = app::command_help(command);
     for (const app::Option& option : app::options()) {
       const bool mine = option.commands & static_cast<unsigned>(command);

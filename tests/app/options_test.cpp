@@ -14,8 +14,9 @@ using Catch::Contains;
 
 namespace {
 
-constexpr Command kAll[] = {Command::train,   Command::eval,   Command::predict, Command::models,
-                            Command::metrics, Command::doctor, Command::pack,    Command::bench};
+constexpr Command kAll[] = {Command::train,  Command::eval,    Command::predict,
+                            Command::models, Command::metrics, Command::doctor,
+                            Command::pack,   Command::bench,   Command::prepare};
 
 std::vector<Command> commands_of(const Option& option) {
   std::vector<Command> list;

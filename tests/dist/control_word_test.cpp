@@ -18,6 +18,8 @@ ControlWord said_by(int rank, int step) {
   ControlWord word;
   word.bad_pictures = 10 + rank + 100 * step;
   word.non_finite = step == 2 ? 1 : 0;
+  word.images = 32;
+  word.loss_sum = 0.5 + rank / 1048576.0;
   word.checkpoint_requested = step == 3 && rank == 0;
   if (step == 4 && rank == 0) word.stop_signal = SIGINT;
   if (step == 5) word.stop_signal = rank == 0 ? SIGTERM : SIGINT;
@@ -34,6 +36,8 @@ void check_words(const dist::Env& env) {
     const ControlWord word = channel.collect();
     REQUIRE(word.bad_pictures == n * (10 + 100 * step) + n * (n - 1) / 2);
     REQUIRE(word.non_finite == (step == 2 ? n : 0));
+    REQUIRE(word.images == 32 * n);
+    REQUIRE(word.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);
     REQUIRE(word.checkpoint_requested == (step == 3));
     REQUIRE(word.stop_signal == (step == 4 ? SIGINT : step == 5 ? SIGTERM : 0));
     REQUIRE(channel.collect() == ControlWord{});

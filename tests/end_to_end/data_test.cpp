@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "program.h"
 
@@ -54,6 +56,121 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   const auto damaged = test::run_shoal({"pack", "--verify", set});
   CHECK(damaged.exit_code == 1);
   CHECK_THAT(damaged.out, Contains("39 of 40"));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void tar(std::vector<std::string> words) {
+  const auto outcome = test::run_program("/bin/tar", words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+}
+
+// ImageNet's three archives, with 60 and 12 pictures of the three classes that the golden meta.mat
+// knows.
+void make_downloads(const fs::path& root) {
+  const fs::path downloads = root / "downloads", made = root / "made", val = root / "flat";
+  const fs::path kit = root / "ILSVRC2012_devkit_t12" / "data";
+  test::make_pictures(made, 60, 12, 3, 48);
+  for (const fs::path& folder : {downloads, val, root / "classes", kit})
+    fs::create_directories(folder);
+  const std::map<std::string, int> numbers = {{"n01", 300}, {"n02100735", 2}, {"n02119789", 1}};
+  std::ofstream truth(kit / "ILSVRC2012_validation_ground_truth.txt");
+  int picture = 0;
+  auto name = numbers.begin();
+  std::set<fs::path> folders;
+  for (const auto& folder : fs::directory_iterator(made / "train")) folders.insert(folder.path());
+  for (const fs::path& folder : folders) {
+    const std::string archive = root / "classes" / (name->first + ".tar");
+    tar({"-cf", archive, "-C", folder.string(), "."});
+    for (const auto& file : fs::directory_iterator(made / "val" / folder.filename())) {
+      const std::string digits = std::to_string(100000000 + ++picture).substr(1);
+      fs::copy_file(file, val / ("ILSVRC2012_val_" + digits + ".JPEG"));
+      truth << name->second << "\n";
+    }
+    ++name;
+  }
+  truth.close();
+  fs::copy_file(SHOAL_SOURCE_DIR "/tests/golden/records/meta.mat", kit / "meta.mat");
+  tar({"-cf", downloads / "ILSVRC2012_img_train.tar", "-C", root / "classes", "."});
+  tar({"-cf", downloads / "ILSVRC2012_img_val.tar", "-C", val, "."});
+  tar({"-czf", downloads / "ILSVRC2012_devkit_t12.tar.gz", "-C", root, "ILSVRC2012_devkit_t12"});
+}
+
+}  // namespace
+
+TEST_CASE("ImageNet's archives become folders, tars or packed files that train alike") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  make_downloads(root);
+  const auto prepare = [&](const std::string& as, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"prepare", "imagenet", root / "downloads",
+                                      root / as, "--as",     as};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::run_shoal(words);
+  };
+  std::set<std::string> losses;
+  for (const std::string as : {"folders", "tars", "packs"}) {
+    const auto first = prepare(as);
+    INFO(first.err);
+    REQUIRE(first.exit_code == 0);
+    CHECK_THAT(first.out, Contains("60 pictures") && Contains("12 pictures") &&
+                              Contains("shoal train --data " + (root / as).string()));
+    const auto again = prepare(as, {"--json"});
+    INFO(again.err);
+    REQUIRE(again.exit_code == 0);
+    const Json json = Json::parse(again.out);
+    CHECK(json.at("train").at("kept") == 60);
+    CHECK(json.at("val").at("kept") == 12);
+    // clang-format off
+    const auto run = test::run_shoal({
+        "train", "--data", root / as, "--output", root / ("run-" + as), "--model",
+        "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.02"});
+    // clang-format on
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    const Json summary = Json::parse(test::read_text(root / ("run-" + as) / "summary.json"));
+    losses.insert(summary.at("train").at("loss").dump() + summary.at("valid").at("loss").dump());
+  }
+  CHECK(losses.size() == 1);
+  // GNU tar reads ours.
+  tar({"-xf", root / "tars" / "train" / "n01.tar", "-C", root / "flat"});
+  for (const auto& file : fs::directory_iterator(root / "folders" / "train" / "n01"))
+    CHECK(test::read_text(file) == test::read_text(root / "flat" / file.path().filename()));
+
+  // Broken off in the middle: what is there stays, what is missing or half comes.
+  const fs::path one = fs::directory_iterator(root / "folders" / "train" / "n01")->path();
+  fs::resize_file(one, 10);
+  fs::remove_all(root / "folders" / "val" / "n02119789");
+  const auto resumed = prepare("folders", {"--json"});
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(Json::parse(resumed.out).at("train").at("kept") == 59);
+  CHECK(Json::parse(resumed.out).at("val").at("kept") == 8);
+  CHECK(fs::file_size(one) > 10);
+}
+
+TEST_CASE("what prepare lacks is named") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  make_downloads(root);
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& part) {
+    const auto outcome = test::run_shoal(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, Contains(part));
+  };
+  const std::string from = root / "downloads", to = root / "to";
+  refused({"prepare", "imagenet", from}, "prepare imagenet DOWNLOADS DEST");
+  refused({"prepare", "cifar", from, to}, "prepare imagenet DOWNLOADS DEST");
+  refused({"prepare", "imagenet", from, to, "--quality", "80"}, "--as packs");
+  refused({"prepare", "imagenet", root / "flat", to}, "ILSVRC2012_img_train.tar");
+  fs::rename(root / "downloads" / "ILSVRC2012_devkit_t12.tar.gz", root / "kit.tar.gz");
+  refused({"prepare", "imagenet", from, to}, "--val-labels");
+  tar({"-czf", root / "other.tar.gz", "-C", root / "flat", "."});
+  refused({"prepare", "imagenet", from, to, "--val-labels", root / "other.tar.gz"},
+          "not ImageNet's development kit");
+  CHECK_FALSE(fs::exists(to));
 }
 
 TEST_CASE("bench loader measures folders and tells what bounds it") {

@@ -220,6 +220,28 @@ TEST_CASE("two synchronised ranks compute the step of one, dropout and drop path
   }
 }
 
+TEST_CASE("the strength of a step scales dropout") {
+  const at::Tensor images = testing::pictures();
+  const std::vector<uint64_t> keys = {1, 2};
+  ModelOptions options = named("resnet18");
+  options.dropout = 0.6;
+  const std::unique_ptr<Classifier> whole = create(options);
+  options.dropout = 0.3;
+  const std::unique_ptr<Classifier> half = create(options);
+  testing::fill(*whole);
+  testing::fill(*half);
+  const auto logits = [&](Classifier& model, uint64_t seed, double strength) {
+    StepContext context;
+    context.keys = keys.data();
+    context.seed = seed;
+    context.strength = strength;
+    return model.forward(images, context).detach();
+  };
+  CHECK(at::equal(logits(*whole, 1, 0.5), logits(*half, 1, 1)));
+  CHECK(apart(logits(*whole, 1, 0.5), logits(*whole, 1, 1)) > 1e-3);
+  CHECK(at::equal(logits(*whole, 1, 0), logits(*whole, 2, 0)));
+}
+
 TEST_CASE("drop path and dropout work in training only") {
   const at::Tensor images = testing::pictures();
   const std::vector<uint64_t> keys = {1, 2};

@@ -1,4 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "ops/erase.h"
 #include "ops/ops.h"
@@ -52,6 +56,29 @@ TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of
   }
 }
 
+TEST_CASE("of two pictures a row is made of the first, with the second mixed in") {
+  const std::vector<uint8_t> images = pictures();
+  const MixRow mix{.partner = 1, .lambda = 0.75f};
+  for (const Table* table : {&reference(), &cpu()}) {
+    const auto prepare = [&](const MixRow* rows, int64_t n, int64_t each) {
+      Buffer out(Type::f64, n * kPicture);
+      PrepareBatch op{images.data(), rows, out.data(), Type::f64, n, kHeight, kWidth, {}, {}, each};
+      std::copy(kMean, kMean + 3, op.mean);
+      std::copy(kStd, kStd + 3, op.std);
+      table->prepare_batch(op, nullptr);
+      return out;
+    };
+    // Three pictures, two per row: the last is nobody's.
+    const Buffer half = prepare(&mix, 1, 2), plain = prepare(nullptr, 3, 1);
+    for (int64_t i = 0; i < kPicture; ++i)
+      CHECK(half.get(i) ==
+            Approx(0.75 * plain.get(i) + 0.25 * plain.get(kPicture + i)).margin(1e-12));
+    const Buffer last = prepare(nullptr, 2, 2);  // pictures 0 and 2
+    for (int64_t i = 0; i < kPicture; ++i)
+      CHECK(last.get(kPicture + i) == plain.get(2 * kPicture + i));
+  }
+}
+
 TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing writes zero") {
   const std::vector<uint8_t> images = pictures();
   const std::vector<MixRow> mix = mixing();
@@ -83,6 +110,41 @@ TEST_CASE("the threaded batch preparation equals the plain one in every type") {
             rounding(type));
     }
   }
+}
+
+TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised picture") {
+  std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/erase.txt");
+  int cases = 0;
+  for (std::string line; std::getline(file, line); ++cases) {
+    std::istringstream numbers(line);
+    PrepareBatch op{};
+    MixRow mix{.erased = 1};
+    numbers >> op.height >> op.width;
+    for (int32_t& edge : mix.erase[0]) numbers >> edge;
+    std::vector<uint8_t> picture(static_cast<size_t>(op.height * op.width * 3));
+    for (uint8_t& byte : picture) {
+      int value = 0;
+      numbers >> value;
+      byte = static_cast<uint8_t>(value);
+    }
+    op.images = picture.data();
+    op.mix = &mix;
+    op.type = Type::f32;
+    op.n = 1;
+    std::copy(kMean, kMean + 3, op.mean);
+    std::copy(kStd, kStd + 3, op.std);
+    Buffer out(Type::f32, static_cast<int64_t>(picture.size()));
+    op.out = out.data();
+    std::vector<double> expected(picture.size());
+    for (double& value : expected) numbers >> value;
+    REQUIRE(numbers);
+    for (const Table* table : {&reference(), &cpu()}) {
+      table->prepare_batch(op, nullptr);
+      for (size_t i = 0; i < expected.size(); ++i)
+        CHECK(out.get(static_cast<int64_t>(i)) == Approx(expected[i]).margin(1e-6).epsilon(1e-6));
+    }
+  }
+  CHECK(cases == 4);
 }
 
 TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as timm does it") {

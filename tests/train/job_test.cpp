@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "train/job_pictures.h"
+
 using namespace shoal::train;
 
 namespace {
@@ -187,4 +189,70 @@ TEST_CASE("how pictures are made is resolved, saved and checked by name") {
   refused([](Job& j) { j.mix.erase_count = 5; }, "--random-erase-count is 5");
   refused([](Job& j) { j.repeated_augmentation = 0; }, "--repeated-augmentation is 0");
   refused([](Job& j) { j.mix.switch_mix = -1; }, "--mixup-switch-prob is -1");
+}
+
+TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
+  Job job;
+  job.epochs = 40;
+  job.batch_size = 16;
+  job.size_schedule = "0:128,50%:128,50%:192,90%:240";
+  job.strength_schedule = "0:0.5,40:1";
+  const auto r = resolve(job, here(2));
+  REQUIRE(r.progression.side(0, 19, 0) == 128);
+  REQUIRE(r.progression.side(0, 20, 0) == 192);
+  REQUIRE(r.progression.side(0, 39, 0) == 256);  // 240, rounded
+  REQUIRE(r.progression.strength(20) == Approx(0.75));
+  REQUIRE(r.transform.size == 256);  // the last
+  REQUIRE(r.eval_size == 288);       // the model's own
+  Job scales;
+  scales.multi_scale = "160-288";
+  scales.batch_size = 16;
+  scales.accumulate = 3;
+  const auto m = resolve(scales, here(2));
+  REQUIRE(m.progression.smallest == 160);
+  REQUIRE(m.progression.largest == 288);
+  REQUIRE(m.progression.update == 96);
+  REQUIRE(m.transform.size == 260);
+}
+
+TEST_CASE("sizes and strengths that make no sense are refused by name") {
+  const auto refused = [](const Job& job, const std::string& option) {
+    INFO(option);
+    REQUIRE_THROWS_WITH(check_values(job), Catch::Matchers::StartsWith(option + " is '"));
+  };
+  for (const char* text : {"0:16", "0:5000", "8:64,4:96", "128", "0:128,x"}) {
+    Job job;
+    job.size_schedule = text;
+    refused(job, "--size-schedule");
+  }
+  Job strong;
+  strong.strength_schedule = "0:11";
+  refused(strong, "--strength-schedule");
+  for (const char* text : {"160", "160-", "-160", "288-160", "100-200", "160-288x", "0-64"}) {
+    Job job;
+    job.multi_scale = text;
+    refused(job, "--multi-scale");
+  }
+  Job both;
+  both.multi_scale = "160-288";
+  both.size_schedule = "0:128";
+  REQUIRE_THROWS_WITH(check_values(both), Catch::Matchers::Contains("leave one out"));
+}
+
+TEST_CASE("of mixup's half mode an update takes twice the pictures") {
+  Job job;
+  job.batch_size = 16;
+  job.mix.mode = shoal::data::MixMode::half;
+  REQUIRE(resolve(job, here(2)).steps_per_epoch == 31);  // nothing is mixed
+  job.mix.mixup = 0.2;
+  const auto r = resolve(job, here(2));
+  REQUIRE(r.global_batch_size == 32);
+  REQUIRE(r.steps_per_epoch == 15);
+  REQUIRE(r.dropped_images == 40);
+  const auto options = loader_options(r, 1, true);
+  REQUIRE(options.batch_size == 32);
+  REQUIRE(options.rank == 1);
+  REQUIRE(loader_options(r, 1, false).batch_size == 16);
+  job.batch_size = 5;  // pairs are whole in the loader's batch of 10
+  REQUIRE(resolve(job, here(2)).steps_per_epoch == 50);
 }

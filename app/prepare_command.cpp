@@ -1,0 +1,136 @@
+// shoal prepare imagenet: from the three archives as they are downloaded to what training reads.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/commands.h"
+#include "app/machine.h"
+#include "app/session.h"
+#include "data/arrange.h"
+#include "data/pack/reader.h"
+#include "data/pack/shards.h"
+#include "data/pack/writer.h"
+#include "train/log.h"
+
+namespace shoal::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+using train::strf;
+using train::UserError;
+
+// What is named, or else lies under its usual name in the folder of downloads.
+std::string archive(const std::string& named, const fs::path& folder, const char* file,
+                    const char* option) {
+  if (!named.empty()) return named;
+  if (fs::exists(folder / file)) return (folder / file).string();
+  throw UserError(std::string("there is no ") + file + " in " + folder.string() +
+                  "; put it there, or name it with " + option);
+}
+
+// Pictures of the packed set that an earlier run has finished there.
+std::optional<int64_t> finished_pack(const std::string& path) {
+  if (data::is_packed_set(path)) return data::PackedDataset(path).size();
+  if (!data::is_sharded_set(path)) return std::nullopt;
+  try {
+    return data::ShardedDataset(path).size();
+  } catch (const std::invalid_argument&) {  // not whole: packing goes on
+    return std::nullopt;
+  }
+}
+
+void check_packing_options(const Arguments& arguments) {
+  if (arguments.prepare_as == PrepareAs::packs) return;
+  for (const char* option : {"max-side", "quality", "raw-share", "index", "shard-size"}) {
+    if (arguments.origins.contains(option))
+      throw UserError(std::string("--") + option + " has no use without --as packs");
+  }
+}
+
+struct Half {
+  const char* name;  // train or val
+  data::ArrangeSummary summary;
+  std::string path;
+};
+
+Half write(const Arguments& arguments, const data::Dataset& dataset, const char* name) {
+  const int threads = arguments.job.workers.value_or(usable_processors());
+  const std::string total = std::to_string(dataset.size());
+  const auto progress = [&](int64_t done) {
+    train::log::status(
+        strf("%s: %lld of %s pictures", name, static_cast<long long>(done), total.c_str()));
+  };
+  Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
+  if (arguments.prepare_as == PrepareAs::packs) {
+    if (arguments.pack.shard_bytes == 0) half.path += ".pack";
+    if (const auto pictures = finished_pack(half.path)) {
+      half.summary = {*pictures, *pictures, 0};
+      return half;
+    }
+    fs::create_directories(arguments.paths[2]);
+    data::PackOptions options = arguments.pack;
+    options.threads = threads;
+    const auto s = data::write_pack(dataset, half.path, options, progress, train::log::warning);
+    half.summary = {s.pictures, s.resumed, s.damaged};
+  } else {
+    half.summary =
+        data::arrange(dataset, half.path,
+                      arguments.prepare_as == PrepareAs::tars ? data::Arrangement::tars
+                                                              : data::Arrangement::folders,
+                      threads, progress, train::log::warning);
+  }
+  train::log::status("");
+  return half;
+}
+
+void print(const std::vector<Half>& halves, const Arguments& arguments) {
+  nlohmann::ordered_json json;
+  for (const auto& [name, s, path] : halves) {
+    if (arguments.json) {
+      json[name] = {
+          {"path", path}, {"pictures", s.pictures}, {"kept", s.kept}, {"damaged", s.damaged}};
+      continue;
+    }
+    std::string line = strf("%s: %lld pictures", path.c_str(), static_cast<long long>(s.pictures));
+    if (s.damaged > 0)
+      line += strf(", %lld damaged ones left out", static_cast<long long>(s.damaged));
+    if (s.kept > 0)
+      line += strf("; %lld were there from an interrupted run", static_cast<long long>(s.kept));
+    train::log::line(line);
+  }
+  train::log::line(arguments.json ? json.dump()
+                                  : "train on them with: shoal train --data " + arguments.paths[2]);
+}
+
+}  // namespace
+
+int prepare_command(const Arguments& arguments) {
+  begin(arguments.job, dist::Env{});
+  if (arguments.paths.size() != 3 || arguments.paths[0] != "imagenet")
+    throw UserError(
+        "prepare needs what, where from and where to: `shoal prepare imagenet DOWNLOADS DEST`, "
+        "where DOWNLOADS holds ILSVRC2012_img_train.tar, ILSVRC2012_img_val.tar and "
+        "ILSVRC2012_devkit_t12.tar.gz");
+  check_packing_options(arguments);
+  const train::Job& job = arguments.job;
+  const fs::path folder = arguments.paths[1];
+  const std::string train =
+      archive(job.train_dir, folder, "ILSVRC2012_img_train.tar", "--train FILE");
+  const std::string val = archive(job.val_dir, folder, "ILSVRC2012_img_val.tar", "--val FILE");
+  data::OpenOptions opening;
+  opening.warning = train::log::warning;
+  opening.in_order = true;
+  const auto pictures = data::open_dataset(train, opening);
+  opening.classes = pictures->classes();
+  opening.labels =
+      archive(job.val_labels, folder, "ILSVRC2012_devkit_t12.tar.gz", "--val-labels FILE");
+  opening.synsets = job.val_synsets;
+  const auto validation = data::open_dataset(val, opening);
+  data::check_same_classes(*pictures, *validation);
+  print({write(arguments, *pictures, "train"), write(arguments, *validation, "val")}, arguments);
+  train::log::require_lines_written();
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,178 @@
+#include "data/arrange.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "data/errors.h"
+#include "data/pack/output_file.h"
+#include "data/sources/parallel.h"
+#include "data/sources/tar_reader.h"
+
+namespace shoal::data {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kBlock = 512;         // bytes: tar's unit
+constexpr size_t kEnd = 2 * kBlock;    // two of zeros end a tar
+constexpr size_t kLongestName = 100;   // bytes, in a header without extensions
+constexpr int64_t kReportEvery = 100;  // pictures
+
+std::string base_name(const std::string& name) {
+  return name.substr(name.find_last_of("/:") + 1);
+}
+
+// POSIX ustar: one regular file that everybody may read.
+std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
+  std::vector<uint8_t> header(kBlock);
+  char* const text = reinterpret_cast<char*>(header.data());
+  const auto field = [&](size_t at, size_t width, const char* format, unsigned long long value) {
+    std::snprintf(text + at, width, format, value);
+  };
+  std::memcpy(text, name.data(), name.size());
+  field(100, 8, "%07llo", 0644);
+  field(108, 8, "%07llo", 0);
+  field(116, 8, "%07llo", 0);
+  field(124, 12, "%011llo", bytes);
+  field(136, 12, "%011llo", 0);
+  std::memset(text + 148, ' ', 8);  // its own checksum counts as blanks
+  text[156] = '0';
+  std::memcpy(text + 257, "ustar\00000", 8);
+  unsigned sum = 0;
+  for (const uint8_t byte : header) sum += byte;
+  field(148, 8, "%06o", sum);
+  return header;
+}
+
+class Arranger {
+ public:
+  Arranger(const Dataset& source, fs::path dest, const std::function<void(int64_t)>& progress,
+           const std::function<void(const std::string&)>& warning)
+      : source_(source), dest_(std::move(dest)), progress_(progress), warning_(warning) {
+    members_.resize(source.classes().size());
+    for (int64_t i = 0; i < source.size(); ++i)
+      members_[static_cast<size_t>(source.label(i))].push_back(i);
+  }
+
+  ArrangeSummary run(Arrangement arrangement, int threads) {
+    fs::create_directories(dest_);
+    for_each_index(members_.size(), threads, [&](size_t label) {
+      check_names(label);
+      if (arrangement == Arrangement::folders)
+        write_folder(label);
+      else
+        write_tar(label);
+    });
+    return {done_ - damaged_, kept_, damaged_};
+  }
+
+ private:
+  const std::string& class_name(size_t label) const { return source_.classes()[label]; }
+  std::string name(int64_t sample) const { return base_name(source_.name(sample)); }
+
+  void check_names(size_t label) const {
+    std::set<std::string> names;
+    for (const int64_t sample : members_[label]) {
+      if (!names.insert(name(sample)).second)
+        throw std::invalid_argument("two pictures of class " + class_name(label) +
+                                    " have the name " + name(sample) + "; the second is " +
+                                    source_.name(sample));
+    }
+  }
+
+  // False when the picture is damaged.
+  bool read(int64_t sample, std::vector<uint8_t>& bytes) {
+    try {
+      source_.read(sample, bytes);
+      return true;
+    } catch (const DamagedPicture& damage) {
+      ++damaged_;
+      const std::lock_guard lock(mutex_);
+      warning_(source_.name(sample) + ": " + damage.what() + "; it is left out");
+      return false;
+    }
+  }
+
+  void count(int64_t pictures) {
+    const int64_t before = done_.fetch_add(pictures);
+    if ((before + pictures) / kReportEvery == before / kReportEvery) return;
+    const std::lock_guard lock(mutex_);
+    progress_(before + pictures);
+  }
+
+  void write_folder(size_t label) {
+    const fs::path folder = dest_ / class_name(label);
+    fs::create_directories(folder);
+    std::vector<uint8_t> bytes;
+    for (const int64_t sample : members_[label]) {
+      if (read(sample, bytes)) {
+        const fs::path file = folder / name(sample);
+        std::error_code none;
+        if (fs::file_size(file, none) == bytes.size()) {
+          ++kept_;
+        } else {
+          const fs::path part = folder / ("." + name(sample) + ".part");
+          OutputFile(part.string(), /*anew=*/true).append(bytes.data(), bytes.size());
+          fs::rename(part, file);
+        }
+      }
+      count(1);
+    }
+  }
+
+  void write_tar(size_t label) {
+    const fs::path file = dest_ / (class_name(label) + ".tar");
+    if (fs::exists(file)) {
+      const auto pictures = list_tar(File(file.string()), 0, fs::file_size(file)).size();
+      kept_ += static_cast<int64_t>(pictures);
+      damaged_ += static_cast<int64_t>(members_[label].size() - pictures);
+      return count(static_cast<int64_t>(members_[label].size()));
+    }
+    const fs::path part = dest_ / ("." + class_name(label) + ".tar.part");
+    {
+      OutputFile out(part.string(), /*anew=*/true);
+      std::vector<uint8_t> bytes;
+      for (const int64_t sample : members_[label]) {
+        if (read(sample, bytes)) append(out, name(sample), bytes);
+        count(1);
+      }
+      const std::vector<uint8_t> end(kEnd);
+      out.append(end.data(), end.size());
+      out.flush();
+    }
+    fs::rename(part, file);
+  }
+
+  void append(OutputFile& out, const std::string& name, std::vector<uint8_t>& bytes) const {
+    if (name.size() > kLongestName)
+      throw std::invalid_argument("the name " + name + " is longer than a tar's 100 bytes");
+    const auto header = tar_header(name, bytes.size());
+    out.append(header.data(), header.size());
+    bytes.resize((bytes.size() + kBlock - 1) / kBlock * kBlock);
+    out.append(bytes.data(), bytes.size());
+  }
+
+  const Dataset& source_;
+  const fs::path dest_;
+  const std::function<void(int64_t)>& progress_;
+  const std::function<void(const std::string&)>& warning_;
+  std::vector<std::vector<int64_t>> members_;  // samples of each class
+  std::mutex mutex_;
+  std::atomic<int64_t> done_ = 0, kept_ = 0, damaged_ = 0;
+};
+
+}  // namespace
+
+ArrangeSummary arrange(const Dataset& source, const std::string& dest, Arrangement arrangement,
+                       int threads, const std::function<void(int64_t)>& progress,
+                       const std::function<void(const std::string&)>& warning) {
+  return Arranger(source, dest, progress, warning).run(arrangement, threads);
+}
+
+}  // namespace shoal::data

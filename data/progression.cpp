@@ -1,0 +1,94 @@
+#include "data/progression.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "data/random.h"
+
+namespace shoal::data {
+namespace {
+
+int64_t rounded(double pixels) {
+  const double steps = std::nearbyint(pixels / static_cast<double>(Progression::kStep));
+  return Progression::kStep * std::max<int64_t>(1, static_cast<int64_t>(steps));
+}
+
+// A number at `at`, which moves behind it; false when there is none.
+bool take_number(const char*& at, const char* end, double& value) {
+  const auto [behind, error] = std::from_chars(at, end, value);
+  at = behind;
+  return error == std::errc() && std::isfinite(value) && value >= 0;
+}
+
+bool take(const char*& at, const char* end, char wanted) {
+  if (at == end || *at != wanted) return false;
+  ++at;
+  return true;
+}
+
+}  // namespace
+
+double Course::at(double epoch) const {
+  const auto after = std::find_if(points.begin(), points.end(),
+                                  [&](const Point& point) { return point.epoch > epoch; });
+  if (after == points.begin()) return points.front().value;
+  const Point& before = *(after - 1);
+  if (after == points.end()) return before.value;
+  const double share = (epoch - before.epoch) / (after->epoch - before.epoch);
+  return before.value + share * (after->value - before.value);
+}
+
+Course Course::over(double epochs) const {
+  Course course = *this;
+  for (Point& point : course.points) {
+    if (point.share) point.epoch *= epochs;
+    point.share = false;
+  }
+  return course;
+}
+
+Course parse_course(const std::string& text) {
+  Course course;
+  if (text == "none") return course;
+  const char *at = text.data(), *const end = at + text.size();
+  bool good = !text.empty();
+  while (good && at != end) {
+    Course::Point point;
+    good = take_number(at, end, point.epoch);
+    point.share = take(at, end, '%');
+    if (point.share) point.epoch /= 100;
+    good = good && take(at, end, ':') && take_number(at, end, point.value);
+    good = good && (at == end || (take(at, end, ',') && at != end));
+    course.points.push_back(point);
+  }
+  if (!good)
+    throw std::invalid_argument(
+        "a list of EPOCH:VALUE with commas between, where EPOCH is a number or N%");
+  return course;
+}
+
+int64_t Progression::side(uint64_t seed, int64_t epoch, int64_t position) const {
+  if (smallest > 0) {
+    const int64_t first = rounded(static_cast<double>(smallest));
+    const int64_t choices = (largest - first) / kStep + 1;
+    KeyedRandom random(make_key(Purpose::size, seed, static_cast<uint64_t>(epoch),
+                                static_cast<uint64_t>(position / update)));
+    return first + kStep * static_cast<int64_t>(random.below(static_cast<uint64_t>(choices)));
+  }
+  return sizes.empty() ? size : rounded(sizes.at(static_cast<double>(epoch)));
+}
+
+int64_t Progression::largest_side() const {
+  if (smallest > 0) return largest;
+  int64_t side = sizes.empty() ? size : 0;
+  for (const Course::Point& point : sizes.points) side = std::max(side, rounded(point.value));
+  return side;
+}
+
+double Progression::strength(int64_t epoch) const {
+  return strengths.empty() ? 1 : strengths.at(static_cast<double>(epoch));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,84 @@
+// Pickles that Python wrote: tests/golden/make_weights.py.
+#include "train/pickle.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+using shoal::train::Pickle;
+using shoal::train::PickleValue;
+using PickleKind = PickleValue::Kind;
+
+namespace {
+
+std::string golden(int protocol) {
+  std::ifstream file(
+      SHOAL_SOURCE_DIR "/tests/golden/weights/values" + std::to_string(protocol) + ".pkl",
+      std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<int64_t> integers(const PickleValue& sequence) {
+  std::vector<int64_t> values;
+  for (const PickleValue* item : sequence.items)
+    if (item->kind == PickleKind::integer) values.push_back(item->integer);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("a pickle of any protocol is read as the values that were written") {
+  for (const int protocol : {2, 3, 4, 5}) {
+    INFO(protocol);
+    const std::string bytes = golden(protocol);
+    const Pickle pickle(bytes.data(), bytes.size());
+    const PickleValue& root = pickle.root();
+    REQUIRE(root.kind == PickleKind::dict);
+    const int64_t large = int64_t{1} << 40;
+    const std::vector<int64_t> numbers = {0, 255, 256, 65536, -1, large, -large, 1, 0};
+    CHECK(integers(*root.find("numbers")) == numbers);
+    CHECK(root.find("numbers")->items.size() == 10);
+    CHECK(root.find("numbers again") == root.find("numbers"));
+    for (const PickleValue* item : root.find("other")->items)
+      CHECK(item->kind != PickleKind::integer);
+    const auto& tuples = root.find("tuples")->items;
+    REQUIRE(tuples.size() == 5);
+    for (size_t i = 0; i < 5; ++i) CHECK(tuples[i]->items.size() == i);
+    CHECK(integers(*tuples[4]) == std::vector<int64_t>{1, 2, 3, 4});
+    REQUIRE(root.find("ordered")->find("one") != nullptr);
+    CHECK(root.find("ordered")->find("one")->integer == 1);
+    CHECK(root.find("object")->kind == PickleKind::call);
+    CHECK(root.find("object")->text == "argparse Namespace");
+    CHECK(root.find("long text")->text == std::string(300, 'x'));
+    CHECK(root.find("nothing") == nullptr);
+  }
+}
+
+TEST_CASE("a pickle that ends early or is damaged is an error or another value, never a crash") {
+  for (const int protocol : {2, 4}) {
+    const std::string whole = golden(protocol);
+    for (size_t size = 0; size < whole.size(); ++size)
+      CHECK_THROWS_AS(Pickle(whole.data(), size), std::runtime_error);
+    for (size_t at = 0; at < whole.size(); ++at) {
+      for (const int flipped : {1, 4, 16, 64, 255}) {
+        std::string bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ flipped);
+        try {
+          const Pickle pickle(bytes.data(), bytes.size());
+          CHECK(pickle.root().items.size() < 1000);
+        } catch (const std::runtime_error&) {
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("lists in lists, however deep, and a list that holds itself are read") {
+  std::string deep = "\x80\x02" + std::string(1000000, ']') + std::string(999999, 'a') + ".";
+  CHECK(Pickle(deep.data(), deep.size()).root().items.size() == 1);
+  const std::string circle =
+      "\x80\x02]q" + std::string(1, '\0') + "h" + std::string(1, '\0') + "a.";
+  const Pickle pickle(circle.data(), circle.size());
+  CHECK(pickle.root().items[0] == &pickle.root());
+}

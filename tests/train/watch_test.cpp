@@ -1,0 +1,118 @@
+#include "train/watch.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "data/random.h"
+
+using namespace shoal::train;
+
+namespace {
+
+// A loss that falls from 7 to about 1, with noise of 10 %.
+double loss_at(int64_t update) {
+  const uint64_t bits = shoal::data::combine(1, static_cast<uint64_t>(update));
+  const double noise = static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
+  return (1 + 6 * std::exp(-static_cast<double>(update) / 800)) * (1 + 0.2 * noise);
+}
+
+struct Seen {
+  int64_t update;
+  std::string name;
+  bool operator==(const Seen&) const = default;
+};
+
+template <class Loss>
+std::vector<Seen> events(LossWatch& watch, int64_t from, int64_t to, const Loss& loss) {
+  std::vector<Seen> seen;
+  for (int64_t i = from; i < to; ++i) {
+    if (const auto event = watch.add(loss(i))) seen.push_back({i, event->name});
+  }
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a loss that falls with noise is nothing to speak of") {
+  LossWatch watch(1.5);
+  REQUIRE(events(watch, 0, 3000, loss_at).empty());
+}
+
+TEST_CASE("a loss that jumps or drops is one event, however long it lasts") {
+  LossWatch watch(1.5);
+  const auto seen = events(watch, 0, 1500, [](int64_t i) {
+    if (i >= 500 && i < 530) return 2.5 * loss_at(i);
+    if (i >= 900 && i < 905) return 0.2 * loss_at(i);
+    return loss_at(i);
+  });
+  REQUIRE(seen == std::vector<Seen>{{500, "loss_spike"}, {900, "loss_drop"}});
+}
+
+TEST_CASE("an event carries the loss and what was usual") {
+  LossWatch watch(1.5);
+  for (int i = 0; i < 40; ++i) REQUIRE(!watch.add(2 + 0.01 * (i % 5)));
+  REQUIRE(watch.usual());
+  const auto event = watch.add(4);
+  REQUIRE(event);
+  CHECK(event->loss == 4);
+  CHECK(event->median == Approx(2.02));
+  CHECK_FALSE(watch.usual());
+  CHECK_FALSE(watch.add(4));
+  watch.listen_again();
+  CHECK(watch.add(4));
+}
+
+TEST_CASE("a level that stays becomes the usual one") {
+  LossWatch watch(1.5);
+  const auto seen =
+      events(watch, 0, 400, [](int64_t i) { return i < 200 ? loss_at(0) : 30.0 + i; });
+  REQUIRE(seen == std::vector<Seen>{{200, "loss_spike"}});
+  REQUIRE(watch.usual());
+}
+
+TEST_CASE("a loss that no longer falls is said once per thousand updates") {
+  LossWatch watch(1.5);
+  const auto seen = events(watch, 0, 5000, [](int64_t i) {
+    return i < 2000 ? 4.0 - 0.001 * static_cast<double>(i)
+                    : 2.0 + 0.01 * static_cast<double>(i % 7);
+  });
+  REQUIRE(seen.size() >= 2);
+  REQUIRE(seen.size() <= 3);
+  for (const Seen& event : seen) REQUIRE(event.name == "loss_stall");
+  REQUIRE(seen[0].update >= 2400);
+  REQUIRE(seen[0].update <= 3000);
+}
+
+TEST_CASE("a watch that is saved and restored goes on as if nothing had been") {
+  const auto loss = [](int64_t i) { return i % 333 > 320 ? 3 * loss_at(i) : loss_at(i); };
+  LossWatch whole(1.5), first(1.5);
+  const auto expected = events(whole, 0, 2000, loss);
+  auto seen = events(first, 0, 655, loss);  // in a spike, and in a block
+  LossWatch second(1.5);
+  second.restore(first.state());
+  const auto rest = events(second, 655, 2000, loss);
+  seen.insert(seen.end(), rest.begin(), rest.end());
+  REQUIRE(expected.size() >= 5);
+  REQUIRE(seen == expected);
+  REQUIRE(second.state() == whole.state());
+}
+
+TEST_CASE("updates that take longer, or less long, are noticed once") {
+  SpeedWatch watch;
+  std::vector<Seen> seen;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const bool slow = i >= 300 && i < 600;
+    // One update in ten saves or evaluates: no event.
+    const double seconds = (slow ? 0.2 : 0.1) * (i % 10 == 0 ? 8 : 1) * (1 + 0.01 * (i % 3));
+    if (const auto event = watch.add(seconds)) {
+      seen.push_back({i, event->name});
+      CHECK(event->seconds == Approx(slow ? 0.2 : 0.1).epsilon(0.05));
+      CHECK(event->median == Approx(slow ? 0.1 : 0.2).epsilon(0.05));
+    }
+  }
+  REQUIRE(seen.size() == 2);
+  CHECK((seen[0].name == "slower" && seen[0].update >= 300 && seen[0].update < 340));
+  CHECK((seen[1].name == "faster" && seen[1].update >= 600 && seen[1].update < 640));
+}

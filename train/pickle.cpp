@@ -1,0 +1,211 @@
+#include "train/pickle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace shoal::train {
+
+// Carries out the opcodes.
+class Pickle::Machine {
+  using Kind = PickleValue::Kind;
+
+ public:
+  Machine(std::deque<PickleValue>& values, const char* bytes, size_t size)
+      : values_(values), at_(bytes), end_(bytes + size) {}
+
+  const PickleValue* run() {
+    while (true) {
+      const auto opcode = number<uint8_t>();
+      if (opcode == '.') return pop();
+      step(opcode);
+    }
+  }
+
+ private:
+  [[noreturn]] static void damaged() { throw std::runtime_error("its pickle is damaged"); }
+
+  const char* take(size_t bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes) damaged();
+    return std::exchange(at_, at_ + bytes);
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value), sizeof value);
+    return value;
+  }
+  std::string text(size_t bytes) { return {take(bytes), bytes}; }
+  std::string line() {
+    const char* const newline = std::find(at_, end_, '\n');
+    if (newline == end_) damaged();
+    return {std::exchange(at_, newline + 1), newline};
+  }
+
+  PickleValue* push(Kind kind) {
+    stack_.push_back(&values_.emplace_back());
+    stack_.back()->kind = kind;
+    return stack_.back();
+  }
+  void push_integer(int64_t integer) { push(Kind::integer)->integer = integer; }
+  void push_text(Kind kind, std::string text) { push(kind)->text = std::move(text); }
+  PickleValue* top() const {
+    if (stack_.empty()) damaged();
+    return stack_.back();
+  }
+  PickleValue* pop() {
+    PickleValue* const value = top();
+    if (!marks_.empty() && stack_.size() <= marks_.back()) damaged();
+    stack_.pop_back();
+    return value;
+  }
+  std::vector<const PickleValue*> pop_to_mark() {
+    if (marks_.empty()) damaged();
+    const auto first = stack_.begin() + static_cast<int64_t>(marks_.back());
+    marks_.pop_back();
+    std::vector<const PickleValue*> items(first, stack_.end());
+    stack_.erase(first, stack_.end());
+    return items;
+  }
+  void push_last(size_t count) {
+    std::vector<const PickleValue*> items(count);
+    for (auto item = items.rbegin(); item != items.rend(); ++item) *item = pop();
+    push(Kind::sequence)->items = std::move(items);
+  }
+  // Into what lies on top; what is neither dict nor list keeps nothing.
+  void extend(const std::vector<const PickleValue*>& items) {
+    PickleValue& into = *top();
+    if (into.kind == Kind::dict || into.kind == Kind::sequence)
+      into.items.insert(into.items.end(), items.begin(), items.end());
+  }
+  void call() {
+    const PickleValue *const arguments = pop(), *const callee = pop();
+    if (callee->text == "collections OrderedDict") return void(push(Kind::dict));
+    PickleValue* const value = push(callee->kind == Kind::name ? Kind::call : Kind::other);
+    value->text = callee->text;
+    value->items = arguments->items;
+  }
+  // LONG1: little-endian, two's complement.
+  void push_long() {
+    const size_t bytes = number<uint8_t>();
+    const char* const from = take(bytes);
+    if (bytes > sizeof(int64_t)) return void(push(Kind::other));
+    int64_t value = bytes > 0 && (from[bytes - 1] & 0x80) ? -1 : 0;
+    std::memcpy(&value, from, bytes);
+    push_integer(value);
+  }
+  void recall(int64_t place) {
+    const auto found = memo_.find(place);
+    if (found == memo_.end()) damaged();
+    stack_.push_back(found->second);
+  }
+  void step(uint8_t opcode);
+
+  std::deque<PickleValue>& values_;
+  const char *at_, *const end_;
+  std::vector<PickleValue*> stack_;
+  std::vector<size_t> marks_;  // sizes of the stack
+  std::map<int64_t, PickleValue*> memo_;
+};
+
+void Pickle::Machine::step(uint8_t opcode) {
+  switch (opcode) {
+    case 0x80:  // PROTO
+      return void(take(1));
+    case 0x95:  // FRAME
+      return void(take(8));
+    case '(':  // MARK
+      return marks_.push_back(stack_.size());
+    case '0':  // POP
+      return void(pop());
+    case '}':  // EMPTY_DICT
+      return void(push(Kind::dict));
+    case ']':   // EMPTY_LIST
+    case ')':   // EMPTY_TUPLE
+    case 0x8f:  // EMPTY_SET
+      return void(push(Kind::sequence));
+    case 'N':  // NONE
+      return void(push(Kind::other));
+    case 'G':  // BINFLOAT
+      return take(8), void(push(Kind::other));
+    case 0x88:  // NEWTRUE
+    case 0x89:  // NEWFALSE
+      return push_integer(opcode == 0x88);
+    case 'K':  // BININT1
+      return push_integer(number<uint8_t>());
+    case 'M':  // BININT2
+      return push_integer(number<uint16_t>());
+    case 'J':  // BININT
+      return push_integer(number<int32_t>());
+    case 0x8a:
+      return push_long();
+    case 'X':  // BINUNICODE
+      return push_text(Kind::text, text(number<uint32_t>()));
+    case 0x8c:  // SHORT_BINUNICODE
+    case 'U':   // SHORT_BINSTRING
+      return push_text(Kind::text, text(number<uint8_t>()));
+    case 'C':  // SHORT_BINBYTES
+      return take(number<uint8_t>()), void(push(Kind::other));
+    case 'B':  // BINBYTES
+      return take(number<uint32_t>()), void(push(Kind::other));
+    case 'c': {  // GLOBAL
+      const std::string module = line();
+      return push_text(Kind::name, module + " " + line());
+    }
+    case 0x93: {  // STACK_GLOBAL
+      const PickleValue *const name = pop(), *const module = pop();
+      return push_text(Kind::name, module->text + " " + name->text);
+    }
+    case 'q':  // BINPUT
+      return void(memo_[number<uint8_t>()] = top());
+    case 'r':  // LONG_BINPUT
+      return void(memo_[number<uint32_t>()] = top());
+    case 0x94:  // MEMOIZE
+      return void(memo_[static_cast<int64_t>(memo_.size())] = top());
+    case 'h':  // BINGET
+      return recall(number<uint8_t>());
+    case 'j':  // LONG_BINGET
+      return recall(number<uint32_t>());
+    case 't': {  // TUPLE
+      auto items = pop_to_mark();
+      return void(push(Kind::sequence)->items = std::move(items));
+    }
+    case 0x85:
+    case 0x86:
+    case 0x87:  // TUPLE1, TUPLE2, TUPLE3
+      return push_last(opcode - 0x84u);
+    case 'a':  // APPEND
+      return extend({pop()});
+    case 'e':   // APPENDS
+    case 'u':   // SETITEMS
+    case 0x90:  // ADDITEMS
+      return extend(pop_to_mark());
+    case 's': {  // SETITEM
+      const PickleValue *const value = pop(), *const key = pop();
+      return extend({key, value});
+    }
+    case 'b':  // BUILD: an object's attributes
+      return void(pop());
+    case 'Q': {  // BINPERSID
+      const PickleValue* const id = pop();
+      return void(push(Kind::persistent)->items = id->items);
+    }
+    case 0x81:  // NEWOBJ
+    case 'R':   // REDUCE
+      return call();
+    default:
+      damaged();
+  }
+}
+
+Pickle::Pickle(const char* bytes, size_t size) : root_(Machine(values_, bytes, size).run()) {}
+
+const PickleValue* PickleValue::find(const std::string& key) const {
+  for (size_t i = 0; kind == Kind::dict && i + 1 < items.size(); i += 2)
+    if (items[i]->kind == Kind::text && items[i]->text == key) return items[i + 1];
+  return nullptr;
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,110 @@
+#include "train/watch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+namespace shoal::train {
+namespace {
+
+constexpr size_t kRecent = 64, kEnough = 16;   // losses
+constexpr double kDeviations = 6;              // of noise that are still ordinary
+constexpr double kLeast = 0.25;                // smaller jumps say nothing
+constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median distance, of a normal
+constexpr size_t kBlock = 100, kHalf = 5;      // updates per block, blocks per half of a stall
+constexpr double kProgress = 0.999;            // a loss that falls goes below this share
+constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // updates
+constexpr int64_t kWarmUp = 8;
+constexpr double kFactor = 1.5;
+
+template <class Iterator>
+double median(Iterator begin, Iterator end) {
+  std::vector<double> values(begin, end);
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void write(std::string& text, const std::deque<double>& values) {
+  text += std::to_string(values.size());
+  char digits[32];
+  for (const double value : values)
+    text.append(" ").append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  text += '\n';
+}
+
+void read(std::istream& in, std::deque<double>& values) {
+  size_t count = 0;
+  in >> count;
+  values.assign(std::min(count, kMost), 0);
+  for (double& value : values) in >> value;
+}
+
+}  // namespace
+
+std::optional<LossEvent> LossWatch::add(double loss) {
+  if (recent_.size() >= kEnough) {
+    const double middle = median(recent_.begin(), recent_.end());
+    std::vector<double> distances;
+    for (const double value : recent_) distances.push_back(std::abs(value - middle));
+    const double noise = std::max(
+        kLeast, kDeviations * kDeviationOfMedian * median(distances.begin(), distances.end()));
+    const bool high = loss > ratio_ * middle && loss > middle + noise;
+    const bool low = loss * ratio_ < middle && loss < middle - noise;
+    if (high || low) {
+      if (++unusual_ == 1) return LossEvent{high ? "loss_spike" : "loss_drop", loss, middle};
+      if (unusual_ <= static_cast<int64_t>(kRecent)) return std::nullopt;
+      recent_.clear();
+    }
+  }
+  unusual_ = 0;
+  recent_.push_back(loss);
+  if (recent_.size() > kRecent) recent_.pop_front();
+  return add_to_block(loss);
+}
+
+std::optional<LossEvent> LossWatch::add_to_block(double loss) {
+  block_.push_back(loss);
+  if (block_.size() < kBlock) return std::nullopt;
+  blocks_.push_back(median(block_.begin(), block_.end()));
+  block_.clear();
+  if (blocks_.size() < 2 * kHalf) return std::nullopt;
+  const auto half = blocks_.begin() + kHalf;
+  const double before = *std::min_element(blocks_.begin(), half);
+  const double after = *std::min_element(half, blocks_.end());
+  if (after <= kProgress * before) {
+    blocks_.pop_front();
+    return std::nullopt;
+  }
+  blocks_.clear();  // said once; again after as many updates
+  return LossEvent{"loss_stall", after, before};
+}
+
+std::string LossWatch::state() const {
+  std::string text = std::to_string(unusual_) + "\n";
+  for (const auto* values : {&recent_, &block_, &blocks_}) write(text, *values);
+  return text;
+}
+
+void LossWatch::restore(const std::string& state) {
+  std::istringstream in(state);
+  in >> unusual_;
+  for (auto* values : {&recent_, &block_, &blocks_}) read(in, *values);
+}
+
+std::optional<SpeedEvent> SpeedWatch::add(double seconds) {
+  if (++updates_ <= kWarmUp) return std::nullopt;
+  recent_.push_back(seconds);
+  if (recent_.size() > kMost) recent_.pop_front();
+  if (recent_.size() < kLatest + kBefore || updates_ % static_cast<int64_t>(kLatest) != 0)
+    return std::nullopt;
+  const auto latest = recent_.end() - static_cast<int64_t>(kLatest);
+  const double now = median(latest, recent_.end()), before = median(recent_.begin(), latest);
+  if (now < kFactor * before && now * kFactor > before) return std::nullopt;
+  recent_.erase(recent_.begin(), latest);
+  return SpeedEvent{now > before ? "slower" : "faster", now, before};
+}
+
+}  // namespace shoal::train
