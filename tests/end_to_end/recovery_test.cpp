@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kBatch = 16;                    // over both processes
-constexpr int64_t kFirstBad = 60, kLastBad = 63;  // updates
+constexpr int64_t kFirstBad = 28, kLastBad = 30;  // updates
 
 // Pictures of updates kFirstBad to kLastBad of the first epoch become those of other classes, so
 // that the names say something else than what is seen.
@@ -42,7 +42,7 @@ std::vector<std::string> run_words(const fs::path& root, const std::string& data
       "train", "--nproc", "2", "--data", (root / data).string(), "--output", (root / output).string(),
       "--model", "resnet18", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.005",
       "--label-smoothing", "0.2", "--crop-scale-min", "0.8",
-      "--checkpoint-steps", "3", "--keep", "2", "--print-freq", "1"};
+      "--checkpoint-steps", "4", "--keep", "2", "--print-freq", "1"};
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -77,7 +77,7 @@ std::string last_checksum(const fs::path& run) {
 TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  for (const std::string data : {"good", "bad"}) test::make_pictures(root / data, 1600, 200, 4, 40);
+  for (const std::string data : {"good", "bad"}) test::make_pictures(root / data, 720, 40, 4, 40);
   relabel(root / "bad" / "train");
   const auto train = [&](const std::string& data, const std::string& output,
                          const std::vector<std::string>& more) {
@@ -100,11 +100,11 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
   const auto rollbacks = history(root / "back", "rollback");
   REQUIRE(rollbacks.size() >= 1);
   REQUIRE(rollbacks.size() <= 3);
-  for (const auto& rollback : rollbacks) REQUIRE(rollback["to_step"] == kFirstBad - 3);
+  for (const auto& rollback : rollbacks) REQUIRE(rollback["to_step"] == kFirstBad - 4);
   const auto skipped = rollbacks.back()["last_skipped"].get<int64_t>();
   REQUIRE(skipped >= kLastBad);
   REQUIRE(skipped <= kLastBad + 6);
-  REQUIRE(outcome.err.find("the pictures of updates 58 to ") != std::string::npos);
+  REQUIRE(outcome.err.find("the pictures of updates 25 to ") != std::string::npos);
 
   // Afterwards no different from another run on good data, to within what another seed does.
   train("good", "other-seed", {"--seed", "1"});
@@ -118,7 +118,7 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
   // Killed just before it hears of the spike, and resumed: the same end.
   const auto killed =
       test::run_shoal(run_words(root, "bad", "killed", {"--on-spike", "rollback"}), {}, [&](pid_t) {
-        return fs::exists(root / "killed" / "checkpoints" / "epoch-0000-step-00000060.json");
+        return fs::exists(root / "killed" / "checkpoints" / "epoch-0000-step-00000028.json");
       });
   REQUIRE(killed.exit_code == 137);
   train("bad", "killed", {"--on-spike", "rollback", "--resume"});
@@ -128,18 +128,18 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
 TEST_CASE("a spike can ask for a checkpoint; without one from before, the run goes on") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "bad", 1600, 200, 4, 40);
+  test::make_pictures(root / "bad", 720, 40, 4, 40);
   relabel(root / "bad" / "train");
   for (const std::string reaction : {"checkpoint", "rollback"}) {
     const auto outcome = test::run_shoal(
         run_words(root, "bad", reaction,
-                  {"--on-spike", reaction, "--max-steps", "66", "--checkpoint-steps", "1000"}));
+                  {"--on-spike", reaction, "--max-steps", "33", "--checkpoint-steps", "1000"}));
     INFO(outcome.err << outcome.out);
     REQUIRE(outcome.exit_code == 0);
     REQUIRE(history(root / reaction, "loss_spike").size() >= 1);
     if (reaction == "checkpoint")
-      REQUIRE(fs::exists(root / reaction / "checkpoints" / "epoch-0000-step-00000061.pt"));
+      REQUIRE(fs::exists(root / reaction / "checkpoints" / "epoch-0000-step-00000029.pt"));
     else
-      REQUIRE(outcome.err.find("no checkpoint from before update 60") != std::string::npos);
+      REQUIRE(outcome.err.find("no checkpoint from before update 28") != std::string::npos);
   }
 }
