@@ -95,6 +95,10 @@ struct LoaderOptions {
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
+  // Batches of an epoch, where the data has more; of a stream, at most. 0: all there are.
+  int64_t batches = 0;
+  // Evaluation: rank and world_size are those of a host, and other hosts have other pictures.
+  bool uneven = false;
   int64_t rank = 0, world_size = 1;
   // Changes only the speed.
   int threads = 1;        // workers
@@ -103,6 +107,12 @@ struct LoaderOptions {
   bool profile = false;   // keep stage times
   // Folder for the seek indexes of JPEGs (jpeg/index_store.h), of this dataset only; empty: none.
   std::string index_dir;
+};
+
+// How long a pipe is waited for.
+struct PipePatience {
+  double appear_seconds = 120;  // for the pipe to be there, and for a writer to open it
+  double stall_seconds = 1800;  // for the next bytes
 };
 
 // Of packed sets (pack/writer.h).

@@ -37,7 +37,8 @@ enum class Purpose : uint64_t {
   augment = 8,
   filter = 9,
   repetition = 10,
-  update = 11
+  update = 11,
+  shuffle = 13
 };
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {
