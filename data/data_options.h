@@ -115,6 +115,12 @@ struct PipePatience {
   double stall_seconds = 1800;  // for the next bytes
 };
 
+// Several processes of a host that share one pipe (stream/relay.h).
+struct StreamRelay {
+  std::string folder;            // where they meet; the same for all, and for nobody else
+  int64_t place = 0, count = 1;  // which of how many this is; the first reads the pipe
+};
+
 // Of packed sets (pack/writer.h).
 struct PackOptions {
   // Pictures whose longer side has more pixels are reduced to that and encoded anew; 0: none are.

@@ -62,6 +62,7 @@ struct OpenOptions {
   PipePatience pipe_patience;
   // Of its pictures only number stream_index of each stream_count: others take the rest.
   int64_t stream_index = 0, stream_count = 1;
+  StreamRelay relay;
   // How a tar is looked through for its pictures.
   Reads reads = Reads::seeking;
 };

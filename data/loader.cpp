@@ -164,8 +164,8 @@ bool Loader::uneven() const {
   return impl_->options.uneven || impl_->dataset->streamed();
 }
 
-bool Loader::has_batches(int64_t count) {
-  return !impl_->stream || impl_->stream->has(count * impl_->options.batch_size);
+bool Loader::has_batches(int64_t count, const std::function<bool()>& give_up) {
+  return !impl_->stream || impl_->stream->has(count * impl_->options.batch_size, give_up);
 }
 
 StreamCounts Loader::stream_counts() const {

@@ -66,8 +66,8 @@ class Loader {
   // must agree on who still has data.
   bool uneven() const;
   // Of a stream: true when the epoch has, from its start, so many whole batches; waits until that
-  // is known. Throws what the stream threw. Else always true.
-  bool has_batches(int64_t count);
+  // is known or `give_up` says so. Throws what the stream threw. Else always true.
+  bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
   StreamCounts stream_counts() const;
 
   // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way, unless it is

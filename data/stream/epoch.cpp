@@ -1,6 +1,7 @@
 #include "data/stream/epoch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -8,6 +9,11 @@
 #include "data/stream/pipe_source.h"
 
 namespace shoal::data {
+namespace {
+
+constexpr std::chrono::milliseconds kAskAgain(100);
+
+}  // namespace
 
 StreamEpoch::StreamEpoch(std::function<std::unique_ptr<RecordStream>()> open,
                          std::function<void()> interrupt, const EpochRequest& request,
@@ -95,11 +101,13 @@ std::optional<StreamEpoch::Drawn> StreamEpoch::draw(int64_t index) {
   return drawn;
 }
 
-bool StreamEpoch::has(int64_t count) {
+bool StreamEpoch::has(int64_t count, const std::function<bool()>& give_up) {
   std::unique_lock lock(mutex_);
   wanted_ = std::max(wanted_, count);
   changed_.notify_all();
-  changed_.wait(lock, [&] { return abandoned_ || ended_ || known() >= count; });
+  const auto is_known = [&] { return abandoned_ || ended_ || known() >= count; };
+  while (!changed_.wait_for(lock, kAskAgain, is_known))
+    if (give_up && give_up()) return false;
   if (known() >= count) return true;
   if (error_ && !abandoned_) std::rethrow_exception(error_);
   return false;

@@ -57,8 +57,9 @@ class StreamEpoch {
   // Picture number `index`, once: waits until it is there. Nothing: the epoch ended before it, or
   // was abandoned. Throws what the stream threw. Any thread.
   std::optional<Drawn> draw(int64_t index);
-  // True when the epoch has pictures 0 … count-1: waits until that is known. Throws likewise.
-  bool has(int64_t count);
+  // True when the epoch has pictures 0 … count-1: waits until that is known, or `give_up` says so,
+  // which is asked ten times a second. Throws likewise.
+  bool has(int64_t count, const std::function<bool()>& give_up = {});
   // Ends the reading and all waiting. Any thread.
   void abandon();
   StreamCounts counts() const;

@@ -1,11 +1,13 @@
 #include "data/stream/pipes.h"
 
 #include <atomic>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 #include "data/stream/epoch.h"
 #include "data/stream/pipe_source.h"
+#include "data/stream/relay.h"
 #include "data/stream/shuffled.h"
 
 namespace shoal::data {
@@ -48,19 +50,27 @@ class NoPictures : public RecordStream {
   bool next(StreamPicture&) override { return false; }
 };
 
-class Pipes : public Dataset {
+class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
  public:
   Pipes(std::string path, const OpenOptions& options)
       : path_(std::move(path)),
-        labels_(std::make_shared<StreamLabels>(options.classes)),
-        keys_(std::make_shared<ExampleKeys>(parse_example_keys(options.tfrecord_keys))),
+        labels_(options.classes),
+        keys_(parse_example_keys(options.tfrecord_keys)),
         shuffle_buffer_(options.shuffle_buffer),
         index_(options.stream_index),
         count_(options.stream_count),
+        relay_(options.relay),
         patience_(options.pipe_patience) {}
 
+  ~Pipes() override {
+    std::error_code ignored;  // where it is not empty, others are still in it
+    if (relay_.count > 1) std::filesystem::remove(relay_.folder, ignored);
+  }
+  Pipes(const Pipes&) = delete;
+  Pipes& operator=(const Pipes&) = delete;
+
   int64_t size() const override { return 0; }
-  const std::vector<std::string>& classes() const override { return labels_->classes(); }
+  const std::vector<std::string>& classes() const override { return labels_.classes(); }
   int32_t label(int64_t) const override { unknown(); }
   std::string name(int64_t) const override { return path_; }
   void read(int64_t, std::vector<uint8_t>&) const override { unknown(); }
@@ -68,29 +78,39 @@ class Pipes : public Dataset {
 
   std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const override {
     const auto interrupt = std::make_shared<Interrupt>();
-    const std::string pipe = path_.empty() ? "" : path_ + "_" + std::to_string(begun_++);
-    const int64_t buffer = request.shuffled ? shuffle_buffer_ : 0;
-    const auto open = [=, labels = labels_, keys = keys_, patience = patience_, index = index_,
-                       count = count_]() -> std::unique_ptr<RecordStream> {
-      if (pipe.empty()) return std::make_unique<NoPictures>();
-      auto piped = std::make_unique<PipedStream>(pipe, interrupt, patience, *labels, *keys);
-      auto share = std::make_unique<SharedStream>(std::move(piped), index, count);
-      return std::make_unique<ShuffledStream>(std::move(share), buffer, request.seed,
-                                              request.epoch);
+    const int64_t number = begun_++;
+    const auto open = [=, self = shared_from_this()] {
+      return std::make_unique<ShuffledStream>(self->open_own(number, interrupt),
+                                              request.shuffled ? self->shuffle_buffer_ : 0,
+                                              request.seed, request.epoch);
     };
     return std::make_shared<StreamEpoch>(
         open, [interrupt] { interrupt->raise(); }, request, kReady);
   }
 
  private:
+  // This process's pictures of the pipe of that number.
+  std::unique_ptr<RecordStream> open_own(int64_t number,
+                                         const std::shared_ptr<Interrupt>& interrupt) const {
+    if (path_.empty()) return std::make_unique<NoPictures>();
+    if (relay_.place > 0) return open_relayed(relay_, number, interrupt, patience_);
+    auto stream = std::make_unique<SharedStream>(
+        std::make_unique<PipedStream>(path_ + "_" + std::to_string(number), interrupt, patience_,
+                                      labels_, keys_),
+        index_, count_);
+    if (relay_.count == 1) return stream;
+    return open_relay(std::move(stream), relay_, number, interrupt, patience_);
+  }
+
   [[noreturn]] void unknown() const {
     throw std::logic_error(path_ + " is read from front to back only");
   }
 
   std::string path_;
-  std::shared_ptr<const StreamLabels> labels_;
-  std::shared_ptr<const ExampleKeys> keys_;
+  StreamLabels labels_;
+  ExampleKeys keys_;
   int64_t shuffle_buffer_, index_, count_;
+  StreamRelay relay_;
   PipePatience patience_;
   mutable std::atomic<int64_t> begun_{0};
 };

@@ -16,40 +16,6 @@ using Catch::Contains;
 
 namespace {
 
-constexpr int64_t kSide = 24;
-
-LoaderOptions small(bool train = true) {
-  LoaderOptions options;
-  options.seed = 5;
-  options.train = train;
-  options.batch_size = 4;
-  options.transform.size = kSide;
-  options.transform.eval_resize = 28;
-  options.transform.eval_size = kSide;
-  options.hash = true;
-  return options;
-}
-
-OpenOptions opening(int64_t shuffle_buffer = 8) {
-  OpenOptions options;
-  for (int i = 0; i < 50; ++i) options.classes.push_back("c" + std::to_string(100 + i));
-  options.shuffle_buffer = shuffle_buffer;
-  options.pipe_patience = {10, 10};
-  return options;
-}
-
-// A tar of `count` pictures, picture i of class i; number `damaged` is no picture.
-std::string tar_of(int64_t count, int64_t damaged = -1) {
-  Members members;
-  for (int64_t i = 0; i < count; ++i) {
-    const Bytes bytes = made_jpeg(i);
-    const std::string picture =
-        i == damaged ? "no picture" : std::string(bytes.begin(), bytes.end());
-    members.push_back({"c" + std::to_string(100 + i) + "/1.jpg", picture});
-  }
-  return make_tar(members);
-}
-
 struct Rows {
   std::vector<int32_t> labels;
   std::vector<uint64_t> keys;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tests/data/sources/support.h"
+
 namespace shoal::data {
 namespace {
 
@@ -104,6 +106,37 @@ std::string error_of_stream(const std::string& bytes, const std::vector<std::str
     return error.what();
   }
   return "";
+}
+
+LoaderOptions small(bool train) {
+  LoaderOptions options;
+  options.seed = 5;
+  options.train = train;
+  options.batch_size = 4;
+  options.transform.size = 24;
+  options.transform.eval_resize = 28;
+  options.transform.eval_size = 24;
+  options.hash = true;
+  return options;
+}
+
+OpenOptions opening(int64_t shuffle_buffer) {
+  OpenOptions options;
+  for (int i = 0; i < 50; ++i) options.classes.push_back("c" + std::to_string(100 + i));
+  options.shuffle_buffer = shuffle_buffer;
+  options.pipe_patience = {10, 10};
+  return options;
+}
+
+std::string tar_of(int64_t count, int64_t damaged) {
+  Members members;
+  for (int64_t i = 0; i < count; ++i) {
+    const Bytes bytes = made_jpeg(i);
+    const std::string picture =
+        i == damaged ? "no picture" : std::string(bytes.begin(), bytes.end());
+    members.push_back({"c" + std::to_string(100 + i) + "/1.jpg", picture});
+  }
+  return make_tar(members);
 }
 
 }  // namespace shoal::data

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "data/data_options.h"
+#include "data/dataset.h"
 #include "data/stream/record_stream.h"
 #include "tests/data/support.h"
 
@@ -44,5 +46,12 @@ std::vector<std::string> streamed(const std::string& bytes, const std::vector<st
                                   const std::string& tfrecord_keys = "");
 std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,
                             const std::string& tfrecord_keys = "");
+
+// Batches of 4 pictures of 24 × 24 pixels.
+LoaderOptions small(bool train = true);
+// Classes c100 … c149.
+OpenOptions opening(int64_t shuffle_buffer = 8);
+// A tar of `count` pictures, picture i of class i; number `damaged` is no picture.
+std::string tar_of(int64_t count, int64_t damaged = -1);
 
 }  // namespace shoal::data
