@@ -122,6 +122,19 @@ void PipeSource::wait_for_bytes(double seconds) {
   }
 }
 
+bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to) {
+  while (count > 0) {
+    const size_t known = to.size();
+    const auto wanted = static_cast<size_t>(std::min<uint64_t>(count, kPipeBuffer));
+    to.resize(known + wanted);
+    const size_t found = source.read(to.data() + known, wanted);
+    to.resize(known + found);
+    if (found < wanted) return false;
+    count -= found;
+  }
+  return true;
+}
+
 const std::vector<uint8_t>& PeekSource::peek(size_t bytes) {
   if (taken_ > 0) head_.erase(head_.begin(), head_.begin() + static_cast<int64_t>(taken_));
   taken_ = 0;

@@ -7,6 +7,7 @@
 #include "data/limits.h"
 #include "data/sources/record_parts.h"
 #include "data/sources/record_payload.h"
+#include "data/stream/pipe_source.h"
 #include "data/stream/record_stream.h"
 
 namespace shoal::data {
@@ -59,12 +60,9 @@ class RecordIoStream : public RecordStream {
       if (head.kind() > PartHead::last || first != head.begins())
         refuse("is damaged: the parts of a record do not fit");
       if (!first) append(&PartHead::kMagic, sizeof PartHead::kMagic);
-      const size_t before = payload_.size();
-      if (before + head.bytes() > static_cast<size_t>(kMaxFileBytes))
+      if (payload_.size() + head.bytes() > static_cast<size_t>(kMaxFileBytes))
         refuse("is too large for a picture's record");
-      payload_.resize(before + head.bytes());
-      if (source_.read(payload_.data() + before, head.bytes()) < head.bytes())
-        refuse("is cut short");
+      if (!append_bytes(source_, head.bytes(), payload_)) refuse("is cut short");
       source_.skip(head.filled() - head.bytes());
       if (head.ends()) return true;
     }

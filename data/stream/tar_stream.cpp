@@ -74,8 +74,8 @@ class TarStream : public RecordStream {
     if (!is_picture_name(name) && has_picture_) return;  // another file of the sample
     if (entry_.bytes > static_cast<uint64_t>(kMaxFileBytes))
       refuse(name, "is too large for a picture");
-    std::vector<uint8_t> bytes(static_cast<size_t>(entry_.bytes));
-    if (source_.read(bytes.data(), bytes.size()) < bytes.size()) refuse(name, "is cut short");
+    std::vector<uint8_t> bytes;
+    if (!append_bytes(source_, entry_.bytes, bytes)) refuse(name, "is cut short");
     if (!is_picture_name(name) && recognise(bytes) == Format::unknown) return;
     if (has_picture_) refuse(name, "is the second picture of its sample");
     has_picture_ = true;

@@ -7,6 +7,7 @@
 #include "data/sources/crc32c.h"
 #include "data/sources/tensor_picture.h"
 #include "data/sources/tf_record.h"
+#include "data/stream/pipe_source.h"
 #include "data/stream/record_stream.h"
 
 namespace shoal::data {
@@ -28,9 +29,8 @@ class TfRecordStream : public RecordStream {
     if (!length) refuse("is damaged: its length has a wrong checksum", place);
     if (*length > static_cast<uint64_t>(kMaxFileBytes))
       refuse("is too large for a picture's record", place);
-    record_.resize(static_cast<size_t>(*length) + kTfRecordCheck);
-    if (source_.read(record_.data(), record_.size()) < record_.size())
-      refuse("is cut short", place);
+    record_.clear();
+    if (!append_bytes(source_, *length + kTfRecordCheck, record_)) refuse("is cut short", place);
     uint32_t check = 0;
     std::memcpy(&check, record_.data() + *length, sizeof check);
     picture.damage = masked_crc(crc32c(0, record_.data(), static_cast<size_t>(*length))) == check
