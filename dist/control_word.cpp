@@ -16,7 +16,7 @@ namespace shoal::dist {
 
 namespace {
 
-enum Slot { kInterrupts, kTerminations, kCheckpoints, kBadPictures, kNonFinite, kSlots };
+enum Slot { kInterrupts, kTerminations, kCheckpoints, kBadPictures, kNonFinite, kOutOfData, kSlots };
 
 void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
@@ -24,6 +24,7 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kCheckpoints] = word.checkpoint_requested;
   slots[kBadPictures] = word.bad_pictures;
   slots[kNonFinite] = word.non_finite;
+  slots[kOutOfData] = word.out_of_data;
 }
 
 ControlWord read(const int64_t* slots) {
@@ -32,6 +33,7 @@ ControlWord read(const int64_t* slots) {
   word.checkpoint_requested = slots[kCheckpoints] > 0;
   word.bad_pictures = slots[kBadPictures];
   word.non_finite = slots[kNonFinite];
+  word.out_of_data = slots[kOutOfData];
   return word;
 }
 

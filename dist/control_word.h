@@ -24,6 +24,7 @@ struct ControlWord {
   // Summed over ranks:
   int64_t bad_pictures = 0;  // damaged pictures since the last word
   int64_t non_finite = 0;    // steps not committed since the last word, 0 or 1 per rank
+  int64_t out_of_data = 0;   // ranks whose data does not suffice for another step
 
   bool operator==(const ControlWord&) const = default;
 };

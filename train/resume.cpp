@@ -22,6 +22,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
   data.integers["history_lines"] = position.history_lines;
   data.integers["evaluation_pending"] = position.evaluation_pending;
+  data.integers["epoch_over"] = position.epoch_over;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
   data.integers["val_size"] = job.eval_size;
@@ -115,6 +116,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.non_finite_in_a_row = data.integer("non_finite_in_a_row");
   position.history_lines = data.integer("history_lines");
   position.evaluation_pending = data.integer("evaluation_pending") != 0;
+  position.epoch_over = data.integers.contains("epoch_over") && data.integer("epoch_over") != 0;
   double sum[Meter::kValues];
   for (int i = 0; i < Meter::kValues; ++i) sum[i] = data.number("epoch_sum_" + std::to_string(i));
   position.epoch_sum = Meter::from(sum);
