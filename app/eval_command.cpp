@@ -6,6 +6,7 @@
 #include "app/weights.h"
 #include "train/evaluate.h"
 #include "train/log.h"
+#include "train/supply.h"
 
 namespace shoal::app {
 namespace {
@@ -20,6 +21,7 @@ data::LoaderOptions loader_options(const train::ResolvedJob& job, int rank) {
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
+  train::take_share(job, rank, /*train=*/false, options);
   return options;
 }
 
@@ -52,10 +54,11 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments.job);
-  const Datasets datasets = open_datasets(weights.job, /*with_train=*/false, weights.classes);
-  check_classes(weights, *datasets.val);
-  const train::ResolvedJob job = settle(weights.job, datasets, env);
   dist::Communicator communicator = connect_ranks(weights.job, env);
+  const Datasets datasets =
+      open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
+  check_classes(weights, *datasets.val);
+  const train::ResolvedJob job = settle(weights.job, datasets, communicator);
   data::Loader loader(datasets.val, loader_options(job, env.rank), train::log::warning);
   if (env.rank == 0) train::log::info(weights.origin());
   int64_t batch = 0;

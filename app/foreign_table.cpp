@@ -270,7 +270,6 @@ std::vector<ForeignOption> build() {
       idle("dataset", kNvidiaTensorFlow, "--data says where the pictures are"),
       idle("train-num-examples", kNvidiaTensorFlow, kCounted),
       idle("eval-num-examples", kNvidiaTensorFlow, kCounted),
-      idle("steps-per-epoch", kNvidiaTensorFlow, "an epoch is one pass over the pictures"),
       idle("eval-batch-size", kNvidiaTensorFlow, "evaluation uses --batch-size"),
       idle("predict-batch-size", kNvidiaTensorFlow, "`shoal predict` names classes of pictures"),
       idle("num-epochs-between-eval", kNvidiaTensorFlow, kEveryEpoch),

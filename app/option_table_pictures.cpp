@@ -22,6 +22,28 @@ Option checked_row(const char* name, const char* placeholder, const std::string&
   return option;
 }
 
+// A number, or a file of names.
+Option classes_row() {
+  Option option = unset_means(
+      "as many as the data has",
+      row("classes", kTrain | kModels, "N|FILE",
+          "outputs of the classifier; FILE: the classes' names, one in each line, where the "
+          "pictures come through a pipe",
+          FIELD(job.classes)));
+  option.set = [](Arguments& arguments, const std::string& text) {
+    const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+    if (digits)
+      store(arguments.job.classes, text);
+    else
+      store(arguments.job.classes_file, text);
+  };
+  option.get = [](const Arguments& arguments) {
+    return arguments.job.classes_file.empty() ? text_of(arguments.job.classes)
+                                              : arguments.job.classes_file;
+  };
+  return option;
+}
+
 }  // namespace
 
 void add_data(std::vector<Option>& table) {
@@ -58,8 +80,29 @@ void add_data(std::vector<Option>& table) {
                          "a damaged picture is replaced by the next good one, or ends the run",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},
                          FIELD(job.bad_images)),
-       unset_means("as many as the data has", row("classes", kTrain | kModels, "N",
-                                                  "outputs of the classifier", FIELD(job.classes))),
+       classes_row(),
+       unset_means("counted where that is possible",
+                   row("train-samples", kTrain, "N",
+                       "pictures of an epoch over all processes, where they come through a pipe",
+                       FIELD(job.train_samples))),
+       unset_means("what the pictures give",
+                   row("steps-per-epoch", kTrain, "N",
+                       "updates of an epoch, where pictures come through a pipe; of no effect "
+                       "elsewhere: an epoch is one pass",
+                       FIELD(job.steps_per_epoch))),
+       row("shuffle-buffer", kTrain, "N",
+           "pictures of a pipe that each process holds (encoded) to mix their order; 0: as they "
+           "come",
+           FIELD(job.shuffle_buffer)),
+       text_choice(
+           "sharded", kTrain | kEval,
+           "of which pictures each host holds a share of its own (SageMaker's ShardedByS3Key)",
+           {"none", "train", "val", "both"}, FIELD(job.sharded)),
+       row("forward-reads", kTrain | kEval, "",
+           "tars are looked through from front to back in pieces of 4 MiB, without seeking, for "
+           "file "
+           "systems that fetch ahead (SageMaker's FastFile)",
+           FIELD(job.forward_reads)),
        unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
                                           "side of the training pictures", FIELD(job.size))),
        row("size-schedule", kTrain, "LIST",

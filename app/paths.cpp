@@ -80,16 +80,22 @@ class Channels {
 
   // The channel as a source of pictures, or one folder in it.
   Place pictures(const std::string& name, const std::string& folder = "") const {
-    const auto mode = modes_.find(name);
-    if (mode != modes_.end() && lower(mode->second) == "pipe") {
-      throw UserError("channel " + name +
-                      " is in Pipe mode, which this version does not read; choose the input mode "
-                      "File or FastFile");
-    }
     Place found = place(name);
-    if (!folder.empty()) found.path += "/" + folder;
+    if (is_in_mode(name, "pipe")) {
+      found.path = "pipe:" + found.path;
+    } else if (!folder.empty()) {
+      found.path += "/" + folder;
+    }
     return found;
   }
+
+  // `mode` in small letters.
+  bool is_in_mode(const std::string& name, const std::string& mode) const {
+    const auto found = modes_.find(name);
+    return found != modes_.end() && lower(found->second) == mode;
+  }
+  // Each host has other objects.
+  bool is_sharded(const std::string& name) const { return sharded_.contains(name); }
 
   // Of a channel that holds both halves: the folder of one of them, or empty.
   std::string half(const std::string& name, const std::vector<std::string>& folders) const {
@@ -107,7 +113,9 @@ class Channels {
     const auto config = parse_config(path, *text);
     for (const auto& [name, channel] : config.items()) {
       names_.insert(name);
-      if (channel.is_object()) modes_[name] = channel.value("TrainingInputMode", "File");
+      if (!channel.is_object()) continue;
+      modes_[name] = channel.value("TrainingInputMode", "File");
+      if (channel.value("S3DistributionType", "") == "ShardedByS3Key") sharded_.insert(name);
     }
   }
 
@@ -124,6 +132,7 @@ class Channels {
   std::string input_;
   std::set<std::string> names_;
   std::map<std::string, std::string> modes_;
+  std::set<std::string> sharded_;
 };
 
 const std::vector<std::string> kTrainFolders = {"train", "training"};
@@ -140,13 +149,26 @@ bool holds_both(const Channels& channels, const std::string& name) {
   return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
 }
 
-// Per-rank channels, train_0 … train_{n-1}, are those of pipes.
-void refuse_several(const Channels& channels, const std::string& stem, const char* option) {
-  if (channels.named(stem + "_0").empty() || channels.named(stem + "_1").empty()) return;
-  throw UserError("channels " + stem + "_0, " + stem +
-                  "_1 … : this version reads one folder per half of the data; put the objects into "
-                  "one channel, or say which with " +
-                  option + " DIR");
+// Channels STEM_0, STEM_1 … are pipes, one for each process: all of them as one source.
+Place numbered(const Channels& channels, const std::string& stem, const char* option) {
+  const auto channel = [&](int64_t number) {
+    return channels.named(lower(stem) + "_" + std::to_string(number));
+  };
+  int64_t count = 0;
+  bool pipes = true;
+  for (; !channel(count).empty(); ++count)
+    pipes = pipes && channels.is_in_mode(channel(count), "pipe");
+  Place place = channels.pictures(channel(0));
+  if (count == 1) return place;
+  if (!pipes)
+    throw UserError("channels " + stem + "_0, " + stem +
+                    "_1 … : only pipes are read one by each process; put the objects into one "
+                    "channel, choose the input mode Pipe, or say which with " +
+                    option + " DIR");
+  place.path.pop_back();
+  place.path += "{0.." + std::to_string(count - 1) + "}";
+  place.origin = "channels " + stem + "_0 … " + stem + "_" + std::to_string(count - 1);
+  return place;
 }
 
 // The channel that train/ and val/, or the training pictures alone, are taken from when none is
@@ -169,22 +191,31 @@ std::string other_channel(const Channels& channels, const std::string& val) {
       " could hold the training pictures; name it train, or say which with --train DIR");
 }
 
+// A channel in its place; `folders`: where one that holds both halves has this one.
+Place half_of(const Channels& channels, const std::string& name,
+              const std::vector<std::string>& folders, const char* option) {
+  if (name.ends_with("_0")) return numbered(channels, name.substr(0, name.size() - 2), option);
+  return channels.pictures(name, holds_both(channels, name) ? channels.half(name, folders) : "");
+}
+
 void find_data(const Channels& channels, Paths& paths) {
   const std::string val =
       first_of(channels, {"validation", "val", "eval", "test", "validation_0", "val_0"});
   std::string train = first_of(channels, {"train", "training", "train_0", "training_0"});
-  if (train.ends_with("_0")) refuse_several(channels, train.substr(0, train.size() - 2), "--train");
-  if (val.ends_with("_0")) refuse_several(channels, val.substr(0, val.size() - 2), "--val");
   if (train.empty()) train = other_channel(channels, val);
   if (!train.empty()) {
-    const bool both = holds_both(channels, train);
-    paths.train = channels.pictures(train, both ? channels.half(train, kTrainFolders) : "");
-    if (both) paths.val = channels.pictures(train, channels.half(train, kValFolders));
+    paths.train = half_of(channels, train, kTrainFolders, "--train");
+    paths.train_sharded = channels.is_sharded(train);
+    if (holds_both(channels, train)) {
+      paths.val = half_of(channels, train, kValFolders, "--val");
+      paths.val_sharded = paths.train_sharded;
+    }
   }
   if (!val.empty()) {
-    const bool nested = !channels.half(val, kValFolders).empty() && holds_both(channels, val);
-    paths.val = channels.pictures(val, nested ? channels.half(val, kValFolders) : "");
+    paths.val = half_of(channels, val, kValFolders, "--val");
+    paths.val_sharded = channels.is_sharded(val);
   }
+  paths.fast_files = channels.is_in_mode(train, "fastfile") || channels.is_in_mode(val, "fastfile");
 }
 
 std::optional<Place> from(const Variables& environment, const char* name) {

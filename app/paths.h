@@ -8,6 +8,8 @@
 //
 //   training     train, training or train_0; else a channel that holds train/ and val/ (imagenet
 //                and data before others); else the only other channel
+//                pipes (TrainingInputMode) are "pipe:BASE/input/data/NAME"; train_0 … train_3 are
+//                "pipe:BASE/input/data/train_{0..3}" (app/pipes.h)
 //   validation   validation, val, eval, test or validation_0; else val/ of the one that holds both
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
@@ -34,12 +36,15 @@ struct Place {
 struct Paths {
   std::optional<Place> train, val;
   std::optional<Place> checkpoints, output, model, cache;
-  std::optional<Place> pretrained;    // the channel of weights to start from
-  std::vector<std::string> channels;  // of data, sorted; for messages
+  std::optional<Place> pretrained;                  // the channel of weights to start from
+  std::vector<std::string> channels;                // of data, sorted; for messages
+  bool train_sharded = false, val_sharded = false;  // by S3DistributionType ShardedByS3Key
+  bool fast_files = false;                          // a channel of data is in FastFile mode
 };
 
 // `with_data`: train and val are asked for. Throws train::UserError: a configuration file is no
-// JSON object; several channels could be the training data; the chosen channel is a pipe.
+// JSON object; several channels could be the training data; channels NAME_0, NAME_1
+// … that are no pipes.
 Paths find_paths(const dist::Variables& environment, const Files& files, bool with_data);
 
 }  // namespace shoal::app

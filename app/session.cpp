@@ -1,19 +1,25 @@
 #include "app/session.h"
 
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
+#include "app/agreement.h"
 #include "app/checks.h"
 #include "app/machine.h"
+#include "app/pipes.h"
 #include "app/text.h"
 #include "data/cached_dataset.h"
 #include "data/dataset.h"
 #include "data/pixel_hash.h"
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
+#include "data/stream/pipes.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
@@ -56,14 +62,55 @@ std::string source_of(const train::Job& job, const std::string& own, const std::
   return folder;
 }
 
+// The names in --classes FILE, else numbers where --classes N says how many; else none.
+std::vector<std::string> class_names(const train::Job& job, bool numbered) {
+  std::vector<std::string> names;
+  if (job.classes_file.empty()) {
+    const int64_t count = numbered ? job.classes.value_or(0) : 0;
+    const size_t digits = std::to_string(count - 1).size();
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string number = std::to_string(i);
+      names.push_back(std::string(digits - number.size(), '0') + number);
+    }
+    return names;
+  }
+  std::ifstream file(job.classes_file);
+  for (std::string line; std::getline(file, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty()) names.push_back(line);
+  }
+  if (names.empty())
+    throw train::UserError("--classes " + job.classes_file +
+                           " is neither a number nor a file with one class's name in each line");
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    throw train::UserError("--classes " + job.classes_file + " names '" + *twice + "' twice");
+  return names;
+}
+
+bool is_sharded(const train::Job& job, const std::string& half) {
+  return job.sharded == half || job.sharded == "both";
+}
+
 std::string cache_folder(const train::Job& job) {
   return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
+}
+
+// The processes of a host have one parent: their launcher.
+data::StreamRelay relay_of(const dist::Env& env) {
+  const std::string name = "shoal-pipes-" + std::to_string(::getuid()) + "-" +
+                           std::to_string(::getppid()) + "-" + std::to_string(env.master_port) +
+                           "-" + std::to_string(env.attempt);
+  return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }
 
 // `known`: the classes of the training pictures, where they are known.
 std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std::string& own,
                                                const char* half,
-                                               const std::vector<std::string>& known) {
+                                               const std::vector<std::string>& known,
+                                               const dist::Communicator& communicator) {
   const std::string option = std::string("--") + half;
   if (own.empty() && job.data.empty()) {
     throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or " + option +
@@ -77,14 +124,26 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
   };
   options.warning = train::log::warning;
   options.classes = known;
-  const std::string source = source_of(job, own, half);
+  options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
+  std::string source = source_of(job, own, half);
+  const bool piped = data::is_pipe_source(source);
+  if (piped) {
+    const PipeShare share =
+        pipe_share(source, {option, option == "--train", is_sharded(job, half)}, communicator.env);
+    source = share.source;
+    options.stream_index = share.index;
+    options.stream_count = share.count;
+    options.shuffle_buffer = job.shuffle_buffer;
+    options.pipe_patience.stall_seconds = job.collective_timeout;
+    if (share.relayed) options.relay = relay_of(communicator.env);
+  }
   if (option == "--val") {
     options.labels = job.val_labels;
     options.synsets = job.val_synsets;
   }
   std::shared_ptr<const data::Dataset> dataset;
   try {
-    if (!job.tfrecord_keys.empty() && data::holds_tf_records(source))
+    if (!job.tfrecord_keys.empty() && (piped || data::holds_tf_records(source)))
       options.tfrecord_keys = job.tfrecord_keys;
     dataset = data::open_dataset(source, options);
   } catch (const std::invalid_argument& error) {
@@ -93,16 +152,31 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
   }
   train::log::status("");
   check_names(*dataset, source);
+  if (piped) return dataset;
+  if (is_sharded(job, half)) return with_all_classes(dataset, communicator);
+  check_same_listing(*dataset, option, source, communicator);
   return dataset;
+}
+
+// What --classes FILE names must be what the pictures have.
+void check_class_names(const data::Dataset& dataset, const train::Job& job,
+                       const std::vector<std::string>& names) {
+  if (job.classes_file.empty() || dataset.classes() == names) return;
+  throw train::UserError("--classes " + job.classes_file + " names " +
+                         std::to_string(names.size()) + " classes, the pictures have " +
+                         std::to_string(dataset.classes().size()) +
+                         ", others or in another order; leave it out where there is no pipe");
 }
 
 // An option that changes nothing is refused.
 void check_source_options(const train::Job& job, bool with_train) {
   if (!job.val_synsets.empty() && job.val_labels.empty())
     throw train::UserError("--val-synsets has no use without --val-labels");
-  if (job.tfrecord_keys.empty()) return;
+  const std::string train = source_of(job, job.train_dir, "train");
+  if (job.tfrecord_keys.empty() || data::is_pipe_source(source_of(job, job.val_dir, "val"))) return;
+  if (with_train && data::is_pipe_source(train)) return;
   if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
-  if (with_train && data::holds_tf_records(source_of(job, job.train_dir, "train"))) return;
+  if (with_train && data::holds_tf_records(train)) return;
   throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
@@ -117,24 +191,49 @@ std::string index_folder(const train::Job& job) {
 }
 
 Datasets open_datasets(const train::Job& job, bool with_train,
-                       const std::vector<std::string>& known) {
+                       const std::vector<std::string>& known,
+                       const dist::Communicator& communicator) {
   check_source_options(job, with_train);
+  const auto is_piped = [&](const std::string& own, const char* half) {
+    return data::is_pipe_source(source_of(job, own, half));
+  };
+  const bool train_piped = with_train && is_piped(job.train_dir, "train");
+  const bool val_piped = is_piped(job.val_dir, "val");
+  const auto names = class_names(job, train_piped || val_piped);
+  const auto open_val = [&](const std::vector<std::string>& classes) {
+    return open_half(job, job.val_dir, "val", classes, communicator);
+  };
   Datasets datasets;
-  if (with_train) datasets.train = open_half(job, job.train_dir, "train", {});
-  if (with_train && job.cache_bytes > 0)
+  // A pipe cannot be looked over for its classes, but the validation pictures may be.
+  if (train_piped && !val_piped && names.empty()) datasets.val = open_val(known);
+  if (with_train)
+    datasets.train = open_half(job, job.train_dir, "train",
+                               datasets.val ? datasets.val->classes() : names, communicator);
+  if (with_train && job.cache_bytes > 0 && !train_piped)
     datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
-  datasets.val = open_half(job, job.val_dir, "val", with_train ? datasets.train->classes() : known);
+  if (!datasets.val)
+    datasets.val = open_val(with_train ? datasets.train->classes() : names.empty() ? known : names);
   if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
+  check_class_names(*datasets.val, job, names);
   return datasets;
 }
 
-train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env) {
+train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
+                          const dist::Communicator& communicator) {
+  const dist::Env& env = communicator.env;
   train::Surroundings here;
   here.rank = env.rank;
   here.world_size = env.world_size;
   here.local_world_size = env.local_world_size;
   here.train_images = datasets.train ? datasets.train->size() : 0;
   here.val_images = datasets.val->size();
+  here.train_streamed = datasets.train && datasets.train->streamed();
+  if (datasets.train && !here.train_streamed && is_sharded(job, "train")) {
+    const Shares shares = count_shares(*datasets.train, communicator);
+    here.train_images = shares.all;
+    here.smallest_share = shares.smallest;
+  }
+  if (is_sharded(job, "val")) here.val_images = count_shares(*datasets.val, communicator).all;
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
   models::ModelOptions model = job.model;

@@ -25,14 +25,16 @@ void begin(const train::Job& job, const dist::Env& env);
 // Folder for the seek indexes of the training pictures; empty: --no-seek-index.
 std::string index_folder(const train::Job& job);
 
-// Opens --data (or --train, --val) and checks that both halves have the same classes. Throws
-// UserError naming the option. `known`: the classes of the checkpoint where there is no training
-// half.
+// Opens --data (or --train, --val) and checks that both halves have the same classes, and all ranks
+// the same pictures (agreement.h). Throws UserError naming the option. `known`: the classes of the
+// checkpoint where there is no training half. Collective.
 Datasets open_datasets(const train::Job& job, bool with_train,
-                       const std::vector<std::string>& known);
+                       const std::vector<std::string>& known,
+                       const dist::Communicator& communicator);
 
-// Decides everything that is open and sets the compute threads.
-train::ResolvedJob settle(const train::Job& job, const Datasets& datasets, const dist::Env& env);
+// Decides everything that is open and sets the compute threads. Collective.
+train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
+                          const dist::Communicator& communicator);
 
 // --health-check: this host's resources, then all hosts together (dist/health.h). Throws
 // std::runtime_error naming what is bad. Collective.

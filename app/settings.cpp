@@ -64,6 +64,14 @@ class PathFiller {
     train::Job& job = arguments_.job;
     if (trains_) fill_one("train", paths_.train);
     fill_one("val", paths_.val);
+    const auto is_own = [](const std::string& path, const std::optional<Place>& place) {
+      return place && path == place->path;
+    };
+    const bool train = trains_ && paths_.train_sharded && is_own(job.train_dir, paths_.train);
+    const bool val = paths_.val_sharded && is_own(job.val_dir, paths_.val);
+    if (train || val)
+      fill_one("sharded", Place{train && val ? "both" : train ? "train" : "val", "SageMaker"});
+    if (paths_.fast_files) fill_one("forward-reads", Place{"true", "SageMaker"});
     if (!platform_) return;  // the session says what is missing
     std::string missing;
     if (job.val_dir.empty()) missing = "validation";

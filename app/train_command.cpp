@@ -63,11 +63,15 @@ int train_command(const Arguments& given) {
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const Datasets datasets =
       open_datasets(arguments.job, !arguments.job.eval_only,
-                    start.data ? start.data->classes : std::vector<std::string>());
+                    start.data ? start.data->classes : std::vector<std::string>(), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
-  train::ResolvedJob job = settle(arguments.job, datasets, env);
+  train::ResolvedJob job = settle(arguments.job, datasets, communicator);
   job.index_dir = index_folder(arguments.job);
   if (env.rank == 0) {
+    if (job.train_streamed)
+      train::log::info(
+          "the training pictures come through pipes, so the number of processes decides which of "
+          "them meet: another number is another run");
     tell(arguments);
     advise(arguments);
   }

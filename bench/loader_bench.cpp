@@ -7,6 +7,8 @@
 //                                                    made in the pass that warms up
 //   loader_bench loader SOURCE PASSES THREADS        whole loader: batches of 128 at 224, uint8
 //   loader_bench first SOURCE THREADS                the same up to its first batch
+//   loader_bench pass SOURCE THREADS                 the same through one epoch
+//   loader_bench read SOURCE THREADS                 every picture's bytes once, without decoding
 //   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
 //
 // Prints one JSON object; `list` one for each listing.
@@ -25,6 +27,7 @@
 #include "data/jpeg/baseline.h"
 #include "data/loader.h"
 #include "data/random.h"
+#include "data/sources/parallel.h"
 #include "data/transform.h"
 
 namespace {
@@ -117,14 +120,27 @@ void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads) 
   std::printf("{\"images_per_second\": %.1f}\n", static_cast<double>(images) / (now() - begin));
 }
 
-void first_batch(const std::string& source, int threads) {
+// From opening on: the first batch, or all of an epoch's.
+void first_batches(const std::string& source, int threads, bool all) {
   const double begin = now();
   LoaderOptions options;
   options.batch_size = 128;
   options.threads = threads;
   Loader loader(open_dataset(source), options);
   loader.start_epoch(0);
-  loader.next();
+  while (loader.next() != nullptr && all) {
+  }
+  std::printf("{\"seconds\": %.3f}\n", now() - begin);
+}
+
+void read_all(const std::string& source, int threads) {
+  const double begin = now();
+  const auto data = open_dataset(source);
+  for_each_index(static_cast<size_t>(threads), threads, [&](size_t thread) {
+    std::vector<uint8_t> bytes;
+    for (auto i = static_cast<int64_t>(thread); i < data->size(); i += threads)
+      data->read(i, bytes);
+  });
   std::printf("{\"seconds\": %.3f}\n", now() - begin);
 }
 
@@ -159,8 +175,10 @@ int main(int argc, char** argv) {
           given("index"), given("fast"), policy);
   } else if (argc == 5 && mode == "loader") {
     whole_loader(open_dataset(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
-  } else if (argc == 4 && mode == "first") {
-    first_batch(argv[2], std::atoi(argv[3]));
+  } else if (argc == 4 && (mode == "first" || mode == "pass")) {
+    first_batches(argv[2], std::atoi(argv[3]), mode == "pass");
+  } else if (argc == 4 && mode == "read") {
+    read_all(argv[2], std::max(std::atoi(argv[3]), 1));
   } else {
     std::fputs("usage: see the first lines of bench/loader_bench.cpp\n", stderr);
     return 2;

@@ -27,6 +27,7 @@ class CachedDataset : public Dataset {
     return source_->seek_index(sample, index);
   }
   bool keeps_indexes() const override { return source_->keeps_indexes(); }
+  int64_t encoded_bytes(int64_t sample) const override { return source_->encoded_bytes(sample); }
 
   int64_t cached_bytes() const { return used_.load(std::memory_order_relaxed); }
 

@@ -102,6 +102,10 @@ struct LoaderOptions {
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
+  // Batches of an epoch, where the data has more; of a stream, at most. 0: all there are.
+  int64_t batches = 0;
+  // Evaluation: rank and world_size are those of a host, and other hosts have other pictures.
+  bool uneven = false;
   int64_t rank = 0, world_size = 1;
   Progression sides() const {
     Progression sides = train ? progression : Progression();
@@ -115,6 +119,18 @@ struct LoaderOptions {
   bool profile = false;   // keep stage times
   // Folder for the seek indexes of JPEGs (jpeg/index_store.h), of this dataset only; empty: none.
   std::string index_dir;
+};
+
+// How long a pipe is waited for.
+struct PipePatience {
+  double appear_seconds = 120;  // for the pipe to be there, and for a writer to open it
+  double stall_seconds = 1800;  // for the next bytes
+};
+
+// Several processes of a host that share one pipe (stream/relay.h).
+struct StreamRelay {
+  std::string folder;            // where they meet; the same for all, and for nobody else
+  int64_t place = 0, count = 1;  // which of how many this is; the first reads the pipe
 };
 
 // Of packed sets (pack/writer.h).

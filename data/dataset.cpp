@@ -12,9 +12,12 @@
 #include "data/image_folder.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
+#include "data/pixel_hash.h"
+#include "data/random.h"
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
 #include "data/sources/scan_files.h"
+#include "data/stream/pipes.h"
 #include "data/synthetic.h"
 
 namespace shoal::data {
@@ -66,6 +69,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"synthetic:", open_synthetic},
     {"folder:", open_folder},
+    {"pipe:", open_pipes},
     {"", open_path},
 };
 
@@ -75,6 +79,22 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source, const Ope
   const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const Kind& k) { return source.starts_with(k.prefix); });
   return kind->open(source.substr(kind->prefix.size()), options);
+}
+
+uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
+  const auto hash_text = [](std::string_view text) {
+    return hash_bytes(text.data(), static_cast<int64_t>(text.size()));
+  };
+  uint64_t hash = static_cast<uint64_t>(dataset.size());
+  for (const std::string& name : dataset.classes()) hash = combine(hash, hash_text(name));
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    const std::string name = dataset.name(i);
+    const size_t skipped = name.starts_with(source) ? source.size() : 0;
+    hash = combine(hash, hash_text(std::string_view(name).substr(skipped)));
+    hash = combine(hash, static_cast<uint64_t>(dataset.label(i)));
+    hash = combine(hash, static_cast<uint64_t>(dataset.encoded_bytes(i)));
+  }
+  return hash;
 }
 
 void check_same_classes(const Dataset& train, const Dataset& val) {

@@ -7,9 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "data/byte_source.h"
+#include "data/data_options.h"
 #include "data/jpeg/seek_index.h"
 
 namespace shoal::data {
+
+class StreamEpoch;    // stream/epoch.h
+struct EpochRequest;  // likewise
 
 // Immutable after construction; every method may be called from any thread at the same time.
 class Dataset {
@@ -28,6 +33,14 @@ class Dataset {
   // The seek index that is kept with the picture, after read(); false when there is none.
   virtual bool seek_index(int64_t /*sample*/, jpeg::SeekIndex& /*index*/) const { return false; }
   virtual bool keeps_indexes() const { return false; }  // none need be learnt
+  // Of the encoded picture, where that is known without looking at it; else -1.
+  virtual int64_t encoded_bytes(int64_t /*sample*/) const { return -1; }
+
+  // Pictures come one after the other, and only begin_epoch() gives them: size() is 0, label() and
+  // read() are not called.
+  virtual bool streamed() const { return false; }
+  // The pictures of one more epoch. Null: they can be read in any order.
+  virtual std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest&) const { return nullptr; }
 };
 
 struct OpenOptions {
@@ -44,14 +57,26 @@ struct OpenOptions {
   std::string tfrecord_keys;  // sources/tf_example.h; empty: ImageNet's
   // Pictures will be read once, one after the other: compressed files may be opened too.
   bool in_order = false;
+  // Of streams (stream/shuffled.h, stream/pipe_source.h).
+  int64_t shuffle_buffer = 1024;  // pictures
+  PipePatience pipe_patience;
+  // Of its pictures only number stream_index of each stream_count: others take the rest.
+  int64_t stream_index = 0, stream_count = 1;
+  StreamRelay relay;
+  // How a tar is looked through for its pictures.
+  Reads reads = Reads::seeking;
 };
 
-// Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just
-// a path or a pattern (sources/patterns.h), told apart by content: a folder of class folders, a
+// Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR",
+// "pipe:PATH" (stream/pipes.h), or just a path or a pattern (sources/patterns.h), told apart by content: a folder of class folders, a
 // packed set (pack/reader.h), tars (sources/tar_source.h), or a folder of such files. Throws
 // std::invalid_argument for what the user must mend, std::runtime_error where the system fails.
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
+
+// Of classes, names, labels and known sizes of all pictures, in their order: equal where two ranks
+// have found the same. What names have of `source` at their beginning does not count.
+uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 
 // Throws std::invalid_argument naming the first classes that differ.
 void check_same_classes(const Dataset& train, const Dataset& val);

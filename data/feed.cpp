@@ -33,6 +33,16 @@ Feed::Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch,
   if (shuffled && order == Order::chunked) chunked_.emplace(dataset_->size(), seed, epoch);
 }
 
+Feed::Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> stream,
+           const BatchPlan& plan, uint64_t seed, int64_t epoch)
+    : dataset_(std::move(dataset)),
+      seed_(seed),
+      epoch_(epoch),
+      shuffled_(false),
+      repeats_(1),
+      stream_(std::move(stream)),
+      plan_(plan) {}
+
 void Feed::announce(int64_t position) const {
   const Place at = place(position);
   if (!chunked_ || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
@@ -52,6 +62,7 @@ Feed::Place Feed::place(int64_t position) const {
 }
 
 uint64_t Feed::key(int64_t position) const {
+  if (stream_) return sample_key(seed_, epoch_, position);
   const uint64_t key = sample_key(seed_, epoch_, sample(position));
   const int64_t repetition = shuffled_ ? place(position).repetition : 0;
   if (repetition == 0) return key;

@@ -10,8 +10,30 @@
 #include "data/data_options.h"
 #include "data/dataset.h"
 #include "data/order.h"
+#include "data/stream/epoch.h"
 
 namespace shoal::data {
+
+// How an epoch's global order is cut into batches: batch i of rank r holds [i*B*W + r*B, i*B*W +
+// (r+1)*B).
+struct BatchPlan {
+  int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
+  bool drop_last = true;
+
+  int64_t batches() const {
+    const int64_t global = batch_size * world_size;
+    return drop_last ? samples / global : (samples + global - 1) / global;
+  }
+  int64_t first_position(int64_t batch) const { return (batch * world_size + rank) * batch_size; }
+  int64_t count(int64_t batch) const {
+    const int64_t left = samples - first_position(batch);
+    return left < 0 ? 0 : left < batch_size ? left : batch_size;
+  }
+  // How many positions of this rank come before `position`, one of its own.
+  int64_t number(int64_t position) const {
+    return position / (batch_size * world_size) * batch_size + position % batch_size;
+  }
+};
 
 // The feed of a Dataset: keyed permutation in training, listing order in evaluation. Immutable; any
 // thread.
@@ -23,12 +45,19 @@ class Feed {
   Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
        Order order = Order::random, int64_t repeats = 1);
 
+  // The feed of a stream's epoch: `plan` says which positions are this rank's; they are its numbers
+  // one after the other, and each picture's key is that of its position.
+  Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> stream,
+       const BatchPlan& plan, uint64_t seed, int64_t epoch);
+
   int64_t size() const { return random_.size(); }
   uint64_t seed() const { return seed_; }
   int64_t epoch() const { return epoch_; }
   const Dataset& dataset() const { return *dataset_; }
+  StreamEpoch* stream() const { return stream_.get(); }  // null: pictures can be read in any order
 
   int64_t sample(int64_t position) const {
+    if (stream_) return plan_.number(position);
     if (!shuffled_) return position;
     const int64_t at = place(position).in_order;
     return chunked_ ? (*chunked_)(at) : random_(at);
@@ -53,23 +82,8 @@ class Feed {
   int64_t repeats_;
   EpochOrder random_;
   std::optional<ChunkedOrder> chunked_;
-};
-
-// How an epoch's global order is cut into batches: batch i of rank r holds [i*B*W + r*B, i*B*W +
-// (r+1)*B).
-struct BatchPlan {
-  int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
-  bool drop_last = true;
-
-  int64_t batches() const {
-    const int64_t global = batch_size * world_size;
-    return drop_last ? samples / global : (samples + global - 1) / global;
-  }
-  int64_t first_position(int64_t batch) const { return (batch * world_size + rank) * batch_size; }
-  int64_t count(int64_t batch) const {
-    const int64_t left = samples - first_position(batch);
-    return left < 0 ? 0 : left < batch_size ? left : batch_size;
-  }
+  std::shared_ptr<StreamEpoch> stream_;
+  BatchPlan plan_;  // of a stream
 };
 
 }  // namespace shoal::data

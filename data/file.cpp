@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +27,13 @@ FileFailure::FileFailure(const char* what, const std::string& path, int error)
       what_failed_("cannot " + std::string(what) +
                    " it: " + std::generic_category().message(error)),
       error_(error) {}
+
+int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const {
+  const uint64_t left = offset < bytes_.size() ? bytes_.size() - offset : 0;
+  const auto count = static_cast<size_t>(std::min<uint64_t>(left, static_cast<uint64_t>(bytes)));
+  if (count > 0) std::memcpy(to, bytes_.data() + offset, count);
+  return static_cast<int64_t>(count);
+}
 
 File::File(std::string path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -57,6 +66,10 @@ int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
     done += n;
   }
   return done;
+}
+
+void File::will_read_forward() const {
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 }  // namespace shoal::data

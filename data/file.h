@@ -2,6 +2,7 @@
 // A file that is read at any place.
 
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -25,21 +26,40 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
+// Bytes that can be read at any place.
+class Readable {
+ public:
+  virtual ~Readable() = default;
+  // Reads up to `bytes` bytes from `offset` on into `to`; fewer only at the end.
+  virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
+};
+
+// A piece of memory, which must outlive it.
+class ReadableMemory : public Readable {
+ public:
+  explicit ReadableMemory(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
 // Open for reading as long as it lives. Every method may be called from any thread at the same
 // time; all throw FileFailure.
-class File {
+class File : public Readable {
  public:
   explicit File(std::string path);
   // Takes `descriptor` over; `path` stands in messages only.
   File(int descriptor, std::string path);
-  ~File();
+  ~File() override;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   FileStamp stamp() const;
   bool is_regular() const;
-  // Reads up to `bytes` bytes from `offset` on into `to`; fewer only at the end of the file.
-  int64_t read_at(uint64_t offset, void* to, int64_t bytes) const;
+  int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
+  // It will be read from front to back. A hint.
+  void will_read_forward() const;
   const std::string& path() const { return path_; }
 
  private:

@@ -1,8 +1,5 @@
 #include "data/loader.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "data/bad_image_log.h"
+#include "data/block_signals.h"
 #include "data/mix.h"
 #include "data/ring.h"
 #include "data/transform.h"
@@ -31,8 +29,14 @@ BufferAllocator with_default(BufferAllocator allocator) {
           [](void* memory) { std::free(memory); }};
 }
 
+constexpr int64_t kEndless = int64_t{1} << 60;  // pictures of a stream whose length is not known
+
 BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
-  return {dataset.size(), options.batch_size, options.rank, options.world_size, options.train};
+  BatchPlan plan = {dataset.streamed() ? kEndless : dataset.size(), options.batch_size,
+                    options.rank, options.world_size, options.train};
+  const int64_t most = options.batches * options.batch_size * options.world_size;
+  if (options.batches > 0) plan.samples = std::min(plan.samples, most);
+  return plan;
 }
 
 LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
@@ -53,7 +57,9 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   const Progression& sides = options.progression;
   require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
           "an update whose pictures share a size must consist of whole batches");
-  require(dataset.size() > 0, "the dataset holds no picture");
+  require(dataset.streamed() || dataset.size() > 0, "the dataset holds no picture");
+  require(!dataset.streamed() || options.repeats == 1,
+          "pictures of a stream cannot stand several times in an epoch");
   require(!options.train || make_plan(dataset, options).batches() > 0,
           "the dataset holds " + std::to_string(dataset.size()) +
               " pictures, fewer than one batch over all processes (" +
@@ -62,25 +68,6 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   options.batches_ahead = std::max(options.batches_ahead, 1);
   return options;
 }
-
-// Signals are the main thread's business: threads started while this lives have them blocked,
-// except those of a crash.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
-      sigdelset(&all, crash);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockSignals(const BlockSignals&) = delete;
-  BlockSignals& operator=(const BlockSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -91,7 +78,8 @@ struct Loader::Impl {
   BadImageLog log;
   std::optional<jpeg::IndexStore> indexes;
   Ring ring;
-  std::vector<StageClock> clocks;  // of each thread, or none
+  std::shared_ptr<StreamEpoch> stream;  // of a stream: the epoch under way
+  std::vector<StageClock> clocks;       // of each thread, or none
   std::vector<std::jthread> threads;
 
   Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& requested,
@@ -103,7 +91,8 @@ struct Loader::Impl {
         ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
              options.train ? 1 : count_of(options.transform.eval_views)),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
-    if (options.train && !options.index_dir.empty() && !dataset->keeps_indexes())
+    const bool learns = !dataset->keeps_indexes() && !dataset->streamed();
+    if (options.train && !options.index_dir.empty() && learns)
       indexes.emplace(options.index_dir, dataset->size(), warning);
     const BlockSignals block;
     try {
@@ -114,12 +103,25 @@ struct Loader::Impl {
     }
   }
 
-  ~Impl() { ring.close(); }  // threads, the last member, are joined first of all members
+  ~Impl() {
+    ring.close();
+    if (stream) stream->abandon();
+  }  // threads, the last member, are joined first of all members
 
   std::shared_ptr<const Feed> feed(int64_t epoch) const {
     const int64_t number = options.train ? epoch : 0;  // evaluation's epochs are all alike
     return std::make_shared<const Feed>(dataset, options.seed, number, options.train, options.order,
                                         options.repeats);
+  }
+
+  // What a stream is in the middle of is given up first: nobody may wait for it.
+  void start_streamed(int64_t epoch, int64_t first_batch) {
+    if (stream) stream->abandon();
+    EpochRequest request{options.seed, epoch, options.train, first_batch * options.batch_size,
+                         options.batches * options.batch_size};
+    stream = dataset->begin_epoch(request);
+    ring.restart(std::make_shared<const Feed>(dataset, stream, plan, options.seed, epoch),
+                 first_batch);
   }
 
   void work(int number) {
@@ -151,12 +153,25 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
   if (first_batch < 0 || first_batch > batches_per_epoch())
     throw std::invalid_argument("batch " + std::to_string(first_batch) + " is not in an epoch of " +
                                 std::to_string(batches_per_epoch()));
+  if (impl_->dataset->streamed()) return impl_->start_streamed(epoch, first_batch);
   if (impl_->indexes) impl_->indexes->refresh();
   impl_->ring.restart(impl_->feed(epoch), first_batch, impl_->feed(epoch + 1));
 }
 
 const Batch* Loader::next() {
   return impl_->ring.next();
+}
+
+bool Loader::uneven() const {
+  return impl_->options.uneven || impl_->dataset->streamed();
+}
+
+bool Loader::has_batches(int64_t count, const std::function<bool()>& give_up) {
+  return !impl_->stream || impl_->stream->has(count * impl_->options.batch_size, give_up);
+}
+
+StreamCounts Loader::stream_counts() const {
+  return impl_->stream ? impl_->stream->counts() : StreamCounts{};
 }
 
 LoaderStats Loader::stats() const {

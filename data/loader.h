@@ -17,6 +17,9 @@
 //   counted; in evaluation the row is marked unreadable. With BadImages::error, the first one is
 //   re-thrown from next() with its name. Any other error of a worker (out of memory, a vanished
 //   directory) is re-thrown from next() too.
+// * Of a stream (stream/epoch.h) each rank draws from its own, so that the world size decides which
+//   pictures meet; within a rank order and pixels are pure functions of (seed, epoch, the stream's
+//   order). A damaged picture's row is made from one of its spares.
 // * Destruction at any time joins the workers.
 
 #include <cstdint>
@@ -28,6 +31,7 @@
 #include "data/data_options.h"
 #include "data/dataset.h"
 #include "data/stage_clock.h"
+#include "data/stream/epoch.h"
 
 namespace shoal::data {
 
@@ -54,8 +58,17 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Batches of one epoch over the world: see above.
+  // Batches of one epoch over the world: see above. Of a stream: LoaderOptions::batches, else more
+  // than there can be.
   int64_t batches_per_epoch() const;
+
+  // Other ranks may have another number of batches (a stream, LoaderOptions::uneven), so that they
+  // must agree on who still has data.
+  bool uneven() const;
+  // Of a stream: true when the epoch has, from its start, so many whole batches; waits until that
+  // is known or `give_up` says so. Throws what the stream threw. Else always true.
+  bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
+  StreamCounts stream_counts() const;
 
   // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way, unless it is
   // the start of the epoch after one that is through: that has been begun in the meantime.

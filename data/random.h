@@ -38,7 +38,8 @@ enum class Purpose : uint64_t {
   filter = 9,
   repetition = 10,
   update = 11,
-  size = 12
+  size = 12,
+  shuffle = 13
 };
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {

@@ -1,5 +1,6 @@
 #include "data/ring.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::data {
@@ -41,6 +42,7 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
   const int64_t more = following ? plan_.batches() : 0;
   following_ = {std::move(following), current_.end, current_.end + more};
   stats_ = {};
+  ended_ = false;
   open_batches();
 }
 
@@ -54,7 +56,7 @@ void Ring::open_batches() {
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
     const int64_t batch = opened_ - span(opened_).origin;
-    s.batch.count = s.left = plan_.count(batch);
+    s.batch.count = s.left = s.rows_made = plan_.count(batch);
     s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};
     s.batch.first_position = plan_.first_position(batch);
     const Feed& feed = *span(opened_).feed;
@@ -67,7 +69,7 @@ void Ring::open_batches() {
 
 const Batch* Ring::next() {
   std::unique_lock lock(mutex_);
-  if (held_ + 1 >= current_.end) return nullptr;
+  if (ended_ || held_ + 1 >= current_.end) return nullptr;
   ++held_;
   open_batches();
   Slot& s = slot(held_);
@@ -75,6 +77,12 @@ const Batch* Ring::next() {
   if (s.error) {
     --held_;  // asked again, it throws again
     std::rethrow_exception(s.error);
+  }
+  if (s.rows_made < s.batch.count) {
+    ended_ = true;
+    if (plan_.drop_last || s.rows_made == 0) return nullptr;
+    s.batch.count = s.rows_made;
+    s.batch.rows = s.batch.rows.first(static_cast<size_t>(s.rows_made));
   }
   stats_.images += s.batch.count;
   stats_.bad += s.sum.bad;
@@ -116,6 +124,7 @@ void Ring::done(const Job& job, const Worker::Result& result) {
   Slot& s = slot(job.batch);
   s.sum.bad += result.bad;
   s.sum.hash += result.hash;
+  if (result.ended) s.rows_made = std::min<int64_t>(s.rows_made, job.index);
   finish_row(s);
 }
 

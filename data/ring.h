@@ -33,7 +33,8 @@ class Ring {
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
   // Consumer: blocks until the next batch is complete, nullptr behind the last. Re-throws what a
-  // worker threw for it.
+  // worker threw for it. Where a stream ends within a batch, that is handed out with the rows that
+  // there are, unless the plan drops it.
   const Batch* next();
   // Consumer: sums over the batches handed out since restart().
   const LoaderStats& stats() const { return stats_; }
@@ -62,6 +63,7 @@ class Ring {
     Worker::Result sum;
     std::exception_ptr error;  // of the lowest row that failed
     int32_t error_index = 0;
+    int64_t rows_made = 0;  // of them all, unless a stream has ended
   };
   // An epoch in the running numbers of batches: its batch i has number origin + i.
   struct Span {
@@ -88,6 +90,7 @@ class Ring {
   int64_t take_batch_ = 0, take_row_ = 0;  // next row to be given to a worker
   int64_t in_flight_ = 0;                  // rows being made
   bool closed_ = false;
+  bool ended_ = false;  // a stream has ended; its last batch has been handed out
 };
 
 }  // namespace shoal::data

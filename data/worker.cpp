@@ -29,24 +29,59 @@ Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore*
 
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
                             uint8_t* pixels) {
+  if (feed.stream() != nullptr) return make_streamed(feed, position, index, row, pixels);
   feed.announce(position);
   if (options_.train) follow(feed, position);
   const Ticket ticket = feed.ticket(position);
   Result result;
-  row = Row{};
+  begin_row(feed, position, index, row);
   row.label = ticket.label;
-  row.key = ticket.key;
-  row.partner = index;
-  if (options_.train)
-    mix_row(mix_, {feed.seed(), feed.epoch(), position, index, ticket.key, side_, side_}, row);
   if (!decode(feed, ticket.sample, ticket.key, pixels)) {
     result.bad = 1;
-    if (options_.train) {
+    if (options_.train)
       replace(feed, ticket, row, pixels);
+    else
+      finish_bad(row, pixels);
+  }
+  if (options_.hash) result.hash = hash(feed, position, row, pixels);
+  return result;
+}
+
+// Everything but the label, which a stream tells later.
+void Worker::begin_row(const Feed& feed, int64_t position, int32_t index, Row& row) const {
+  row = Row{};
+  row.key = feed.key(position);
+  row.partner = index;
+  if (options_.train)
+    mix_row(mix_, {feed.seed(), feed.epoch(), position, index, row.key, side_, side_}, row);
+}
+
+void Worker::finish_bad(Row& row, uint8_t* pixels) const {
+  row.unreadable = true;
+  std::memset(pixels, 0,
+              static_cast<size_t>(count_of(options_.transform.eval_views) * side_ * side_ * 3));
+}
+
+Worker::Result Worker::make_streamed(const Feed& feed, int64_t position, int32_t index, Row& row,
+                                     uint8_t* pixels) {
+  Result result;
+  if (options_.train) follow(feed, position);
+  const auto drawn = feed.stream()->draw(feed.sample(position));
+  if (!drawn) return {.ended = true};
+  begin_row(feed, position, index, row);
+  row.label = drawn->picture->label;
+  if (!decode_streamed(*drawn->picture, row.key, pixels)) {
+    result.bad = 1;
+    if (!options_.train) {
+      finish_bad(row, pixels);
     } else {
-      row.unreadable = true;
-      std::memset(pixels, 0,
-                  static_cast<size_t>(count_of(options_.transform.eval_views) * side_ * side_ * 3));
+      const auto good = std::find_if(
+          drawn->spares.begin(), drawn->spares.end(),
+          [&](const auto& spare) { return spare && decode_streamed(*spare, row.key, pixels); });
+      if (good == drawn->spares.end())
+        throw std::runtime_error(drawn->picture->name +
+                                 " and the pictures around it in the stream are all damaged");
+      row.label = (*good)->label;
     }
   }
   if (options_.hash) result.hash = hash(feed, position, row, pixels);
@@ -62,6 +97,25 @@ void Worker::follow(const Feed& feed, int64_t position) {
   mix_.cutmix = options_.mix.cutmix * strength;
 }
 
+bool Worker::decode_streamed(const StreamPicture& picture, uint64_t key, uint8_t* pixels) {
+  const auto number = [&] {
+    return static_cast<int64_t>(
+        hash_bytes(picture.name.data(), static_cast<int64_t>(picture.name.size())));
+  };
+  try {
+    if (!picture.damage.empty()) throw DamagedPicture(picture.damage);
+    lap(Stage::read);
+    if (options_.train)
+      transform_.training_row(picture.bytes, key, pixels);
+    else
+      transform_.evaluation_row(picture.bytes, pixels);
+    picture_done(static_cast<int64_t>(picture.bytes.size()));
+    return true;
+  } catch (const DamagedPicture& damage) {
+    return damaged(number(), picture.name + ": " + damage.what());
+  }
+}
+
 // False when the picture is damaged.
 bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels) {
   try {
@@ -74,11 +128,15 @@ bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pix
     picture_done(static_cast<int64_t>(bytes_.size()));
     return true;
   } catch (const DamagedPicture& damage) {
-    const std::string sentence = feed.dataset().name(sample) + ": " + damage.what();
-    if (options_.bad_images == BadImages::error) throw DamagedPicture(sentence);
-    log_.report(sample, sentence);
-    return false;
+    return damaged(sample, feed.dataset().name(sample) + ": " + damage.what());
   }
+}
+
+// Says so, or ends the run; returns false.
+bool Worker::damaged(int64_t sample, const std::string& sentence) {
+  if (options_.bad_images == BadImages::error) throw DamagedPicture(sentence);
+  log_.report(sample, sentence);
+  return false;
 }
 
 // With the picture's index, or making it.

@@ -25,6 +25,7 @@ enum Slot {
   kNonFinite,
   kImages,
   kLoss,
+  kOutOfData,
   kSlots
 };
 
@@ -38,6 +39,7 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kNonFinite] = word.non_finite;
   slots[kImages] = word.images;
   slots[kLoss] = std::llround(std::ldexp(word.loss_sum, kLossGrid));
+  slots[kOutOfData] = word.out_of_data;
 }
 
 ControlWord read(const int64_t* slots) {
@@ -48,6 +50,7 @@ ControlWord read(const int64_t* slots) {
   word.non_finite = slots[kNonFinite];
   word.images = slots[kImages];
   word.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
+  word.out_of_data = slots[kOutOfData];
   return word;
 }
 

@@ -22,6 +22,14 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// True when it is so on any rank. Collective.
+bool anybody(dist::Group& group, bool here) {
+  at::Tensor ranks = at::empty({1}, at::kLong);
+  *ranks.mutable_data_ptr<int64_t>() = here ? 1 : 0;
+  group.all_reduce_sum(ranks);
+  return ranks.item<int64_t>() > 0;
+}
+
 }  // namespace
 
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
@@ -64,7 +72,8 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
                           dist::Group& group, int64_t print_freq, Reporter* reporter,
                           const std::function<bool()>& go_on) {
   EvaluationReport report;
-  const int64_t batches = loader.batches_per_epoch();
+  const bool uneven = loader.uneven();
+  int64_t batches = uneven ? 0 : loader.batches_per_epoch();
   const double start = now();
   loader.start_epoch(0);
   double before = start;
@@ -74,15 +83,18 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
     group.enter(dist::Phase::evaluating);
     return batch;
   };
-  for (int64_t i = 1; const data::Batch* batch = next(); ++i) {
+  for (int64_t i = 1;; ++i) {
+    const data::Batch* const batch = next();
+    if (!(uneven ? anybody(group, batch != nullptr) : batch != nullptr)) break;
     if (go_on && !go_on()) {
       report.stopped = true;
       return report;
     }
-    Meter last = evaluate_batch(model, type, *batch);
+    Meter last = batch ? evaluate_batch(model, type, *batch) : Meter{};
     report.sum.add(last);
     const double after = now();
-    if (reporter && (i % print_freq == 0 || i == batches)) {
+    if (uneven) batches = i;  // as far as is known
+    if (reporter && (i % print_freq == 0 || (!uneven && i == batches))) {
       Meter sum = report.sum;
       reduce(group, {&last, &sum});
       reporter->evaluation_progress(i, batches, after - before,

@@ -31,6 +31,9 @@ void check_values(const Job& job) {
   check_count("--accumulate", job.accumulate, 1 << 16);
   check_count("--scale-lr", job.scale_lr, 1 << 24);
   check_count("--classes", job.classes, 1 << 24);
+  check_count("--train-samples", job.train_samples, int64_t{1} << 40);
+  check_count("--steps-per-epoch", job.steps_per_epoch, int64_t{1} << 40);
+  check_range("--shuffle-buffer", static_cast<double>(job.shuffle_buffer), 0, 1 << 24);
   require(job.rendezvous_timeout >= 1 && job.rendezvous_timeout <= 1e6,
           "--rendezvous-timeout is " + number(job.rendezvous_timeout) +
               "; it must lie between 1 and 1000000 seconds");
@@ -104,14 +107,45 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
 
-void resolve_length(const Job& job, ResolvedJob& out) {
+// How many pictures an epoch of a stream has, or what stands for it.
+void resolve_stream(const Job& job, ResolvedJob& out) {
+  require(!job.train_samples || !job.steps_per_epoch,
+          "--train-samples and --steps-per-epoch both say how long an epoch is; give one of them");
+  require(job.train_samples || job.steps_per_epoch || job.max_steps,
+          "how many training pictures come through a pipe is not known beforehand; say how long an "
+          "epoch is with --train-samples N or --steps-per-epoch N, or how long the run is with "
+          "--max-steps N");
+  require(job.repeated_augmentation == 1, "--repeated-augmentation has no use with a pipe");
+  out.open_ended = !job.train_samples && !job.steps_per_epoch;
+  out.train_images = job.train_samples.value_or(job.steps_per_epoch.value_or(0) *
+                                                out.global_batch_size * job.mix.pictures_per_row());
+  if (!out.open_ended) return;
+  out.total_steps = out.last_step = *job.max_steps;
+  out.steps_per_epoch =
+      std::max<int64_t>(1, std::llround(static_cast<double>(*job.max_steps) / job.epochs));
+}
+
+void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) {
   if (job.eval_only) return;
-  const int64_t taken = out.global_batch_size * job.mix.pictures_per_row();
+  const int64_t taken = out.global_batch_size * job.mix.pictures_per_row();  // by an update
+  out.train_streamed = here.train_streamed;
+  if (out.train_streamed) resolve_stream(job, out);
+  require(out.train_streamed || !job.train_samples,
+          "--train-samples has no use: the training pictures can be counted");
+  if (out.open_ended) return;
   require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +
               " pictures, fewer than one update of " + std::to_string(taken) +
               "; lower --batch-size, --global-batch-size or --accumulate");
   out.steps_per_epoch = out.train_images / taken;
+  if (here.smallest_share > 0) {
+    const int64_t of_host = taken * here.local_world_size / here.world_size;
+    out.steps_per_epoch = here.smallest_share / of_host;
+    require(out.steps_per_epoch > 0, "a host has only " + std::to_string(here.smallest_share) +
+                                         " training pictures, fewer than its " +
+                                         std::to_string(of_host) +
+                                         " of one update; lower --batch-size, or use fewer hosts");
+  }
   out.dropped_images = out.train_images - out.steps_per_epoch * taken;
   out.total_steps =
       std::max<int64_t>(1, std::llround(job.epochs * static_cast<double>(out.steps_per_epoch)));
@@ -215,6 +249,10 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   ResolvedJob out;
   out.job = job;
   out.world_size = here.world_size;
+  out.local_world_size = here.local_world_size;
+  const bool several_hosts = here.world_size > here.local_world_size;
+  out.train_sharded = several_hosts && (job.sharded == "train" || job.sharded == "both");
+  out.val_sharded = several_hosts && (job.sharded == "val" || job.sharded == "both");
   out.train_images = here.train_images;
   out.val_images = here.val_images;
   out.model = here.model;
@@ -226,7 +264,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.job.model.dropout = here.model.dropout;
   out.job.model.drop_path = here.model.drop_path;
   resolve_batches(job, here, out);
-  resolve_length(job, out);
+  resolve_length(job, here, out);
   resolve_pictures(job, here.model, out);
   resolve_machine(job, here, out);
   out.lr = job.schedule.lr;
@@ -275,6 +313,10 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"seed", std::to_string(job.seed)},
       {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
   };
+  if (train_streamed) list.push_back({"shuffle_buffer", std::to_string(job.shuffle_buffer)});
+  if (job.train_samples) list.push_back({"train_samples", std::to_string(*job.train_samples)});
+  if (job.steps_per_epoch)
+    list.push_back({"steps_per_epoch", std::to_string(*job.steps_per_epoch)});
   for (auto& entry : describe_pictures(job)) list.push_back(entry);
   for (auto& entry : describe(o)) list.push_back(entry);
   for (auto& entry : describe(job.schedule)) list.push_back(entry);

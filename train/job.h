@@ -37,6 +37,14 @@ struct Job {
   // (data/sources/labels.h).
   std::string val_labels, val_synsets;
   std::string tfrecord_keys;  // names of the features of TFRecords (data/sources/tf_example.h)
+  std::string classes_file;   // names of the classes, one in each line, in the order of labels
+  // Of training pictures that are streamed, whose number is not known: how many an epoch has over
+  // all processes, or how many updates. With neither it lasts as long as each process has pictures.
+  std::optional<int64_t> train_samples, steps_per_epoch;
+  int64_t shuffle_buffer = 1024;  // streamed pictures that each process holds to mix their order
+  // none | train | val | both: of which pictures each host holds a share of its own.
+  std::string sharded = "none";
+  bool forward_reads = false;  // tars are looked through without seeking (data/byte_source.h)
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has
@@ -133,9 +141,11 @@ struct Job {
 struct Surroundings {
   int64_t rank = 0, world_size = 1, local_world_size = 1;
   int64_t train_images = 0, val_images = 0;
-  int64_t classes = 0;      // of the data
-  int processors = 1;       // usable by this host's processes
-  models::ModelInfo model;  // describe(job.model) with the resolved number of classes
+  bool train_streamed = false;  // train_images is not known
+  int64_t smallest_share = 0;  // training pictures of the host that has the fewest; 0: all have all
+  int64_t classes = 0;         // of the data
+  int processors = 1;          // usable by this host's processes
+  models::ModelInfo model;     // describe(job.model) with the resolved number of classes
 };
 
 struct ResolvedJob {
@@ -145,10 +155,17 @@ struct ResolvedJob {
   int64_t world_size = 1;
   int64_t batch_size = 0, global_batch_size = 0, accumulate = 1;
   int64_t train_images = 0, val_images = 0;
-  int64_t steps_per_epoch = 0;  // updates
-  int64_t dropped_images = 0;   // of each epoch: the last partial global batch
-  int64_t total_steps = 0;      // the schedule's length
-  int64_t last_step = 0;        // where this run stops: min(total_steps, max_steps)
+  int64_t steps_per_epoch = 0;  // updates; of a stream at most, see open_ended
+  bool train_streamed = false;
+  // The length of an epoch is not known: it ends with the first stream, and for the schedule
+  // --max-steps stands for --epochs of them.
+  bool open_ended = false;
+  // Each host holds pictures of its own, which its ranks divide among themselves.
+  bool train_sharded = false, val_sharded = false;
+  int64_t local_world_size = 1;
+  int64_t dropped_images = 0;  // of each epoch: the last partial global batch
+  int64_t total_steps = 0;     // the schedule's length
+  int64_t last_step = 0;       // where this run stops: min(total_steps, max_steps)
   int64_t eval_size = 0, eval_resize = 0;
   double lr = 0;  // peak, after scaling
   int workers = 1, threads = 1;

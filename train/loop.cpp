@@ -25,6 +25,7 @@
 #include "train/recovery.h"
 #include "train/resume.h"
 #include "train/stop.h"
+#include "train/supply.h"
 #include "train/trainer.h"
 
 namespace shoal::train {
@@ -35,6 +36,12 @@ double now() {
 }
 
 constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for pictures
+
+data::LoaderOptions own_options(const ResolvedJob& job, int rank, bool train) {
+  data::LoaderOptions options = loader_options(job, rank, train);
+  take_share(job, rank, train, options);
+  return options;
+}
 
 class Run {
  public:
@@ -51,9 +58,10 @@ class Run {
         reporter_(job, communicator.rank(), position_.history_lines),
         recovery_(job, trainer_, store_, communicator, reporter_, position_),
         control_(communicator.control),
-        val_loader_(val, loader_options(job, communicator.rank(), false), log::warning) {
+        supply_(job, communicator),
+        val_loader_(val, own_options(job, communicator.rank(), false), log::warning) {
     if (train)
-      train_loader_.emplace(train, loader_options(job, communicator.rank(), true), log::warning);
+      train_loader_.emplace(train, own_options(job, communicator.rank(), true), log::warning);
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
@@ -70,8 +78,10 @@ class Run {
   void post(dist::ControlWord word, const Meter& meter);
   dist::ControlWord word_of(const StepResult& step);
   void report(const StepResult& step, double lr, double step_seconds);
-  bool epoch_ends() const {
-    return position_.step_in_epoch == job_.steps_per_epoch || position_.step == job_.last_step;
+  bool epoch_ends() const { return epoch_is_through() || position_.step == job_.last_step; }
+  bool epoch_is_through() const {
+    const bool promised = !job_.open_ended && position_.step_in_epoch == job_.steps_per_epoch;
+    return promised || position_.epoch_over;
   }
   void check_finite(const StepResult& step, double lr);
   void check_pictures(const dist::ControlWord& word);
@@ -95,7 +105,8 @@ class Run {
   Reporter reporter_;
   Recovery recovery_;
   dist::ControlChannel control_;
-  Meter posted_;     // of this rank, in the word that is under way
+  Meter posted_;  // of this rank, in the word that is under way
+  Supply supply_;
   Meter unreduced_;  // of this rank, since position_.epoch_sum was last brought up to date
   int stop_in_evaluation_ = 0;
   std::optional<int64_t> history_before_evaluation_;  // set when it is broken off
@@ -148,9 +159,10 @@ RunResult Run::all() {
     position_.best_top1 = std::max(position_.best_top1.value_or(top1), top1);
     position_.evaluation_pending = false;
     gather(nullptr);
-    if (position_.step_in_epoch == job_.steps_per_epoch) {  // else --max-steps ended the run in it
+    if (epoch_is_through()) {  // else --max-steps ended the run in it
       ++position_.epoch;
       position_.step_in_epoch = 0;
+      position_.epoch_over = false;
       position_.epoch_sum = {};
     }
     save(top1);
@@ -161,8 +173,9 @@ RunResult Run::all() {
 }
 
 bool Run::train_epoch() {
-  const int64_t steps =
-      std::min(job_.steps_per_epoch, position_.step_in_epoch + job_.last_step - position_.step);
+  if (position_.epoch_over) return true;
+  const int64_t left = position_.step_in_epoch + job_.last_step - position_.step;
+  const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
   const int64_t first = position_.step_in_epoch;
   train_loader_->start_epoch(position_.epoch, first * job_.accumulate);
   if (leader() && !job_.progression.sizes.empty())
@@ -174,6 +187,17 @@ bool Run::train_epoch() {
   epoch_seconds_ = epoch_data_seconds_ = 0;
   steps_since_report_ = steps_in_process_ = 0;
   while (position_.step_in_epoch < steps) {
+    if (!supply_.lasts(*train_loader_, position_.step_in_epoch)) {
+      if (supply_.stop_signal() != 0) {
+        dist::ControlWord word = control_.collect();
+        word.stop_signal = supply_.stop_signal();
+        posted_ = {};
+        return act(word, position_.step);
+      }
+      supply_.tell_end(*train_loader_, position_.epoch, position_.step_in_epoch);
+      position_.epoch_over = position_.evaluation_pending = true;
+      break;
+    }
     const double start = now();
     const double lr =
         learning_rate(job_.job.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
@@ -268,11 +292,14 @@ void Run::check_finite(const StepResult& step, double lr) {
 
 void Run::check_pictures(const dist::ControlWord& word) {
   bad_in_epoch_ += word.bad_pictures;
-  if (static_cast<double>(bad_in_epoch_) <= 0.01 * static_cast<double>(job_.train_images)) return;
+  // How many there are is not always known: of the first ten thousand a hundred may be damaged.
+  const int64_t seen = position_.step_in_epoch * job_.global_batch_size;
+  const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
+  if (static_cast<double>(bad_in_epoch_) <= 0.01 * static_cast<double>(all)) return;
   throw std::runtime_error(
       strf("%lld of %lld training pictures could not be read, more than 1 %%; the log names them. "
            "Repair or remove them and continue with --resume",
-           static_cast<long long>(bad_in_epoch_), static_cast<long long>(job_.train_images)));
+           static_cast<long long>(bad_in_epoch_), static_cast<long long>(all)));
 }
 
 void Run::report(const StepResult& step, double lr, double step_seconds) {

@@ -18,6 +18,7 @@ struct Position {
   int64_t history_lines = 0;  // of history.jsonl when the position was taken
   // The epoch or the run has ended and its evaluation has not: a stop came between.
   bool evaluation_pending = false;
+  bool epoch_over = false;          // it has ended before steps_per_epoch: a stream had no more
   Meter epoch_sum;                  // over all ranks, of the epoch so far
   std::optional<double> best_top1;  // percent
   std::string losses;               // LossWatch::state()

@@ -129,8 +129,9 @@ void Reporter::start(const std::string& origin) {
       strf("%s, %lld parameters, %.2f G multiply-adds a picture at %lld px",
            job_.model.name.c_str(), static_cast<long long>(job_.model.parameters),
            job_.model.multiply_adds / 1e9, static_cast<long long>(job_.model.eval_size));
-  text += strf("\ndata     %lld train and %lld val pictures, %lld classes",
-               static_cast<long long>(job_.train_images), static_cast<long long>(job_.val_images),
+  const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
+  text += strf("\ndata     %s train and %s val pictures, %lld classes",
+               known(job_.train_images).c_str(), known(job_.val_images).c_str(),
                static_cast<long long>(job_.job.model.classes));
   text += strf(
       "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",

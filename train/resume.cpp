@@ -60,6 +60,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["skip_until"] = position.skip_until;
   data.integers["history_lines"] = position.history_lines;
   data.integers["evaluation_pending"] = position.evaluation_pending;
+  data.integers["epoch_over"] = position.epoch_over;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
   data.integers["val_size"] = job.eval_size;
@@ -159,6 +160,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.rollbacks = data.integer("rollbacks");
   position.trouble_start = data.integer("trouble_start");
   position.skip_until = data.integer("skip_until");
+  position.epoch_over = data.integer("epoch_over") != 0;
   if (data.numbers.count("best_top1")) position.best_top1 = data.number("best_top1");
   return position;
 }

@@ -57,6 +57,9 @@ class ContainerDataset : public Dataset {
   const std::vector<std::string>& classes() const override { return catalogue_.classes; }
   int32_t label(int64_t sample) const override { return picture(sample).label; }
   std::string name(int64_t sample) const override;
+  int64_t encoded_bytes(int64_t sample) const override {
+    return static_cast<int64_t>(picture(sample).bytes);
+  }
   // Throws DamagedPicture where the picture alone cannot be read, std::runtime_error when its file
   // has changed or is gone.
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;

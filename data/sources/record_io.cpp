@@ -2,35 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "data/errors.h"
-#include "data/formats.h"
 #include "data/limits.h"
 #include "data/sources/catalogue.h"
 #include "data/sources/label_text.h"
 #include "data/sources/record_list.h"
 #include "data/sources/record_parts.h"
+#include "data/sources/record_payload.h"
 #include "data/sources/scan_files.h"
 
 namespace shoal::data {
 namespace {
-
-struct MxnetHead {
-  uint32_t flag = 0;
-  float label = 0;
-  uint64_t id = 0, id2 = 0;
-};
-static_assert(sizeof(MxnetHead) == 24);
-
-constexpr size_t kHeadBytes = sizeof(MxnetHead) + sizeof(float);
-constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
-constexpr uint64_t kLargestText = 64 * 1024;
 
 class RecordScan {
  public:
@@ -53,19 +40,23 @@ class RecordScan {
   }
 
   void one(const RecordExtent& record) {
-    std::array<uint8_t, kHeadBytes> head{};
+    std::array<uint8_t, kPayloadHead> head{};
     const size_t known = std::min<uint64_t>(record.bytes, head.size());
     if (!read_payload(file_, record.begin, 0, head.data(), known)) refuse("cannot be read");
-    MxnetHead mxnet;
-    std::memcpy(&mxnet, head.data(), sizeof mxnet);
-    if (recognise(std::span<const uint8_t>(head).first(known)) != Format::unknown) {
+    const RecordPayload payload = examined(std::span(head).first(known), record.bytes);
+    if (payload.kind == RecordPayload::Kind::picture)
       wrapped_picture(record);
-    } else if (record.bytes > sizeof mxnet && mxnet.flag < kMostLabels) {
-      float label = mxnet.label;
-      if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
-      mxnet_picture(record, mxnet, label);
-    } else {
+    else if (payload.kind == RecordPayload::Kind::mxnet)
+      mxnet_picture(record, payload);
+    else
       wrapped_label(record);
+  }
+
+  RecordPayload examined(std::span<const uint8_t> head, uint64_t bytes) const {
+    try {
+      return examine_payload(head, bytes);
+    } catch (const std::invalid_argument& error) {
+      refuse(error.what());
     }
   }
 
@@ -81,15 +72,10 @@ class RecordScan {
     return entry;
   }
 
-  void mxnet_picture(const RecordExtent& record, const MxnetHead& head, float label) {
-    if (head.flag > 1)
-      refuse("carries " + std::to_string(head.flag) +
-             " labels; shoal trains on one label for each picture");
-    if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
-      refuse("has the label " + std::to_string(label) + "; it must be a whole number from 0 on");
-    ScanEntry entry = entry_of(record, sizeof head + (head.flag == 1 ? sizeof label : 0));
-    entry.number = static_cast<int64_t>(label);
-    const auto line = list_.by_id.find(head.id);
+  void mxnet_picture(const RecordExtent& record, const RecordPayload& payload) {
+    ScanEntry entry = entry_of(record, payload.skip);
+    entry.number = payload.number;
+    const auto line = list_.by_id.find(payload.id);
     if (line != list_.by_id.end() && list_.names_classes)
       entry.text = scan_.place_of(line->second.folder);
     add(entry, line == list_.by_id.end() ? "" : " (" + line->second.path + ")");
@@ -105,12 +91,10 @@ class RecordScan {
   }
 
   void wrapped_label(const RecordExtent& record) {
-    std::string text(std::min(record.bytes, kLargestText + 1), '\0');
-    if (text.size() > kLargestText ||
-        !read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
-      refuse("is neither a picture nor a label");
-    auto label = parse_json_label(text);
-    if (!label && text.find_first_of("{[\"") == std::string::npos) label = parse_label(text);
+    std::string text(std::min(record.bytes, kLargestWrappedLabel + 1), '\0');
+    if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
+      refuse("cannot be read");
+    const auto label = parse_wrapped_label(text);
     if (!label || waiting_) refuse("is neither a picture nor a label");
     if (open_) {
       set_label(*label, scan_, scan_.entries.back());

@@ -8,23 +8,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint32_t kRecordMagic = 0xced7230a;
-enum : uint32_t { kWholePart = 0, kFirstPart = 1, kMiddlePart = 2, kLastPart = 3 };
-
-struct PartHead {
-  uint32_t magic = 0, word = 0;
-  uint32_t kind() const { return word >> 29; }
-  uint32_t bytes() const { return word & ((1u << 29) - 1); }
-  uint64_t filled() const { return (uint64_t{bytes()} + 3) / 4 * 4; }
-};
-static_assert(sizeof(PartHead) == 8);
-
 bool read_head(const File& file, uint64_t at, PartHead& head) {
-  return file.read_at(at, &head, sizeof head) == sizeof head && head.magic == kRecordMagic;
-}
-
-bool is_last(uint32_t kind) {
-  return kind == kWholePart || kind == kLastPart;
+  return file.read_at(at, &head, sizeof head) == sizeof head && head.magic == PartHead::kMagic;
 }
 
 }  // namespace
@@ -40,15 +25,14 @@ RecordExtent find_record(const File& file, uint64_t at, uint64_t file_bytes) {
     if (file_bytes - at < sizeof head) refuse("is cut short in a record");
     if (!read_head(file, at, head)) refuse("is damaged: no record begins where one must");
     const bool first = record.parts == 0;
-    if (head.kind() > kLastPart ||
-        first != (head.kind() == kWholePart || head.kind() == kFirstPart))
+    if (head.kind() > PartHead::last || first != head.begins())
       refuse("is damaged: the parts of a record do not fit");
     // The very last filling may be missing.
     if (head.bytes() > file_bytes - at - sizeof head) refuse("is cut short in a record");
-    record.bytes += head.bytes() + (first ? 0 : sizeof kRecordMagic);
+    record.bytes += head.bytes() + (first ? 0 : sizeof PartHead::kMagic);
     ++record.parts;
     at += sizeof head + head.filled();
-    if (is_last(head.kind())) break;
+    if (head.ends()) break;
     if (at > file_bytes) refuse("is cut short in a record");
   }
   record.end = std::min(at, file_bytes);
@@ -60,9 +44,9 @@ bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to,
   for (uint64_t at = record, place = 0; bytes > 0; at += sizeof head + head.filled()) {
     if (!read_head(file, at, head)) return false;
     if (at != record) {  // the magic number between two parts
-      for (size_t i = 0; i < sizeof kRecordMagic; ++i, ++place) {
+      for (size_t i = 0; i < sizeof PartHead::kMagic; ++i, ++place) {
         if (place < from || bytes == 0) continue;
-        *to++ = static_cast<uint8_t>(kRecordMagic >> 8 * i);
+        *to++ = static_cast<uint8_t>(PartHead::kMagic >> 8 * i);
         --bytes;
       }
     }
@@ -74,7 +58,7 @@ bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to,
     to += count;
     bytes -= count;
     place += head.bytes();
-    if (is_last(head.kind())) break;
+    if (head.ends()) break;
   }
   return bytes == 0;
 }

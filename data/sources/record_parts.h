@@ -7,6 +7,19 @@
 
 namespace shoal::data {
 
+// Before each part of a record.
+struct PartHead {
+  enum Kind : uint32_t { whole = 0, first = 1, middle = 2, last = 3 };
+  static constexpr uint32_t kMagic = 0xced7230a;
+  uint32_t magic = 0, word = 0;
+  uint32_t kind() const { return word >> 29; }
+  uint32_t bytes() const { return word & ((1u << 29) - 1); }
+  uint64_t filled() const { return (uint64_t{bytes()} + 3) / 4 * 4; }
+  bool begins() const { return kind() == whole || kind() == first; }
+  bool ends() const { return kind() == whole || kind() == last; }
+};
+static_assert(sizeof(PartHead) == 8);
+
 struct RecordExtent {
   uint64_t begin = 0, end = 0;  // of the record in the file, with heads and filling
   uint64_t bytes = 0;           // of the payload, magic numbers put back

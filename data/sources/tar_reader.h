@@ -1,13 +1,11 @@
 #pragma once
-// The members of a tar file: POSIX ustar and pax, GNU tar, and what came before them. Sources:
-// POSIX pax (IEEE Std 1003.1, "ustar Interchange Format", "pax Interchange Format"), GNU tar's
-// manual ("Basic Tar Format").
+// The members of a tar file, in place (tar_walker.h: which tars).
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "data/file.h"
+#include "data/byte_source.h"
 
 namespace shoal::data {
 
@@ -20,10 +18,11 @@ struct TarMember {
 
 // The regular files of the tar that lies in [begin, end) of `file`, in their order. A hard link is
 // the member it points to under another name; directories, devices and other things without
-// content are left out. Only headers are read. Throws std::invalid_argument with path and place
+// content are left out. Only headers are read, unless `reads` says otherwise. Throws std::invalid_argument with path and place
 // where the tar is damaged, cut short (also when only its end mark is missing), or has something
 // that cannot be read in place: a sparse file, a symbolic link, a part of a multi-volume archive.
-std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end);
+std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end,
+                                Reads reads = Reads::seeking);
 
 // True when the file begins as a tar does: with a header whose checksum is right.
 bool is_tar(const File& file);

@@ -30,10 +30,10 @@ bool is_tar_name(const std::string& name) {
 // A tar of tars is listed by several threads, so that one large file does not take one thread for
 // itself.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
-                                      int threads) {
+                                      int threads, Reads reads) {
   std::vector<std::vector<TarMember>> found(tars.size());
   for_each_index(tars.size(), threads, [&](size_t i) {
-    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes));
+    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes, reads));
   });
   std::vector<TarMember> all;
   for (size_t i = 0; i < tars.size(); ++i) {
@@ -48,15 +48,15 @@ std::vector<TarMember> members_inside(const File& file, const std::vector<TarMem
   return all;
 }
 
-Scan scan_tar(const File& file, int threads) {
+Scan scan_tar(const File& file, int threads, Reads reads) {
   std::vector<TarMember> members =
-      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes)));
+      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), reads));
   if (is_webdataset(members)) return scan_webdataset(file, members);
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
     throw std::invalid_argument(file.path() + " holds both tars and other files; keep them apart");
-  if (tars > 0) members = members_inside(file, members, threads);
+  if (tars > 0) members = members_inside(file, members, threads, reads);
   Scan scan;
   for (const TarMember& member : members) {
     ScanEntry entry;
@@ -73,7 +73,7 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
                                          const OpenOptions& options) {
   std::vector<SourceFile> files = stamped(paths);
   const auto scan = [&](const File& file) {
-    return scan_tar(file, files.size() == 1 ? options.threads : 1);
+    return scan_tar(file, files.size() == 1 ? options.threads : 1, options.reads);
   };
   const std::vector<Scan> scans = scan_files("tar", files, options, scan);
   const bool labelled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {

@@ -14,7 +14,7 @@ enum FeatureKind : uint64_t { kBytesList = 1, kFloatList = 2, kNumberList = 3 };
 
 class ExampleReader {
  public:
-  ExampleReader(const File& file, const ExampleKeys& keys) : keys_(keys), wire_(file) {}
+  ExampleReader(const Readable& file, const ExampleKeys& keys) : keys_(keys), wire_(file) {}
 
   Example run(Extent all) {
     each_message(all, 1, [this](Extent features) {
@@ -109,7 +109,7 @@ class ExampleReader {
 
 }  // namespace
 
-Example read_example(const File& file, uint64_t begin, uint64_t end, const ExampleKeys& keys) {
+Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys) {
   return ExampleReader(file, keys).run({begin, end});
 }
 

@@ -41,6 +41,6 @@ struct Example {
 // The example that lies in [begin, end) of `file`; the picture itself is not read. Throws
 // std::invalid_argument, to be put behind the record's name, where the bytes are no tf.Example, or
 // one without picture or label.
-Example read_example(const File& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
+Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -22,20 +22,10 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kLengthBytes = 12, kCheckBytes = 4;
+constexpr size_t kLengthBytes = kTfRecordHead, kCheckBytes = kTfRecordCheck;
 constexpr size_t kKeptUnpacked = 2;  // files: the one that is read and the next
 
 using Head = std::array<uint8_t, kLengthBytes>;
-
-// The length that a record's head states; nothing where its checksum is wrong.
-std::optional<uint64_t> stated_length(const uint8_t* head) {
-  uint64_t length = 0;
-  uint32_t check = 0;
-  std::memcpy(&length, head, sizeof length);
-  std::memcpy(&check, head + sizeof length, sizeof check);
-  if (masked_crc(crc32c(0, head, sizeof length)) != check) return std::nullopt;
-  return length;
-}
 
 enum class Packing { none, whole_file, no_records };
 
@@ -44,10 +34,10 @@ Packing packing_of(const File& file) {
   const int64_t count = file.read_at(0, head.data(), static_cast<int64_t>(head.size()));
   const std::span<const uint8_t> known(head.data(), static_cast<size_t>(count));
   // First, since a length may look like the beginning of zlib data.
-  if (known.size() >= kLengthBytes && stated_length(head.data())) return Packing::none;
+  if (known.size() >= kLengthBytes && tf_record_length(head.data())) return Packing::none;
   if (!is_compressed(known)) return Packing::no_records;
   const std::vector<uint8_t> inside = inflate_head(known, kLengthBytes);
-  const bool records = inside.size() == kLengthBytes && stated_length(inside.data());
+  const bool records = inside.size() == kLengthBytes && tf_record_length(inside.data());
   return records ? Packing::whole_file : Packing::no_records;
 }
 
@@ -86,7 +76,7 @@ class TfRecordScan {
     if (file_bytes - at < head.size() ||
         file_.read_at(at, head.data(), kLengthBytes) != static_cast<int64_t>(kLengthBytes))
       refuse(at, "is cut short");
-    const auto length = stated_length(head.data());
+    const auto length = tf_record_length(head.data());
     if (!length) refuse(at, "is damaged: its length has a wrong checksum");
     const uint64_t data = at + kLengthBytes, left = file_bytes - data;
     if (left < kCheckBytes || *length > left - kCheckBytes) refuse(at, "is cut short");
@@ -209,6 +199,15 @@ class TfRecordDataset : public ContainerDataset {
 };
 
 }  // namespace
+
+std::optional<uint64_t> tf_record_length(const uint8_t* head) {
+  uint64_t length = 0;
+  uint32_t check = 0;
+  std::memcpy(&length, head, sizeof length);
+  std::memcpy(&check, head + sizeof length, sizeof check);
+  if (masked_crc(crc32c(0, head, sizeof length)) != check) return std::nullopt;
+  return length;
+}
 
 bool is_tf_record(const File& file) {
   return packing_of(file) != Packing::no_records;

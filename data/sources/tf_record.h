@@ -9,7 +9,10 @@
 // are opened only to be read in order (`shoal pack`), each unpacked once. Source: TensorFlow's
 // guide "TFRecord and tf.train.Example".
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,12 @@
 #include "data/file.h"
 
 namespace shoal::data {
+
+// A record: its length and that's checksum (kTfRecordHead bytes), the data, and the data's checksum
+// (kTfRecordCheck bytes).
+constexpr size_t kTfRecordHead = 12, kTfRecordCheck = 4;
+// The length that a record's head states; nothing where its checksum is wrong.
+std::optional<uint64_t> tf_record_length(const uint8_t* head);
 
 bool is_tf_record(const File& file);
 

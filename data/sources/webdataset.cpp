@@ -11,7 +11,6 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kLargestLabel = uint64_t{1} << 20;                    // bytes of a .json
 constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};  // the first there is
 
 // Where the extension's dot stands; the size of the name when it has none.
@@ -21,24 +20,8 @@ size_t key_length(std::string_view name) {
   return std::min(name.find('.', base), name.size());
 }
 
-std::string extension(std::string_view name) {
-  std::string text(name.substr(std::min(key_length(name) + 1, name.size())));
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-bool is_picture_name(std::string_view name) {
-  const std::string found = extension(name);
-  return found == "jpg" || found == "jpeg" || found == "png" || found == "webp";
-}
-
-bool is_label_name(std::string_view name) {
-  return std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), extension(name)) !=
-         std::end(kLabelExtensions);
-}
-
 std::string_view key_of(const TarMember& member) {
-  return std::string_view(member.name).substr(0, key_length(member.name));
+  return sample_key(member.name);
 }
 
 class ShardScan {
@@ -70,7 +53,7 @@ class ShardScan {
     }
     for (const std::string_view wanted : kLabelExtensions)
       for (size_t i = begin; i < end && label == nullptr; ++i)
-        if (extension(members_[i].name) == wanted) label = &members_[i];
+        if (sample_extension(members_[i].name) == wanted) label = &members_[i];
     if (picture == nullptr) {
       if (label != nullptr) refuse(*label, "is a label without a picture beside it");
       return;
@@ -83,12 +66,11 @@ class ShardScan {
   }
 
   void read_label(const TarMember& member, ScanEntry& entry) {
-    if (member.bytes > kLargestLabel) refuse(member, "is too large for a label");
+    if (member.bytes > kLargestSampleLabel) refuse(member, "is too large for a label");
     std::string text(member.bytes, '\0');
     const auto bytes = static_cast<int64_t>(member.bytes);
     if (file_.read_at(member.offset, text.data(), bytes) != bytes) refuse(member, "is cut short");
-    const auto label =
-        extension(member.name) == "json" ? parse_json_label(text) : parse_label(text);
+    const auto label = parse_sample_label(member.name, text);
     if (!label) refuse(member, "holds no label: it must be a number from 0 on or a class's name");
     set_label(*label, scan_, entry);
   }
@@ -99,6 +81,35 @@ class ShardScan {
 };
 
 }  // namespace
+
+std::string_view sample_key(std::string_view name) {
+  return name.substr(0, key_length(name));
+}
+
+std::string sample_extension(std::string_view name) {
+  std::string text(name.substr(std::min(key_length(name) + 1, name.size())));
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_picture_name(std::string_view name) {
+  const std::string found = sample_extension(name);
+  return found == "jpg" || found == "jpeg" || found == "png" || found == "webp";
+}
+
+int label_rank(std::string_view name) {
+  const std::string found = sample_extension(name);
+  const auto place = std::find(std::begin(kLabelExtensions), std::end(kLabelExtensions), found);
+  return static_cast<int>(place - std::begin(kLabelExtensions));
+}
+
+bool is_label_name(std::string_view name) {
+  return label_rank(name) < static_cast<int>(std::size(kLabelExtensions));
+}
+
+std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text) {
+  return sample_extension(name) == "json" ? parse_json_label(text) : parse_label(text);
+}
 
 bool is_webdataset(const std::vector<TarMember>& members) {
   for (size_t i = 1; i < members.size(); ++i) {

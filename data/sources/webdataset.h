@@ -2,8 +2,13 @@
 // WebDataset shards: tars in which the files of a sample stand together under one key, as in
 // 0001.jpg, 0001.cls. Source: the WebDataset project's description of its format.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "data/sources/label_text.h"
 #include "data/sources/scan.h"
 #include "data/sources/tar_reader.h"
 
@@ -18,5 +23,16 @@ bool is_webdataset(const std::vector<TarMember>& members);
 // std::invalid_argument naming a sample with no or several pictures, or with a label that is
 // neither number nor name.
 Scan scan_webdataset(const File& file, const std::vector<TarMember>& members);
+
+// The parts of a member's name: its key; its extension in small letters, without the dot.
+std::string_view sample_key(std::string_view name);
+std::string sample_extension(std::string_view name);
+bool is_picture_name(std::string_view name);
+bool is_label_name(std::string_view name);
+// Of several labels of a sample the one with the lowest rank counts.
+int label_rank(std::string_view name);
+constexpr uint64_t kLargestSampleLabel = uint64_t{1} << 20;  // bytes of a .json
+// The content of the label `name`; nothing: it is neither number nor name.
+std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text);
 
 }  // namespace shoal::data

@@ -1,6 +1,5 @@
 #pragma once
-// The wire format of protocol buffers, read in place from a file: what is not wanted is skipped
-// unread. Source: protobuf.dev, "Encoding".
+// The wire format of protocol buffers, read in place: what is not wanted is skipped unread. Source: protobuf.dev, "Encoding".
 
 #include <array>
 #include <cstdint>
@@ -25,7 +24,7 @@ struct WireField {
 // One thread.
 class WireReader {
  public:
-  explicit WireReader(const File& file) : file_(file) {}
+  explicit WireReader(const Readable& file) : file_(file) {}
 
   // The field at the beginning of `rest`, which it is taken from; false at the end. Throws
   // std::invalid_argument where the bytes are no fields.
@@ -36,7 +35,7 @@ class WireReader {
  private:
   uint8_t byte(Extent& rest);
 
-  const File& file_;
+  const Readable& file_;
   std::array<uint8_t, 512> buffer_{};
   uint64_t begin_ = 0, filled_ = 0;  // of the buffer, in the file
 };

@@ -15,6 +15,7 @@ using Contents = std::map<std::string, std::string>;
 namespace {
 
 const std::string kData = "/base/input/data/";
+const std::string kConfig = "/base/input/config/inputdataconfig.json";
 
 // A training container with these folders in BASE/input/data.
 Paths in_container(const Tree& channels, dist::Variables environment = {}, Contents files = {}) {
@@ -103,12 +104,33 @@ TEST_CASE("variables say where a channel lies, and need no container") {
                     Contains("SM_CHANNELS"));
 }
 
-TEST_CASE("a channel in Pipe mode is refused by name") {
-  const std::string config = "/base/input/config/inputdataconfig.json";
-  CHECK_THROWS_WITH(in_container({}, {}, {{config, R"({"train": {"TrainingInputMode": "Pipe"}})"}}),
-                    Contains("channel train is in Pipe mode"));
+TEST_CASE("channels in Pipe mode are pipes, those with numbers one for each process") {
+  const Paths one = in_container({}, {}, {{kConfig, R"({
+      "train": {"TrainingInputMode": "Pipe", "S3DistributionType": "ShardedByS3Key"},
+      "eval": {"TrainingInputMode": "pipe"}})"}});
+  CHECK(train_of(one) == "pipe:" + kData + "train");
+  CHECK(val_of(one) == "pipe:" + kData + "eval");
+  CHECK((one.train_sharded && !one.val_sharded && !one.fast_files));
+  const Paths four = in_container({}, {}, {{kConfig, R"({
+      "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
+      "Train_2": {"TrainingInputMode": "Pipe"}, "validation_0": {"TrainingInputMode": "Pipe"}})"}});
+  CHECK(train_of(four) == "pipe:" + kData + "train_{0..2}");
+  CHECK(four.train->origin == "channels train_0 … train_2");
+  CHECK(val_of(four) == "pipe:" + kData + "validation_0");
+  CHECK_THROWS_WITH(in_container({}, {}, {{kConfig, R"({"train_0": {"TrainingInputMode": "Pipe"},
+                        "train_1": {"TrainingInputMode": "File"}})"}}),
+                    Contains("input mode Pipe"));
+}
+
+TEST_CASE("the file of channels tells who has which objects, and how they are read") {
+  const std::string& config = kConfig;
   const Paths fast = in_container(
       {}, {}, {{config, R"({"train": {"TrainingInputMode": "FastFile"}, "val": {}})"}});
+  CHECK(fast.fast_files);
+  CHECK_FALSE(in_container({"train"}).fast_files);
+  const Paths shares = in_container(
+      {}, {}, {{config, R"({"train": {}, "val": {"S3DistributionType": "ShardedByS3Key"}})"}});
+  CHECK((shares.val_sharded && !shares.train_sharded));
   CHECK(train_of(fast) == kData + "train");
   CHECK(val_of(fast) == kData + "val");
   CHECK_THROWS_WITH(in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "data/relabelled.h"
 #include "data/synthetic.h"
 #include "data/transform.h"
 #include "support.h"
@@ -21,6 +22,37 @@ TEST_CASE("datasets are opened by kind") {
   for (const char* bad : {"synthetic:", "synthetic:x", "synthetic:1:2:3", "synthetic:1:2:3x",
                           "synthetic:1:", "synthetic:0"})
     CHECK_THROWS_AS(open_dataset(bad), std::invalid_argument);
+}
+
+TEST_CASE("a listing's hash follows from what was found, not from where it lies") {
+  TempFolder t;
+  for (const char* name : {"a/cat/1", "a/dog/1", "b/cat/1", "b/dog/1", "c/cat/1", "c/dog/2"})
+    t.write(name, "x");
+  const auto hash = [&](const std::string& folder) {
+    return listing_hash(*open_dataset(t / folder), t / folder);
+  };
+  CHECK(hash("a") == hash("b"));
+  CHECK(hash("a") != hash("c"));
+  t.write("b/fox/1", "x");
+  CHECK(hash("a") != hash("b"));
+}
+
+TEST_CASE("classes of several hosts are put together, and labels follow") {
+  using Names = std::vector<std::string>;
+  CHECK(united_classes({{"cat", "fox"}, {"ant", "cat"}, {}}) == Names{"ant", "cat", "fox"});
+  const Names ten = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  Names eleven;
+  for (int i = 0; i < 11; ++i) eleven.push_back(i < 10 ? "0" + std::to_string(i) : "10");
+  CHECK(united_classes({ten, eleven}) == eleven);
+  TempFolder t;
+  t.write("cat/1", "x");
+  t.write("fox/1", "x");
+  const auto all = with_classes(open_dataset(t.path()), {"ant", "cat", "dog", "fox"});
+  CHECK((all->label(0) == 1 && all->label(1) == 3));
+  CHECK(all->classes().size() == 4);
+  CHECK_THROWS_WITH(with_classes(open_dataset(t.path()), {"cat"}), Catch::Contains("'fox'"));
+  const auto numbers = with_classes(open_dataset("synthetic:4:2"), {"class_00000", "class_00001"});
+  CHECK(numbers->label(1) == 1);
 }
 
 TEST_CASE("different classes in training and validation are named") {

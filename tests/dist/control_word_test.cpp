@@ -23,6 +23,7 @@ ControlWord said_by(int rank, int step) {
   word.checkpoint_requested = step == 3 && rank == 0;
   if (step == 4 && rank == 0) word.stop_signal = SIGINT;
   if (step == 5) word.stop_signal = rank == 0 ? SIGTERM : SIGINT;
+  word.out_of_data = step == 6 && rank > 0;
   return word;
 }
 
@@ -35,6 +36,7 @@ void check_words(const dist::Env& env) {
     channel.post(said_by(world.rank(), step));
     const ControlWord word = channel.collect();
     REQUIRE(word.bad_pictures == n * (10 + 100 * step) + n * (n - 1) / 2);
+    REQUIRE(word.out_of_data == (step == 6 ? n - 1 : 0));
     REQUIRE(word.non_finite == (step == 2 ? n : 0));
     REQUIRE(word.images == 32 * n);
     REQUIRE(word.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);

@@ -47,6 +47,48 @@ TEST_CASE("everything is decided from global numbers") {
   REQUIRE(*r.job.checkpoint_dir == "runs/shoal/checkpoints");
 }
 
+TEST_CASE("how long an epoch of a stream is must be said, or how long the run is") {
+  Job job;
+  job.batch_size = 16;
+  job.epochs = 4;
+  auto s = here(2);
+  s.train_images = 0;
+  s.train_streamed = true;
+  REQUIRE_THROWS_WITH(resolve(job, s),
+                      Catch::Contains("--train-samples N") && Catch::Contains("--max-steps N"));
+  job.train_samples = 1000;
+  auto r = resolve(job, s);
+  REQUIRE((r.steps_per_epoch == 31 && r.dropped_images == 8 && r.total_steps == 124));
+  job.steps_per_epoch = 7;
+  REQUIRE_THROWS_WITH(resolve(job, s), Catch::Contains("give one of them"));
+  job.train_samples.reset();
+  r = resolve(job, s);
+  REQUIRE((r.steps_per_epoch == 7 && r.total_steps == 28 && !r.open_ended));
+  job.steps_per_epoch.reset();
+  job.max_steps = 100;
+  r = resolve(job, s);
+  REQUIRE((r.open_ended && r.total_steps == 100 && r.last_step == 100 && r.steps_per_epoch == 25));
+  job.train_samples = 1000;
+  REQUIRE_THROWS_WITH(resolve(job, here()), Catch::Contains("--train-samples has no use"));
+}
+
+TEST_CASE("hosts with shares of their own make as many updates as the smallest share allows") {
+  Job job;
+  job.batch_size = 16;
+  job.sharded = "both";
+  auto s = here(4);
+  s.local_world_size = 2;
+  s.train_images = 1000;
+  s.smallest_share = 330;
+  const auto r = resolve(job, s);
+  REQUIRE((r.steps_per_epoch == 10 && r.dropped_images == 360));
+  REQUIRE((r.train_sharded && r.val_sharded && r.local_world_size == 2));
+  s.smallest_share = 31;
+  REQUIRE_THROWS_WITH(resolve(job, s), Catch::Contains("only 31 training pictures"));
+  s = here(2);
+  REQUIRE_FALSE(resolve(job, s).train_sharded);  // one host
+}
+
 TEST_CASE("a given size is used for evaluation too, with the model's ratio of resize to crop") {
   Job job;
   job.size = 112;

@@ -109,6 +109,22 @@ TEST_CASE("folders are left out, a leading ./ does not count, hard links are the
   CHECK(content_of(golden_tar("gnu-link"), members[1]) == "content of cat/1.jpg");
 }
 
+TEST_CASE("a tar that is looked through without seeking gives the same members") {
+  const TempFolder folder;
+  std::string large(3'000'000, 'a');  // several pieces of 4 MiB, with headers across their ends
+  folder.write("a.tar", make_tar({{"cat/1.jpg", large},
+                                  {"cat/2.jpg", large + "x"},
+                                  {"dog/1.jpg", ""},
+                                  {"dog/2.jpg", large}}));
+  const File file(folder / "a.tar");
+  const auto bytes = static_cast<uint64_t>(file.stamp().bytes);
+  const auto seeking = list_tar(file, 0, bytes), forward = list_tar(file, 0, bytes, Reads::forward);
+  CHECK(names_of(forward) == names_of(seeking));
+  for (size_t i = 0; i < seeking.size(); ++i)
+    CHECK((forward[i].offset == seeking[i].offset && forward[i].bytes == seeking[i].bytes));
+  CHECK_THROWS_WITH(list_tar(file, 0, bytes - 1024, Reads::forward), Contains("no end mark"));
+}
+
 TEST_CASE("what cannot be read in place is refused by name") {
   for (const char* name : {"gnu-sparse", "gnu-sparse-posix"})
     CHECK_THROWS_WITH(members_of(golden_tar(name)), Contains("sparse"));

@@ -1,0 +1,36 @@
+#include "app/pipes.h"
+
+#include <regex>
+
+#include "train/job.h"
+
+namespace shoal::app {
+
+PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env) {
+  static const std::regex braces("\\{([0-9]{1,6})\\.\\.([0-9]{1,6})\\}");
+  const int64_t hosts = env.world_size / env.local_world_size;
+  const int64_t host = env.rank / env.local_world_size;
+  // Every host's pipes bring the same pictures.
+  const PipeShare turns = use.sharded ? PipeShare{} : PipeShare{"", host, hosts, false};
+  std::smatch found;
+  if (!std::regex_search(source, found, braces)) {
+    if (use.training) return {source, turns.index, turns.count, env.local_world_size > 1};
+    const bool reads = use.sharded ? env.local_rank == 0 : env.rank == 0;
+    return {reads ? source : "pipe:"};
+  }
+  const int64_t first = std::stoll(found[1]), count = std::stoll(found[2]) - first + 1;
+  const auto named = [&](int64_t number) {
+    return found.prefix().str() + std::to_string(first + number) + found.suffix().str();
+  };
+  if (count == env.local_world_size)
+    return {named(env.local_rank), turns.index, turns.count, false};
+  if (count == env.world_size) return {named(env.rank)};
+  throw train::UserError(use.option + " " + source + " is " + std::to_string(count) +
+                         " pipes, but each host has " + std::to_string(env.local_world_size) +
+                         " of " + std::to_string(env.world_size) +
+                         " processes; a pipe has one reader, so use as many pipes as there are "
+                         "processes on a host (--nproc " +
+                         std::to_string(count) + "), or as in the whole job");
+}
+
+}  // namespace shoal::app

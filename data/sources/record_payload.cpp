@@ -1,0 +1,56 @@
+#include "data/sources/record_payload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "data/formats.h"
+
+namespace shoal::data {
+namespace {
+
+struct MxnetHead {
+  uint32_t flag = 0;
+  float label = 0;
+  uint64_t id = 0, id2 = 0;
+};
+static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
+
+constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
+
+}  // namespace
+
+RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes) {
+  RecordPayload payload;
+  if (recognise(head) != Format::unknown) {
+    payload.kind = RecordPayload::Kind::picture;
+    return payload;
+  }
+  MxnetHead mxnet;
+  std::memcpy(&mxnet, head.data(), std::min(head.size(), sizeof mxnet));
+  const uint32_t skip = sizeof mxnet + (mxnet.flag == 1 ? sizeof mxnet.label : 0);
+  if (bytes <= skip || mxnet.flag >= kMostLabels) return payload;
+  if (mxnet.flag > 1)
+    throw std::invalid_argument("carries " + std::to_string(mxnet.flag) +
+                                " labels; shoal trains on one label for each picture");
+  float label = mxnet.label;
+  if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
+  if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
+    throw std::invalid_argument("has the label " + std::to_string(label) +
+                                "; it must be a whole number from 0 on");
+  payload.kind = RecordPayload::Kind::mxnet;
+  payload.skip = skip;
+  payload.number = static_cast<int64_t>(label);
+  payload.id = mxnet.id;
+  return payload;
+}
+
+std::optional<LabelText> parse_wrapped_label(const std::string& text) {
+  if (text.size() > kLargestWrappedLabel) return std::nullopt;
+  auto label = parse_json_label(text);
+  if (!label && text.find_first_of("{[\"") == std::string::npos) label = parse_label(text);
+  return label;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "data/formats.h"
+#include "data/limits.h"
+#include "data/sources/tar_walker.h"
+#include "data/sources/webdataset.h"
+#include "data/stream/pipe_source.h"
+#include "data/stream/record_stream.h"
+
+namespace shoal::data {
+namespace {
+
+bool is_hidden_member(const std::string& name) {
+  return name.starts_with('.') || name.find("/.") != std::string::npos;
+}
+
+// Members of the same key stand together; a sample is complete when another key comes.
+class TarStream : public RecordStream {
+ public:
+  // `folder`: what stands before the names of the members, for a tar inside a tar.
+  TarStream(ByteSource& source, const StreamLabels& labels, std::string folder)
+      : source_(source), labels_(labels), folder_(std::move(folder)), walker_(source) {}
+
+  bool next(StreamPicture& picture) override {
+    for (;;) {
+      if (inner_ && inner_->stream->next(picture)) return true;
+      inner_.reset();
+      if (!std::exchange(unread_, false) && !advance()) return finish_sample(picture);
+      if (sample_key(entry_.name) != key_) {
+        key_ = sample_key(entry_.name);
+        unread_ = finish_sample(picture);
+        if (unread_) return true;
+      }
+      read_member();
+    }
+  }
+
+ private:
+  // A tar inside this one.
+  struct Inner {
+    LimitedSource source;
+    std::unique_ptr<RecordStream> stream;
+  };
+
+  [[noreturn]] void refuse(const std::string& name, const std::string& what) const {
+    throw std::invalid_argument(source_.name() + ":" + name + " " + what);
+  }
+
+  // To the next member; false behind the last tar.
+  bool advance() {
+    while (!over_) {
+      const bool found = walker_.next(entry_);
+      if (!found) over_ = !walker_.next_archive();
+      if (found && is_hidden_member(entry_.name)) continue;
+      if (found && entry_.is_link)
+        refuse(entry_.name, "is a hard link, which cannot be followed in a stream");
+      if (found) return true;
+    }
+    return false;
+  }
+
+  void read_member() {
+    const std::string& name = entry_.name;
+    if (name.ends_with(".tar")) {
+      inner_ = std::make_unique<Inner>(
+          LimitedSource(source_, entry_.bytes, source_.name() + ":" + name), nullptr);
+      inner_->stream = std::make_unique<TarStream>(inner_->source, labels_, folder_ + name + "/");
+      return;
+    }
+    if (is_label_name(name)) return read_label();
+    if (!is_picture_name(name) && has_picture_) return;  // another file of the sample
+    if (entry_.bytes > static_cast<uint64_t>(kMaxFileBytes))
+      refuse(name, "is too large for a picture");
+    std::vector<uint8_t> bytes;
+    if (!append_bytes(source_, entry_.bytes, bytes)) refuse(name, "is cut short");
+    if (!is_picture_name(name) && recognise(bytes) == Format::unknown) return;
+    if (has_picture_) refuse(name, "is the second picture of its sample");
+    has_picture_ = true;
+    picture_.bytes = std::move(bytes);
+    picture_.name = name;
+  }
+
+  void read_label() {
+    if (entry_.bytes > kLargestSampleLabel) refuse(entry_.name, "is too large for a label");
+    std::string text(static_cast<size_t>(entry_.bytes), '\0');
+    if (source_.read(text.data(), text.size()) < text.size()) refuse(entry_.name, "is cut short");
+    const int rank = label_rank(entry_.name);
+    if (label_ && rank > label_rank_) return;
+    label_ = parse_sample_label(entry_.name, text);
+    if (!label_)
+      refuse(entry_.name, "holds no label: it must be a number from 0 on or a class's name");
+    label_rank_ = rank;
+    label_name_ = entry_.name;
+  }
+
+  bool finish_sample(StreamPicture& picture) {
+    const auto label = std::exchange(label_, std::nullopt);
+    if (!std::exchange(has_picture_, false)) {
+      if (label) refuse(label_name_, "is a label without a picture beside it");
+      return false;
+    }
+    const std::string name = std::move(picture_.name);
+    try {
+      picture.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
+    } catch (const std::invalid_argument& error) {
+      refuse(name, error.what());
+    }
+    picture.bytes = std::move(picture_.bytes);
+    picture.name = source_.name() + ":" + name;
+    picture.damage.clear();
+    return true;
+  }
+
+  ByteSource& source_;
+  const StreamLabels& labels_;
+  const std::string folder_;
+  TarWalker walker_;
+  TarEntry entry_;
+  bool unread_ = false;  // the last sample was given when entry_ came, which is still to be read
+  bool over_ = false;
+  std::unique_ptr<Inner> inner_;
+  // The sample so far.
+  std::string key_;
+  bool has_picture_ = false;
+  StreamPicture picture_;  // bytes and the member's name
+  std::optional<LabelText> label_;
+  int label_rank_ = 0;
+  std::string label_name_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels) {
+  return std::make_unique<TarStream>(source, labels, "");
+}
+
+}  // namespace shoal::data

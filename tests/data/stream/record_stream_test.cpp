@@ -1,0 +1,155 @@
+#include "data/stream/record_stream.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/data/sources/support.h"
+#include "tests/data/stream/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+const Texts kClasses = {"cat", "dog", "fox"};
+
+std::string word(uint32_t value) {
+  return {reinterpret_cast<const char*>(&value), 4};
+}
+
+std::string record(const std::string& payload) {
+  return word(0xced7230a) + word(static_cast<uint32_t>(payload.size())) + payload +
+         std::string((4 - payload.size() % 4) % 4, '\0');
+}
+
+std::string jpeg_text(int64_t index) {
+  const Bytes bytes = made_jpeg(index);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("nothing at all is a stream without pictures") {
+  CHECK(streamed("", kClasses).empty());
+}
+
+TEST_CASE("pictures of a tar get their classes from folders, labels beside them, or their names") {
+  const std::string tar = make_tar({{"set/dog/1.jpg", "one"},
+                                    {"set/cat/2.jpg", "two"},
+                                    {"000.cls", "2"},
+                                    {"000.jpg", "three"},
+                                    {"001.jpg", "four"},
+                                    {"001.json", R"({"label": "fox"})"},
+                                    {"001.txt", "not looked at"},
+                                    {"fox_17.JPEG", "five"},
+                                    {".hidden.jpg", "six"}});
+  CHECK(streamed(tar, kClasses) == Texts{"1 1.jpg one", "0 2.jpg two", "2 000.jpg three",
+                                         "2 001.jpg four", "2 fox_17.JPEG five"});
+}
+
+TEST_CASE("tars may follow one another, and stand in a tar") {
+  const std::string cat = make_tar({{"1.jpg", "one"}}), dog = make_tar({{"1.jpg", "two"}});
+  CHECK(streamed(make_tar({{"cat.tar", cat}, {"dog.tar", dog}}), kClasses) ==
+        Texts{"0 1.jpg one", "1 1.jpg two"});
+  const std::string one = make_tar({{"cat/1.jpg", "one"}}), two = make_tar({{"dog/1.jpg", "two"}});
+  CHECK(streamed(one + std::string(8192, '\0') + two, kClasses) ==
+        Texts{"0 1.jpg one", "1 1.jpg two"});
+}
+
+TEST_CASE("a tar's picture without a class that is known is named") {
+  CHECK_THAT(error_of_stream(make_tar({{"owl/1.jpg", "x"}}), kClasses),
+             Contains("owl/1.jpg") && Contains("--classes FILE"));
+  CHECK_THAT(error_of_stream(make_tar({{"1.jpg", "x"}, {"1.cls", "3"}}), kClasses),
+             Contains("1.jpg has the label 3"));
+  CHECK_THAT(error_of_stream(make_tar({{"1.jpg", "x"}, {"1.cls", "owl"}}), kClasses),
+             Contains("the class 'owl'"));
+  CHECK_THAT(error_of_stream(make_tar({{"1.cls", "1"}}), kClasses),
+             Contains("a label without a picture"));
+}
+
+TEST_CASE("a stream that ends anywhere inside a tar is named so", "[single]") {
+  const std::string whole = make_tar({{"cat/1.jpg", "one"}, {"dog/1.jpg", "two"}});
+  for (size_t cut = 513; cut <= 2048; ++cut) {
+    INFO(cut);
+    CHECK_THAT(error_of_stream(whole.substr(0, cut), kClasses), Contains("cut short"));
+  }
+  CHECK(streamed(whole.substr(0, 2048 + 512), kClasses).size() == 2);
+}
+
+TEST_CASE("TFRecords give pictures by class or number") {
+  CHECK(streamed(golden_record_bytes("imagenet.tfrecord"), {"n01", "n02", "n03", "n04"}) ==
+        Texts{"1 record 0 (n02_7.JPEG) content of n02_7.JPEG",
+              "0 record 1 (n01_3.JPEG) content of n01_3.JPEG",
+              "3 record 2 (n04_1.JPEG) content of n04_1.JPEG"});
+  const std::string numbers = golden_record_bytes("numbers.tfrecord");
+  CHECK(streamed(numbers, {"a", "b", "c", "d"})[2] == "3 record 2 content of n04_1.JPEG");
+  CHECK(streamed(numbers, {"a", "b", "c", "d", "e"}, "label-offset=0")[2] ==
+        "4 record 2 content of n04_1.JPEG");
+  CHECK_THAT(error_of_stream(numbers, kClasses), Contains("record 2 has the label 3"));
+  CHECK_THAT(error_of_stream(numbers, kClasses, "label-offset=2"),
+             Contains("before label-offset=2"));
+}
+
+TEST_CASE("a TFRecord's wrong checksum is a damaged picture, that of its length the stream's end") {
+  std::string bytes = golden_record_bytes("numbers.tfrecord");
+  const Texts whole = streamed(bytes, {"a", "b", "c", "d"});
+  bytes[bytes.find("content") + 3] ^= 1;
+  const Texts damaged = streamed(bytes, {"a", "b", "c", "d"});
+  CHECK_THAT(damaged[0], Contains("1 record 0 (") && Contains("checksum"));
+  CHECK(Texts(damaged.begin() + 1, damaged.end()) == Texts(whole.begin() + 1, whole.end()));
+  std::string length = golden_record_bytes("numbers.tfrecord");
+  length[1] ^= 1;
+  CHECK_THAT(error_of_stream(length, kClasses), Contains("holds nothing that can be read"));
+  const std::string good = golden_record_bytes("numbers.tfrecord");
+  std::string second = good + good;
+  second[good.size() + 1] ^= 1;
+  CHECK_THAT(error_of_stream(second, {"a", "b", "c", "d"}),
+             Contains("record 3") && Contains("length"));
+}
+
+TEST_CASE("records that end in their middle are named so", "[single]") {
+  for (const char* name : {"numbers.tfrecord", "split.rec"}) {
+    const std::string whole = golden_record_bytes(name);
+    const Texts classes = {"a", "b", "c", "d", "e"};
+    const size_t count = streamed(whole, classes).size();
+    int64_t whole_ends = 0;
+    for (size_t cut = 513; cut < whole.size(); ++cut) {
+      INFO(name << " " << cut);
+      const std::string error = error_of_stream(whole.substr(0, cut), classes);
+      // The very last filling may be missing, and a cut between two records is an end.
+      whole_ends += error.empty();
+      if (!error.empty()) CHECK_THAT(error, Contains("cut short"));
+    }
+    CHECK(whole_ends <= static_cast<int64_t>(count) + 3);
+  }
+}
+
+TEST_CASE("RecordIO gives MXNet's records and what SageMaker wraps") {
+  const Texts classes = {"0", "1", "2", "3", "4"};
+  CHECK(streamed(golden_record_bytes("plain.rec"), classes) ==
+        Texts{"2 record 0 content of n02_7.JPEG", "1 record 1 content of n01_3.JPEG",
+              "4 record 2 content of n04_1.JPEG"});
+  const std::string a = jpeg_text(0), b = jpeg_text(1);
+  CHECK(streamed(record(a) + record("1") + record(b) + record(R"({"label": 2})"), classes) ==
+        Texts{"1 record 0 " + a, "2 record 2 " + b});
+  CHECK(streamed(record("1") + record(a) + record("3") + record(b), classes) ==
+        Texts{"1 record 1 " + a, "3 record 3 " + b});
+  CHECK_THAT(error_of_stream(record(a) + record(b), classes),
+             Contains("record 0 is a picture without a label"));
+  CHECK_THAT(error_of_stream(record("1"), classes), Contains("a label without a picture"));
+}
+
+TEST_CASE("records that were split at the magic number are put together in a stream too") {
+  const auto file = open_dataset(golden_record("split.rec"));
+  Texts expected;
+  for (int64_t i = 0; i < file->size(); ++i)
+    expected.push_back(std::to_string(file->label(i)) + " record " + std::to_string(i) + " " +
+                       content(*file, i));
+  CHECK(streamed(golden_record_bytes("split.rec"), file->classes()) == expected);
+}
+
+TEST_CASE("what is compressed or of no kind is refused with advice") {
+  CHECK_THAT(error_of_stream(golden_record_bytes("imagenet.tfrecord.gz"), kClasses),
+             Contains("CompressionType Gzip"));
+  CHECK_THAT(error_of_stream(std::string(2000, 'x'), kClasses), Contains("a tar, TFRecord"));
+}

@@ -1,0 +1,52 @@
+#include "data/stream/shuffled.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+using namespace shoal::data;
+
+namespace {
+
+// Labels 0 … count-1.
+class Counting : public RecordStream {
+ public:
+  explicit Counting(int32_t count) : count_(count) {}
+  bool next(StreamPicture& picture) override {
+    picture.label = next_;
+    return next_++ < count_;
+  }
+
+ private:
+  int32_t count_, next_ = 0;
+};
+
+std::vector<int32_t> order(int32_t count, int64_t size, uint64_t seed = 1, int64_t epoch = 0) {
+  ShuffledStream stream(std::make_unique<Counting>(count), size, seed, epoch);
+  std::vector<int32_t> labels;
+  for (StreamPicture picture; stream.next(picture);) labels.push_back(picture.label);
+  return labels;
+}
+
+std::vector<int32_t> sorted(std::vector<int32_t> labels) {
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE("every picture comes once, at most the buffer's size sooner") {
+  for (const int64_t size : {2, 10, 100, 1000}) {
+    INFO(size);
+    const auto mixed = order(300, size);
+    CHECK(mixed != order(300, 1));
+    CHECK(sorted(mixed) == order(300, 0));
+    for (size_t i = 0; i < mixed.size(); ++i) CHECK(mixed[i] < static_cast<int64_t>(i) + size);
+  }
+  CHECK(order(0, 10).empty());
+}
+
+TEST_CASE("the order follows from seed and epoch alone") {
+  CHECK(order(100, 30) == order(100, 30));
+  CHECK(order(100, 30) != order(100, 30, 2));
+  CHECK(order(100, 30) != order(100, 30, 1, 1));
+}

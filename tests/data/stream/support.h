@@ -1,0 +1,57 @@
+#pragma once
+// What the tests of data/stream share: pipes, and processes that write them.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/data_options.h"
+#include "data/dataset.h"
+#include "data/stream/record_stream.h"
+#include "tests/data/support.h"
+
+namespace shoal::data {
+
+void make_pipe(const std::string& path);
+
+// A process that opens `path` for writing, calls `write` with its descriptor and ends. SIGPIPE ends
+// it, as it ends `cat`.
+class WriterProcess {
+ public:
+  WriterProcess(const std::string& path, const std::function<void(int descriptor)>& write);
+  // The same for a text: all of it, then the end.
+  WriterProcess(const std::string& path, const std::string& text);
+  ~WriterProcess();  // kills it
+  WriterProcess(const WriterProcess&) = delete;
+  WriterProcess& operator=(const WriterProcess&) = delete;
+
+  void kill();  // SIGKILL, and waits for its end
+  int wait();   // exit code, or 128 + the signal that ended it
+
+ private:
+  pid_t process_;
+};
+
+void write_text(int descriptor, const std::string& text);
+
+// "LABEL NAME CONTENT" of each picture, the name without anything before its last slash or colon;
+// a damaged one is "LABEL NAME (DAMAGE)".
+std::vector<std::string> described(RecordStream& stream);
+
+// The same of bytes in memory, read in small pieces.
+std::vector<std::string> streamed(const std::string& bytes, const std::vector<std::string>& classes,
+                                  const std::string& tfrecord_keys = "");
+std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,
+                            const std::string& tfrecord_keys = "");
+
+// Batches of 4 pictures of 24 × 24 pixels.
+LoaderOptions small(bool train = true);
+// Classes c100 … c149.
+OpenOptions opening(int64_t shuffle_buffer = 8);
+// A tar of `count` pictures, picture i of class i; number `damaged` is no picture.
+std::string tar_of(int64_t count, int64_t damaged = -1);
+
+}  // namespace shoal::data

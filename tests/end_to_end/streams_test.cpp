@@ -1,0 +1,293 @@
+// Pictures that come through pipes, written by other processes; and hosts that hold different ones.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "train/checkpoint_store.h"
+
+using namespace shoal;
+using Catch::Contains;
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// What the platform does for a channel: makes CHANNEL_0, writes the object into it, and when that is
+// read or its reader has gone CHANNEL_1, and so on until it is killed.
+class Channel {
+ public:
+  Channel(const fs::path& channel, const fs::path& object)
+      : Channel(
+            "e=0; while :; do mkfifo \"$0_$e\"; cat \"$1\" >\"$0_$e\"; rm -f \"$0_$e\"; "
+            "e=$((e+1)); done",
+            channel, object) {}
+  // `script`: of sh; $0 and $1 are channel and object.
+  Channel(const std::string& script, const fs::path& channel, const fs::path& object)
+      : process_(::fork()) {
+    REQUIRE(process_ >= 0);
+    if (process_ > 0) return;
+    ::setpgid(0, 0);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), channel.c_str(), object.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ~Channel() {
+    ::kill(-process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+ private:
+  pid_t process_;
+};
+
+class Streams {
+ public:
+  Streams() {
+    write("resourceconfig", R"({"current_host": "algo-1", "hosts": ["algo-1"]})");
+    fs::create_directories(base_ / "input/data");
+    std::ofstream(directory_.path() / "names") << "class_00000\nclass_00001\n";
+  }
+
+  fs::path operator/(const std::string& name) const { return base_ / name; }
+  fs::path made(const std::string& name) const { return directory_.path() / name; }
+  fs::path channel(const std::string& name) const { return base_ / "input/data" / name; }
+
+  void write(const std::string& config, const std::string& text) {
+    fs::create_directories(base_ / "input/config");
+    std::ofstream(base_ / "input/config" / (config + ".json")) << text;
+  }
+
+  // A tar of class folders by GNU tar.
+  fs::path tar(const std::string& name, int pictures) {
+    const fs::path folder = made(name), file = made(name + ".tar");
+    test::make_pictures(folder, pictures, 2, 2, 40);
+    const std::string command =
+        "tar -C '" + (folder / "train").string() + "' -cf '" + file.string() + "' .";
+    REQUIRE(std::system(command.c_str()) == 0);
+    return file;
+  }
+
+  test::Outcome train(const Words& more, const std::function<bool(pid_t)>& watch = {}) const {
+    Words words = {
+        "train", "--model",   "efficientnet_b0", "--size",    "32", "--batch-size", "4", "--lr",
+        "0.02",  "--classes", made("names"),     "--threads", "1",  "--workers",    "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::run_shoal(words, {"SAGEMAKER_BASE_DIR=" + base_.string()}, watch);
+  }
+
+ private:
+  test::TemporaryDirectory directory_;
+  fs::path base_ = directory_.path() / "ml";
+};
+
+const std::string kPerRank = R"({
+    "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
+    "eval": {"TrainingInputMode": "Pipe"}})";
+
+}  // namespace
+
+TEST_CASE("two processes train from a pipe each, and rank 0 evaluates every picture of its own") {
+  Streams streams;
+  streams.write("inputdataconfig", kPerRank);
+  const Channel zero(streams.channel("train_0"), streams.tar("a", 16));
+  const Channel one(streams.channel("train_1"), streams.tar("b", 20));
+  const Channel eval(streams.channel("eval"), streams.tar("c", 10));
+  const auto run = streams.train({"--nproc", "2", "--epochs", "2", "--train-samples", "32"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("valid:images=10") != std::string::npos);
+  CHECK(run.err.find("ended after") == std::string::npos);
+  const auto entries = train::CheckpointStore(streams / "checkpoints", 1).entries();
+  CHECK(entries.front().step == 8);  // 2 epochs of 32 / (2 × 4)
+}
+
+TEST_CASE("without a length the epochs end with the first pipe, for all ranks alike") {
+  Streams streams;
+  streams.write("inputdataconfig", kPerRank);
+  const Channel zero(streams.channel("train_0"), streams.tar("a", 30));
+  const Channel one(streams.channel("train_1"), streams.tar("b", 13));
+  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const auto run = streams.train({"--nproc", "2", "--max-steps", "8"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.err.find("epoch 0 ended after 3 updates, when the pictures of rank 1") !=
+        std::string::npos);
+  CHECK(run.err.find("epoch 1 ended after 3 updates") != std::string::npos);
+  const auto none = streams.train(
+      {"--nproc", "2", "--output", streams.made("x"), "--checkpoint-dir", streams.made("y")});
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, Contains("--train-samples N") && Contains("--max-steps N"));
+}
+
+TEST_CASE("the processes of a host share the pictures of one pipe") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                       "validation": {"TrainingInputMode": "Pipe"}})");
+  const Channel train(streams.channel("train"), streams.tar("a", 26));
+  const Channel val(streams.channel("validation"), streams.tar("c", 5));
+  const auto run = streams.train({"--nproc", "2", "--max-steps", "6"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  // 13 pictures each make three updates of 4.
+  CHECK_THAT(run.err, Contains("epoch 0 ended after 3 updates") &&
+                          Contains("2 pictures that had been read were left out"));
+  CHECK(run.out.find("valid:images=5;") != std::string::npos);
+}
+
+TEST_CASE("a pipe that ends before the promised updates ends the epoch with a warning") {
+  Streams streams;
+  streams.write("inputdataconfig", kPerRank);
+  const Channel zero(streams.channel("train_0"), streams.tar("a", 20));
+  const Channel one(streams.channel("train_1"), streams.tar("b", 9));
+  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const auto run = streams.train({"--nproc", "2", "--epochs", "1", "--steps-per-epoch", "4"});
+  INFO(run.err);
+  CHECK_THAT(run.err, Contains("epoch 0 ended after 2 of 4 updates"));
+}
+
+TEST_CASE("numbers of pipes and processes that do not fit are said") {
+  Streams streams;
+  streams.write("inputdataconfig", kPerRank);
+  const auto run = streams.train({"--nproc", "3", "--max-steps", "2"});
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains("2 pipes") && Contains("--nproc 2"));
+}
+
+TEST_CASE(
+    "a run that is continued in the middle of a pipe ends with the bits of one that was not") {
+  const auto last = [](const Words& first, const Words& second) {
+    Streams streams;
+    streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                         "eval": {"TrainingInputMode": "Pipe"}})");
+    const fs::path train = streams.tar("a", 24), eval = streams.tar("c", 4);
+    for (const Words& words : {first, second}) {
+      if (words.empty()) continue;
+      // As in a new container: numbers begin at 0 again.
+      for (const auto& left : fs::directory_iterator(streams.channel(""))) fs::remove(left.path());
+      const Channel one(streams.channel("train"), train), two(streams.channel("eval"), eval);
+      const auto run = streams.train(words);
+      INFO(run.err);
+      REQUIRE(run.exit_code == 0);
+    }
+    return test::read_text(streams / "model/model.safetensors");
+  };
+  const Words whole = {"--train-samples", "24", "--epochs", "1"};
+  CHECK(last({"--train-samples", "24", "--epochs", "1", "--max-steps", "2"}, {"--resume"}) ==
+        last(whole, {}));
+}
+
+TEST_CASE("a writer that dies in the middle of a picture fails the job with its place") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                       "eval": {"TrainingInputMode": "Pipe"}})");
+  const Channel dies("mkfifo \"$0_0\"; head -c 20000 \"$1\" >\"$0_0\"; sleep 1000",
+                     streams.channel("train"), streams.tar("a", 40));
+  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const auto run = streams.train({"--train-samples", "40", "--epochs", "1"});
+  INFO(run.err);
+  CHECK(run.exit_code == 1);
+  CHECK_THAT(run.err, Contains("train_0") && Contains("is cut short"));
+  CHECK_THAT(test::read_text(streams / "output/failure"), Contains("is cut short"));
+}
+
+TEST_CASE("a stop while a pipe brings nothing saves and ends at once") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                       "eval": {"TrainingInputMode": "Pipe"}})");
+  const Channel stalls("mkfifo \"$0_0\"; { head -c 24000 \"$1\"; sleep 1000; } >\"$0_0\"",
+                       streams.channel("train"), streams.tar("a", 40));
+  bool asked = false;
+  const auto stop_after_first = [&](pid_t group) {
+    if (!asked && !test::read_text(streams / "output/data/history.jsonl").empty())
+      asked = ::kill(group, SIGTERM) == 0;
+    return false;
+  };
+  const auto run =
+      streams.train({"--train-samples", "40", "--shuffle-buffer", "0"}, stop_after_first);
+  INFO(run.err);
+  CHECK(run.exit_code == 0);  // as the platform wants it
+  CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
+}
+
+namespace {
+
+// Two processes, each as the only one of a host, with pictures of their own.
+std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, int port) {
+  std::vector<test::Invocation> hosts;
+  for (const char* rank : {"0", "1"}) {
+    const fs::path host = folder / (std::string("host") + rank);
+    Words words = {test::shoal_program(),
+                   "train",
+                   "--data",
+                   host,
+                   "--output",
+                   folder / "run",
+                   "--model",
+                   "efficientnet_b0",
+                   "--size",
+                   "32",
+                   "--batch-size",
+                   "4",
+                   "--epochs",
+                   "1",
+                   "--lr",
+                   "0.02",
+                   "--threads",
+                   "1",
+                   "--workers",
+                   "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    hosts.push_back(
+        {words,
+         {std::string("RANK=") + rank, "LOCAL_RANK=0", "WORLD_SIZE=2", "LOCAL_WORLD_SIZE=1",
+          "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port)}});
+  }
+  return test::run_together(hosts);
+}
+
+}  // namespace
+
+TEST_CASE("hosts that hold different pictures agree on classes and updates") {
+  test::TemporaryDirectory directory;
+  const fs::path root = directory.path();
+  test::make_pictures(root / "host0", 18, 6, 3, 40);
+  test::make_pictures(root / "host1", 12, 9, 3, 40);
+  // One class each is on one host only.
+  const auto first_class = [](const fs::path& half, bool last) {
+    std::vector<fs::path> classes(fs::directory_iterator(half), {});
+    std::sort(classes.begin(), classes.end());
+    return last ? classes.back() : classes.front();
+  };
+  for (const char* half : {"train", "val"}) {
+    fs::remove_all(first_class(root / "host0" / half, false));
+    fs::remove_all(first_class(root / "host1" / half, true));
+  }
+  const auto runs = two_hosts(root, {"--sharded", "both"}, 29617);
+  INFO(runs[0].err << runs[1].err);
+  REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
+  CHECK(nlohmann::json::parse(test::read_text(root / "run/classes.json")).size() == 3);
+  // 12 and 8 pictures to train from, 4 and 6 to evaluate.
+  CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 2);
+  CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
+  CHECK_THAT(runs[0].err, Contains("20 train and 10 val pictures"));
+  CHECK_THAT(runs[0].err, Contains("(4 pictures left out)"));
+}
+
+TEST_CASE("hosts that hold different pictures unasked are named before the first update") {
+  test::TemporaryDirectory directory;
+  test::make_pictures(directory.path() / "host0", 18, 6, 3, 40);
+  test::make_pictures(directory.path() / "host1", 15, 6, 3, 40);
+  const auto runs = two_hosts(directory.path(), {}, 29618);
+  CHECK((runs[0].exit_code == 1 && runs[1].exit_code == 1));
+  CHECK_THAT(runs[0].err, Contains("--train") && Contains("rank 1") && Contains("15 pictures") &&
+                              Contains("--sharded"));
+}

@@ -1,0 +1,45 @@
+#pragma once
+// Who has how many pictures, where ranks do not all have the same: pictures that are streamed, and
+// hosts that hold shares of their own. Every rank makes the same number of updates all the same.
+
+#include <cstdint>
+
+#include "data/loader.h"
+#include "dist/connect.h"
+#include "dist/control_word.h"
+#include "train/job.h"
+
+namespace shoal::train {
+
+// Which pictures the loader of this rank takes: of a host's own share (ResolvedJob::train_sharded,
+// val_sharded) those that the host's ranks divide among themselves, in an order of the host's own;
+// of a stream as many as an epoch has. Leaves everything else as it is.
+void take_share(const ResolvedJob& job, int rank, bool train, data::LoaderOptions& options);
+
+// Watches over the streams of training pictures.
+class Supply {
+ public:
+  // Both must outlive it.
+  Supply(const ResolvedJob& job, dist::Communicator& communicator);
+
+  // True when every rank has the pictures of update `step_in_epoch` (from 0 on) of the epoch under
+  // way; waits until that is known. One small exchange for streams, else always true. Throws what a
+  // stream threw. A stop signal ends the waiting, which stop_signal() tells then. Collective.
+  bool lasts(data::Loader& loader, int64_t step_in_epoch);
+
+  // Of any rank while it waited for its pictures: SIGINT, SIGTERM or 0; the same on all.
+  int stop_signal() const { return stop_signal_; }
+
+  // After lasts() said no and nobody stopped: says on rank 0 whose pictures ended the epoch, after how many updates,
+  // and what the others were left with. Throws std::runtime_error when there was not one update.
+  // Collective.
+  void tell_end(const data::Loader& loader, int64_t epoch, int64_t steps);
+
+ private:
+  const ResolvedJob& job_;
+  dist::Communicator& communicator_;
+  dist::ControlChannel channel_;
+  int stop_signal_ = 0;
+};
+
+}  // namespace shoal::train
