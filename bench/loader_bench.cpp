@@ -134,15 +134,18 @@ void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads,
   options.batch_size = 128;
   options.threads = threads;
   Loader loader(std::move(data), options);
-  double begin = 0;
+  double begin = 0, busy = 0;
   int64_t images = 0;
   for (int64_t epoch = -1; epoch < passes; ++epoch) {
-    if (epoch == 0) begin = now();
+    if (epoch == 0) begin = now(), busy = processor_seconds();
     loader.start_epoch(epoch + 1);
     while (const Batch* batch = loader.next())
       if (epoch >= 0) images += batch->count;
   }
-  std::printf("{\"images_per_second\": %.1f}\n", static_cast<double>(images) / (now() - begin));
+  const double seconds = now() - begin;
+  busy = processor_seconds() - busy;
+  std::printf("{\"images_per_second\": %.1f, \"processor_us\": %.1f}\n",
+              static_cast<double>(images) / seconds, 1e6 * busy / static_cast<double>(images));
 }
 
 void first_batch(const std::string& source, int threads) {

@@ -53,16 +53,17 @@ def draw(axes, title, rows, widest):
     axes.set_xlim(0, widest * 1.12)
     axes.set_ylim(0.5 - len(rows), 0.5)
     axes.set_xticks([])
-    axes.set_title(f"{title} (images/s)", fontsize=9, loc="left", pad=4)
+    axes.set_title(title, fontsize=9, loc="left", pad=4)
     for side in ("top", "right", "bottom"):
         axes.spines[side].set_visible(False)
     axes.tick_params(left=False)
 
 
-results = json.loads(pathlib.Path(sys.argv[1]).read_text())
+measured = json.loads(pathlib.Path(sys.argv[1]).read_text())
+results = measured["rates"]
 columns = panels(results)
 width = WIDTH * len(columns)
-height = max(sum(len(rows) * ROW + GAP for rows in column.values()) for column in columns)
+height = 0.2 + max(sum(len(rows) * ROW + GAP for rows in column.values()) for column in columns)
 widest = max(max(own) for rates in results.values() for own in rates.values())
 figure = pyplot.figure(figsize=(width, height), dpi=100)
 for number, column in enumerate(columns):
@@ -72,6 +73,7 @@ for number, column in enumerate(columns):
         left = number * WIDTH + WIDTH - BARS - 0.1
         draw(figure.add_axes((left / width, (bottom + 0.1) / height, BARS / width,
                               len(rows) * ROW / height)), title, rows, widest)
+figure.text(0.99, 0.02, f"{measured['unit']}: median, least, most", ha="right", fontsize=8)
 drawn = io.BytesIO()
 figure.savefig(drawn)
 Image.open(drawn).convert("RGB").quantize(32).save(sys.argv[2], optimize=True)

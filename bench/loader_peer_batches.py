@@ -9,6 +9,7 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
   ffcv        FFCV's Loader with that many threads; SOURCE: a file that it has written:
 
   loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    SIDE: longest side of pictures, 0: as they are
+  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    the JPEGs that FILE holds, in class folders
 
 The passes run into one another, so that no loader is caught with empty hands at an epoch's end; one
 more comes before them, and the time to its first batch is told (after imports).
@@ -19,11 +20,19 @@ import json
 import sys
 import time
 
+import psutil
 import torch
 
 BATCH = 128
 torch.set_num_threads(1)
 peer, source = sys.argv[1:3]
+
+
+def processor_seconds():
+    """Of this process and its children, also of those that have ended."""
+    own = psutil.Process()
+    times = own.cpu_times()
+    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
 
 
 def dataloader(passes, workers):
@@ -79,9 +88,23 @@ def write_ffcv(out, side, quality):
     DatasetWriter(out, fields, num_workers=1).from_indexed_dataset(ImageFolder(source))
 
 
+def encode_ffcv(out, side, quality):
+    import pathlib
+
+    import numpy
+    from ffcv.fields.rgb_image import encode_jpeg, resizer
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(source)
+    for (path, _), (picture, _) in zip(data.samples, data):
+        target = pathlib.Path(out) / pathlib.Path(path).relative_to(source).with_suffix(".jpg")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(encode_jpeg(resizer(numpy.array(picture), side or None), quality).tobytes())
+
+
 try:
-    if peer == "write_ffcv":
-        write_ffcv(sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    if peer in ("write_ffcv", "encode_ffcv"):
+        {"write_ffcv": write_ffcv, "encode_ffcv": encode_ffcv}[peer](
+            sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
         sys.exit()
     passes, workers = int(sys.argv[3]), int(sys.argv[4])
     begin = time.perf_counter()
@@ -95,8 +118,9 @@ taken = 1
 while taken * BATCH < count:  # the pass that warms up
     next(batches)
     taken += 1
-begin, images = time.perf_counter(), 0
+begin, busy, images = time.perf_counter(), processor_seconds(), 0
 for _ in batches:
     images += BATCH
-print(json.dumps({"images_per_second": images / (time.perf_counter() - begin),
+seconds, busy = time.perf_counter() - begin, processor_seconds() - busy
+print(json.dumps({"images_per_second": images / seconds, "processor_us": 1e6 * busy / images,
                   "first_batch_seconds": first}))
