@@ -5,7 +5,10 @@
 //                                                    one thread: read, decode, crop, resize, flip,
 //                                                    normalise to float; with an index of each file
 //                                                    made in the pass that warms up
-//   loader_bench loader SOURCE PASSES THREADS        whole loader: batches of 128 at 224, uint8
+//   loader_bench boxes DIR PASSES                    the boxes that `crops` takes, from the pass on
+//                                                    that warms up: lines LEFT TOP WIDTH HEIGHT
+//   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8; with
+//                                                    the indexes of files kept in DIR
 //   loader_bench first SOURCE THREADS                the same up to its first batch
 //   loader_bench pass SOURCE THREADS                 the same through one epoch
 //   loader_bench read SOURCE THREADS                 every picture's bytes once, without decoding
@@ -22,10 +25,12 @@
 #include <string>
 #include <vector>
 
+#include "data/crop.h"
 #include "data/dataset.h"
 #include "data/image_folder.h"
 #include "data/jpeg/baseline.h"
 #include "data/loader.h"
+#include "data/picture.h"
 #include "data/random.h"
 #include "data/sources/parallel.h"
 #include "data/transform.h"
@@ -104,20 +109,46 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
       images / seconds, 1e6 * seconds / images, 1e6 * busy / images, sum);
 }
 
-void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads) {
+void boxes(const Dataset& data, int passes) {
+  PictureReader reader;
+  std::vector<uint8_t> bytes;
+  std::vector<Size> sizes;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    data.read(i, bytes);
+    sizes.push_back(reader.open(bytes));
+  }
+  for (int64_t pass = -1; pass < passes; ++pass) {
+    for (int64_t i = 0; i < data.size(); ++i) {
+      KeyedRandom random(combine(sample_key(0, pass, i), static_cast<uint64_t>(Purpose::crop)));
+      random.uniform();  // the flip
+      const Box box =
+          random_resized_crop(sizes[static_cast<size_t>(i)], TransformOptions{}, random);
+      std::printf("%lld %lld %lld %lld\n", static_cast<long long>(box.left),
+                  static_cast<long long>(box.top), static_cast<long long>(box.width),
+                  static_cast<long long>(box.height));
+    }
+  }
+}
+
+void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads,
+                  const std::string& index_dir) {
   LoaderOptions options;
+  options.index_dir = index_dir;
   options.batch_size = 128;
   options.threads = threads;
   Loader loader(std::move(data), options);
-  double begin = 0;
+  double begin = 0, busy = 0;
   int64_t images = 0;
   for (int64_t epoch = -1; epoch < passes; ++epoch) {
-    if (epoch == 0) begin = now();
+    if (epoch == 0) begin = now(), busy = processor_seconds();
     loader.start_epoch(epoch + 1);
     while (const Batch* batch = loader.next())
       if (epoch >= 0) images += batch->count;
   }
-  std::printf("{\"images_per_second\": %.1f}\n", static_cast<double>(images) / (now() - begin));
+  const double seconds = now() - begin;
+  busy = processor_seconds() - busy;
+  std::printf("{\"images_per_second\": %.1f, \"processor_us\": %.1f}\n",
+              static_cast<double>(images) / seconds, 1e6 * busy / static_cast<double>(images));
 }
 
 // From opening on: the first batch, or all of an epoch's.
@@ -173,8 +204,10 @@ int main(int argc, char** argv) {
   } else if (argc >= 5 && mode == "crops") {
     crops(*open_image_folder(argv[2]), std::atoi(argv[3]), std::strcmp(argv[4], "bicubic") == 0,
           given("index"), given("fast"), policy);
-  } else if (argc == 5 && mode == "loader") {
-    whole_loader(open_dataset(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  } else if (argc == 4 && mode == "boxes") {
+    boxes(*open_image_folder(argv[2]), std::atoi(argv[3]));
+  } else if (argc >= 5 && mode == "loader") {
+    whole_loader(open_dataset(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), argument(5));
   } else if (argc == 4 && (mode == "first" || mode == "pass")) {
     first_batches(argv[2], std::atoi(argv[3]), mode == "pass");
   } else if (argc == 4 && mode == "read") {

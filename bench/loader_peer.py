@@ -1,18 +1,18 @@
 """The pipelines that bench/loader compares with, one process, one thread.
 
-Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic [POLICY]
+Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic BOXES [POLICY]
 
   torchvision     ImageFolder and transforms on Pillow: what PyTorch's imagenet example does
   torchvision_v2  decode_jpeg and v2.RandomResizedCrop(antialias=True) on tensors
   timm            timm's training transform, augmented by POLICY or not at all, uint8 as its fast
                   collate takes it
   opencv          imdecode, crop, INTER_LINEAR (no antialiasing), the same normalisation
-  dali            DALI's CPU operators: image_random_crop, antialiased resize, normalisation
+  dali            DALI's CPU operators: image_slice, antialiased resize, normalisation
+BOXES: a file with the box of each picture in each pass, the one that warms up first (loader_bench boxes).
 Status 3 when the peer is not installed.
 """
 
 import json
-import math
 import random
 import sys
 import time
@@ -25,7 +25,14 @@ torch.manual_seed(0)
 random.seed(0)
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 peer, folder, passes, filter_name = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-policy = sys.argv[5] if len(sys.argv) > 5 else None
+boxes = iter(numpy.loadtxt(sys.argv[5], dtype=int).tolist())  # left, top, width, height
+policy = sys.argv[6] if len(sys.argv) > 6 else None
+
+
+def next_box(*_):
+    """As torchvision's and timm's get_params answer: top, left, height, width."""
+    left, top, width, height = next(boxes)
+    return top, left, height, width
 
 
 def files():
@@ -41,6 +48,7 @@ def folder_with(transform):
 
 def torchvision():
     from torchvision import transforms
+    transforms.RandomResizedCrop.get_params = staticmethod(next_box)
     return folder_with(transforms.Compose([
         transforms.RandomResizedCrop(224, interpolation=transforms.InterpolationMode(filter_name)),
         transforms.RandomHorizontalFlip(),
@@ -52,6 +60,8 @@ def torchvision():
 def torchvision_v2():
     from torchvision.io import ImageReadMode, decode_jpeg, read_file
     from torchvision.transforms import InterpolationMode, v2
+    v2.RandomResizedCrop.make_params = lambda *_: dict(
+        zip(("top", "left", "height", "width"), next_box()))
     transform = v2.Compose([
         v2.RandomResizedCrop(224, interpolation=InterpolationMode(filter_name), antialias=True),
         v2.RandomHorizontalFlip(),
@@ -64,6 +74,8 @@ def torchvision_v2():
 
 def timm():
     from timm.data import auto_augment, create_transform
+    from timm.data.transforms import RandomResizedCropAndInterpolation
+    RandomResizedCropAndInterpolation.get_params = staticmethod(next_box)
 
     def posterize(image, bits, **_):  # Pillow 13 refuses to keep 0 bits, which timm asks for
         return image.point([v & ~(2 ** (8 - bits) - 1) for v in range(256)] * 3)
@@ -81,19 +93,10 @@ def opencv():
     scale = (1 / (255 * numpy.array(STD))).astype(numpy.float32)
     shift = (numpy.array(MEAN) / numpy.array(STD)).astype(numpy.float32)
 
-    def box(height, width):
-        for _ in range(10):
-            area = height * width * random.uniform(0.08, 1)
-            ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
-            w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
-            if 0 < w <= width and 0 < h <= height:
-                return random.randint(0, height - h), random.randint(0, width - w), h, w
-        side = min(height, width)
-        return (height - side) // 2, (width - side) // 2, side, side
-
     def picture(i):
-        pixels = cv2.imdecode(numpy.fromfile(paths[i], numpy.uint8), cv2.IMREAD_COLOR)
-        top, left, h, w = box(*pixels.shape[:2])
+        pixels = cv2.imdecode(numpy.fromfile(paths[i], numpy.uint8),
+                              cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+        top, left, h, w = next_box()
         kind = cv2.INTER_CUBIC if filter_name == "bicubic" else cv2.INTER_LINEAR
         crop = cv2.resize(pixels[top:top + h, left:left + w], (224, 224), interpolation=kind)
         crop = cv2.cvtColor(crop, cv2.COLOR_BGR2RGB)
@@ -108,11 +111,17 @@ def dali():
     from nvidia.dali import fn, pipeline_def, types
     kind = types.INTERP_CUBIC if filter_name == "bicubic" else types.INTERP_LINEAR
 
+    def places():  # of one batch; DALI works ahead, also behind the end
+        batch = [next(boxes, (0, 0, 8, 8)) for _ in range(50)]
+        return ([numpy.array(box[:2], numpy.int32) for box in batch],
+                [numpy.array(box[2:], numpy.int32) for box in batch])
+
     @pipeline_def(batch_size=50, num_threads=1, device_id=None, exec_dynamic=False)
     def pipeline():
         jpegs, _ = fn.readers.file(file_root=folder, random_shuffle=False)
-        pictures = fn.decoders.image_random_crop(jpegs, device="cpu", random_area=[0.08, 1.0],
-                                                 random_aspect_ratio=[3 / 4, 4 / 3])
+        first, shape = fn.external_source(places, num_outputs=2, batch=True)
+        pictures = fn.decoders.image_slice(jpegs, device="cpu", start=first, shape=shape,
+                                           axis_names="WH", adjust_orientation=False)
         pictures = fn.resize(pictures, size=(224, 224), interp_type=kind, antialias=True)
         return fn.crop_mirror_normalize(pictures, mirror=fn.random.coin_flip(),
                                         mean=[255 * m for m in MEAN], std=[255 * s for s in STD])

@@ -19,6 +19,31 @@ struct stat status_of(int descriptor, const std::string& path) {
   return s;
 }
 
+int open_to_read(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw FileFailure("open", path, errno);
+  return descriptor;
+}
+
+int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
+                  int64_t bytes) {
+  int64_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = ::pread(descriptor, static_cast<char*>(to) + done,
+                              static_cast<size_t>(bytes - done), static_cast<off_t>(offset) + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw FileFailure("read", path, errno);
+    if (n == 0) break;
+    done += n;
+  }
+  return done;
+}
+
+struct Closing {
+  int descriptor;
+  ~Closing() { ::close(descriptor); }
+};
+
 }  // namespace
 
 FileFailure::FileFailure(const char* what, const std::string& path, int error)
@@ -35,10 +60,7 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
   return static_cast<int64_t>(count);
 }
 
-File::File(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_ < 0) throw FileFailure("open", path_, errno);
-}
+File::File(std::string path) : path_(std::move(path)), descriptor_(open_to_read(path_)) {}
 
 File::File(int descriptor, std::string path) : path_(std::move(path)), descriptor_(descriptor) {}
 
@@ -56,16 +78,16 @@ bool File::is_regular() const {
 }
 
 int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
-  int64_t done = 0;
-  while (done < bytes) {
-    const ssize_t n = ::pread(descriptor_, static_cast<char*>(to) + done,
-                              static_cast<size_t>(bytes - done), static_cast<off_t>(offset) + done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw FileFailure("read", path_, errno);
-    if (n == 0) break;
-    done += n;
-  }
-  return done;
+  return read_from(descriptor_, path_, offset, to, bytes);
+}
+
+int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes) {
+  const Closing file{open_to_read(path)};
+  const int64_t size = status_of(file.descriptor, path).st_size;
+  if (size > most) return size;
+  bytes.resize(static_cast<size_t>(size));
+  bytes.resize(static_cast<size_t>(read_from(file.descriptor, path, 0, bytes.data(), size)));
+  return size;
 }
 
 void File::will_read_forward() const {

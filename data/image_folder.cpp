@@ -37,18 +37,25 @@ class ImageFolder : public Dataset {
   const std::vector<std::string>& classes() const override { return listing_.classes; }
   int32_t label(int64_t sample) const override { return listing_.directory_of(sample).label; }
   std::string name(int64_t sample) const override {
-    std::string path = root_;
+    std::string path;
+    write_path(sample, path);
+    return path;
+  }
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    thread_local std::string path;  // keeps its memory
+    write_path(sample, path);
+    read_picture_file(path, bytes);
+  }
+
+ private:
+  void write_path(int64_t sample, std::string& path) const {
+    path = root_;
     path += '/';
     path += listing_.directory_of(sample).path;
     path += '/';
     path += listing_.name_of(sample);
-    return path;
-  }
-  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    read_picture_file(name(sample), bytes);
   }
 
- private:
   std::string root_;
   Listing listing_;
 };
@@ -69,13 +76,10 @@ Listing list_or_load(const std::string& path, const ImageFolderOptions& options)
 
 void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
   try {
-    const File file(path);
-    const int64_t size = file.stamp().bytes;
+    const int64_t size = read_file(path, kMaxFileBytes, bytes);
     if (size > kMaxFileBytes)
       throw DamagedPicture("a file of " + std::to_string(size) +
                            " bytes is too large for a picture");
-    bytes.resize(static_cast<size_t>(size));
-    bytes.resize(static_cast<size_t>(file.read_at(0, bytes.data(), size)));
   } catch (const FileFailure& failure) {
     if (concerns_one_file(failure.error())) throw DamagedPicture(failure.what_failed());
     throw;

@@ -42,26 +42,26 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
   taps = static_cast<int32_t>((std::min(needed, count) + 1) / 2 * 2);
   starts.resize(static_cast<size_t>(outputs));
   weights.assign(static_cast<size_t>(outputs * taps), 0);
-  std::vector<int32_t> sums(static_cast<size_t>(taps));
+  sums_.resize(static_cast<size_t>(taps));
   for (int64_t i = 0; i < outputs; ++i) {
     const int16_t* const exact = axis.weights.data() + i * 2 * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
     // Taps of weight zero lie before the others rather than behind the last sample.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
-    std::fill(sums.begin(), sums.end(), 0);
+    std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {
       const int32_t weight = tap(exact, k);
       if (weight == 0) continue;
       const int64_t full = at + k;
       if (!halved) {
-        sums[static_cast<size_t>(full - start)] += 4 * weight;
+        sums_[static_cast<size_t>(full - start)] += 4 * weight;
         continue;
       }
       const int64_t own = full / 2;
       const int64_t other = std::clamp<int64_t>(full % 2 == 0 ? own - 1 : own + 1, 0, samples - 1);
-      sums[static_cast<size_t>(own - start)] += 3 * weight;
-      sums[static_cast<size_t>(other - start)] += weight;
+      sums_[static_cast<size_t>(own - start)] += 3 * weight;
+      sums_[static_cast<size_t>(other - start)] += weight;
     }
     // Rounded so that they still sum to one: the largest takes what is left.
     int16_t* const out = weights.data() + i * taps;
@@ -69,7 +69,7 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
     int32_t largest = 0;
     for (int32_t k = 0; k < taps; ++k) {
       constexpr int kDrop = kWeightBits + 2 - kPlanarBits;
-      out[k] = static_cast<int16_t>((sums[static_cast<size_t>(k)] + (1 << (kDrop - 1))) >> kDrop);
+      out[k] = static_cast<int16_t>((sums_[static_cast<size_t>(k)] + (1 << (kDrop - 1))) >> kDrop);
       rest -= out[k];
       if (out[k] > out[largest]) largest = k;
     }

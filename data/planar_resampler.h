@@ -36,6 +36,9 @@ class PlanarResampler {
     std::vector<int16_t> weights;  // taps each
 
     void build(const Axis& axis, int64_t offset, bool halved, int64_t samples);
+
+   private:
+    std::vector<int32_t> sums_;  // taps, of one output
   };
   void resize(jpeg::Planes& planes, int component, const Direction& x, const Direction& y,
               std::vector<uint8_t>& out);

@@ -145,7 +145,7 @@ Matrix matrix_of(const Operation& operation, const Size& size) {
 }
 
 void transform(const Operation& operation, const Kernels& kernels, const PlanarKernels& sums,
-               uint8_t* pixels, const Size& size, Bordered& source) {
+               uint8_t* pixels, const Size& size, Bordered& source, std::vector<uint8_t>& line) {
   const Matrix m = matrix_of(operation, size);
   if (operation.sampling == Sampling::nearest) return nearest(operation, m, pixels, size, source);
   source.copy(pixels, size, kBorder);
@@ -153,7 +153,8 @@ void transform(const Operation& operation, const Kernels& kernels, const PlanarK
   const auto kernel = cubic ? kernels.bicubic : kernels.bilinear;
   const bool shifts =
       m[0] == 1 && m[3] == 0 && m[4] == 1 && (m[5] == 0 || (m[1] == 0 && m[2] == 0));
-  std::vector<uint8_t> buffer(static_cast<size_t>(3 * size.width + 32));
+  const auto need = static_cast<size_t>(3 * size.width + 32);
+  if (line.size() < need) line.resize(need);
   AffineRow row{};
   row.in = source.origin();
   row.stride = source.stride();
@@ -162,21 +163,21 @@ void transform(const Operation& operation, const Kernels& kernels, const PlanarK
   row.y_step = m[3];
   row.y_shift = m[5];
   for (int64_t y = 0; y < size.height; ++y) {
-    const double line = static_cast<double>(y) + 0.5;
-    row.x_row = m[1] * line;
-    row.y_row = m[4] * line;
+    const double middle = static_cast<double>(y) + 0.5;
+    row.x_row = m[1] * middle;
+    row.y_row = m[4] * middle;
     const Span span = inside(row, size);
     uint8_t* const out = pixels + 3 * size.width * y;
     fill(operation.fill, out, 0, span.first);
     fill(operation.fill, out, span.last, size.width);
     row.first = span.first;
     row.count = span.last - span.first;
-    row.out = buffer.data();
+    row.out = line.data();
     if (row.count > 0 && shifts)
       shifted_row(row, cubic, sums);
     else if (row.count > 0)
       kernel(row);
-    std::memcpy(out + 3 * span.first, buffer.data(), static_cast<size_t>(3 * row.count));
+    std::memcpy(out + 3 * span.first, line.data(), static_cast<size_t>(3 * row.count));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "data/augment/bordered.h"
 #include "data/augment/kernels.h"
@@ -17,8 +18,8 @@ namespace shoal::data::augment {
 using Matrix = std::array<double, 6>;
 Matrix matrix_of(const Operation& operation, const Size& size);
 
-// In place: pixels that look outside take the fill colour. `source` is overwritten.
+// In place: pixels that look outside take the fill colour. `source` and `line` are overwritten.
 void transform(const Operation& operation, const Kernels& kernels, const PlanarKernels& sums,
-               uint8_t* pixels, const Size& size, Bordered& source);
+               uint8_t* pixels, const Size& size, Bordered& source, std::vector<uint8_t>& line);
 
 }  // namespace shoal::data::augment

@@ -59,8 +59,8 @@ void Augmenter::apply(uint64_t key, uint8_t* pixels, const Size& size) {
   if (happens(options_.solarize, random)) editor_.apply({Effect::solarize, 128}, pixels, size);
 }
 
-std::vector<Operation> Augmenter::draw(const Size& size, KeyedRandom& random) const {
-  std::vector<Operation> operations;
+const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& random) {
+  operations_.clear();
   switch (policy_.kind) {
     case Policy::Kind::none:
     case Policy::Kind::mixed:
@@ -68,24 +68,23 @@ std::vector<Operation> Augmenter::draw(const Size& size, KeyedRandom& random) co
     case Policy::Kind::one_sequence: {
       const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
       for (const Step& step : policy_.sequences[static_cast<size_t>(chosen)])
-        add(step, size, random, operations);
+        add(step, size, random);
       break;
     }
     case Policy::Kind::independent:
-      draw_independent(size, random, operations);
+      draw_independent(size, random);
       break;
     case Policy::Kind::torchvision_auto:
     case Policy::Kind::torchvision_rand:
     case Policy::Kind::trivial:
-      draw_torchvision(size, random, operations);
+      draw_torchvision(size, random);
       break;
   }
-  return operations;
+  return operations_;
 }
 
 // A step of timm's: whether, how strong, and how it looks between pixels.
-void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random,
-                    std::vector<Operation>& operations) const {
+void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
   const bool given = policy_.kind != Policy::Kind::one_sequence;  // else each step has its own
   double magnitude = step.magnitude * (given ? strength_ : 1);
@@ -100,41 +99,39 @@ void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random,
   scene.sampling =
       interpolation_ == Interpolation::bilinear || either ? Sampling::bilinear : Sampling::bicubic;
   magnitude = std::clamp(magnitude, 0.0, policy_.magnitude_limit);
-  operations.push_back(timm_operation(step.level, magnitude, scene, random));
+  operations_.push_back(timm_operation(step.level, magnitude, scene, random));
 }
 
-void Augmenter::draw_independent(const Size& size, KeyedRandom& random,
-                                 std::vector<Operation>& operations) const {
-  std::vector<double> left = policy_.weights;  // of what has not been taken yet
+void Augmenter::draw_independent(const Size& size, KeyedRandom& random) {
+  left_ = policy_.weights;
   for (int64_t i = 0; i < policy_.count; ++i) {
     size_t chosen = 0;
-    if (left.empty()) {
+    if (left_.empty()) {
       chosen = static_cast<size_t>(below(static_cast<int64_t>(policy_.sequences.size()), random));
     } else {
       double sum = 0;
-      for (const double weight : left) sum += weight;
+      for (const double weight : left_) sum += weight;
       double place = random.uniform() * sum;
-      for (size_t k = 0; k < left.size(); ++k) {
-        if (left[k] == 0) continue;
+      for (size_t k = 0; k < left_.size(); ++k) {
+        if (left_[k] == 0) continue;
         chosen = k;
-        if (place < left[k]) break;
-        place -= left[k];
+        if (place < left_[k]) break;
+        place -= left_[k];
       }
-      left[chosen] = 0;
+      left_[chosen] = 0;
     }
-    for (const Step& step : policy_.sequences[chosen]) add(step, size, random, operations);
+    for (const Step& step : policy_.sequences[chosen]) add(step, size, random);
   }
 }
 
-void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random,
-                                 std::vector<Operation>& operations) const {
+void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
   if (policy_.kind == Policy::Kind::torchvision_auto) {
     const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
     for (const Step& step : policy_.sequences[static_cast<size_t>(chosen)]) {
       if (step.probability < 1 && !happens(step.probability, random)) continue;
-      operations.push_back(torchvision_operation(effect_of(step.level),
-                                                 static_cast<int64_t>(step.magnitude), kAutoBins,
-                                                 Range::usual, size, random));
+      operations_.push_back(torchvision_operation(effect_of(step.level),
+                                                  static_cast<int64_t>(step.magnitude), kAutoBins,
+                                                  Range::usual, size, random));
     }
     return;
   }
@@ -147,8 +144,8 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random,
             ? below(kBins, random)
             : std::clamp<int64_t>(std::llround(strength_ * static_cast<double>(policy_.magnitude)),
                                   0, kBins - 1);
-    operations.push_back(torchvision_operation(effect, bin, kBins,
-                                               trivial ? Range::wide : Range::usual, size, random));
+    operations_.push_back(torchvision_operation(
+        effect, bin, kBins, trivial ? Range::wide : Range::usual, size, random));
   }
 }
 
@@ -173,45 +170,49 @@ void Augmenter::jitter(uint8_t* pixels, const Size& size, KeyedRandom& random) {
 
 void Augmenter::run_chain(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const int64_t depth = policy_.depth > 0 ? policy_.depth : 1 + below(3, random);
-  std::vector<Operation> operations;
+  operations_.clear();
   for (int64_t i = 0; i < depth; ++i) {
     const auto chosen = below(static_cast<int64_t>(policy_.sequences.size()), random);
-    add(policy_.sequences[static_cast<size_t>(chosen)][0], size, random, operations);
+    add(policy_.sequences[static_cast<size_t>(chosen)][0], size, random);
   }
-  for (const Operation& operation : operations) editor_.apply(operation, pixels, size);
+  for (const Operation& operation : operations_) editor_.apply(operation, pixels, size);
+}
+
+// What each chain of AugMix counts for; they sum to one.
+void Augmenter::draw_weights(KeyedRandom& random) {
+  weights_.resize(static_cast<size_t>(policy_.width));
+  double largest = -INFINITY, sum = 0;
+  for (double& weight : weights_) {
+    weight = random.log_gamma_variate(policy_.alpha);
+    largest = std::max(largest, weight);
+  }
+  for (double& weight : weights_) sum += weight = std::exp(weight - largest);
+  for (double& weight : weights_) weight /= sum;
 }
 
 // AugMix. Each chain begins with the picture as it is.
 void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
-  const auto width = static_cast<size_t>(policy_.width);
-  std::vector<double> weights(width);
-  double largest = -INFINITY, sum = 0;
-  for (double& weight : weights) {
-    weight = random.log_gamma_variate(policy_.alpha);
-    largest = std::max(largest, weight);
-  }
-  for (double& weight : weights) sum += weight = std::exp(weight - largest);
-  for (double& weight : weights) weight /= sum;
+  draw_weights(random);
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
-  const std::vector<uint8_t> picture(pixels, pixels + bytes);
+  picture_.assign(pixels, pixels + bytes);
   if (policy_.blended) {  // the last weight is what the last blend leaves of it
-    std::vector<double> shares(width);
+    shares_.resize(weights_.size());
     double rest = 1;
-    for (size_t i = width; i-- > 0;) {
-      shares[i] = rest > 0 ? std::min(1.0, weights[i] * share / rest) : 0;
-      rest *= 1 - shares[i];
+    for (size_t i = weights_.size(); i-- > 0;) {
+      shares_[i] = rest > 0 ? std::min(1.0, weights_[i] * share / rest) : 0;
+      rest *= 1 - shares_[i];
     }
-    for (const double part : shares) {
-      chain_ = picture;
+    for (const double part : shares_) {
+      chain_ = picture_;
       run_chain(chain_.data(), size, random);
       editor_.blend(pixels, chain_.data(), part, size);
     }
     return;
   }
   mixed_.assign(bytes, 0);
-  for (const double weight : weights) {
-    chain_ = picture;
+  for (const double weight : weights_) {
+    chain_ = picture_;
     run_chain(chain_.data(), size, random);
     const auto part = static_cast<float>(weight);
     for (size_t i = 0; i < bytes; ++i) mixed_[i] += part * static_cast<float>(chain_[i]);

@@ -28,19 +28,18 @@ class Augmenter {
   // In place; a pure function of the pixels and of `key`. height×width×3, RGB.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 
-  // The operations that the policy draws from `random`, in their order (no AugMix).
-  std::vector<Operation> draw(const Size& size, KeyedRandom& random) const;
+  // The operations that the policy draws from `random`, in their order (no AugMix). Valid until the
+  // next call.
+  const std::vector<Operation>& draw(const Size& size, KeyedRandom& random);
 
  private:
   void mix(uint8_t* pixels, const Size& size, KeyedRandom& random);
   void run_chain(uint8_t* pixels, const Size& size, KeyedRandom& random);
   void jitter(uint8_t* pixels, const Size& size, KeyedRandom& random);
-  void add(const Step& step, const Size& size, KeyedRandom& random,
-           std::vector<Operation>& operations) const;
-  void draw_independent(const Size& size, KeyedRandom& random,
-                        std::vector<Operation>& operations) const;
-  void draw_torchvision(const Size& size, KeyedRandom& random,
-                        std::vector<Operation>& operations) const;
+  void add(const Step& step, const Size& size, KeyedRandom& random);
+  void draw_independent(const Size& size, KeyedRandom& random);
+  void draw_torchvision(const Size& size, KeyedRandom& random);
+  void draw_weights(KeyedRandom& random);
 
   AugmentOptions options_;
   Interpolation interpolation_;
@@ -49,8 +48,12 @@ class Augmenter {
   double strength_ = 1;
   bool active_;
   Editor editor_;
-  std::vector<uint8_t> chain_;
+  std::vector<Operation> operations_;
+  std::vector<double> left_;  // weights of what has not been drawn yet
+  // AugMix: the picture as it was, one chain's, the chains' sum; what each chain counts for.
+  std::vector<uint8_t> picture_, chain_;
   std::vector<float> mixed_;
+  std::vector<double> weights_, shares_;
 };
 
 }  // namespace shoal::data::augment

@@ -88,7 +88,7 @@ void Editor::apply(const Operation& operation, uint8_t* pixels, const Size& size
     case Effect::translate_x:
     case Effect::translate_y:
     case Effect::rotate:
-      return transform(operation, kernels_, sums_, pixels, size, bordered_);
+      return transform(operation, kernels_, sums_, pixels, size, bordered_, scratch_);
     case Effect::box_blur:
       return box_blur(amount, pixels, size);
     case Effect::gaussian_blur:

@@ -100,8 +100,8 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   first_segment_ = mcus_.column / segments.width;
   segment_end_ = (mcus_.column_end + segments.width - 1) / segments.width;
   planes_.begin(header_, mcus_);
-  SeekIndex forgotten;
-  SeekIndex& known = index ? *index : forgotten;
+  forgotten_.clear();
+  SeekIndex& known = index ? *index : forgotten_;
   const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1;
   if (static_cast<int64_t>(known.size()) > last) {
     if (decode_known(known)) return planes_.finish(), true;

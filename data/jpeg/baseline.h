@@ -70,6 +70,7 @@ class BaselineDecoder {
   McuBox mcus_;
   int64_t first_segment_ = 0, segment_end_ = 0;  // of each row, that hold the MCUs
   Lane lanes_[2];
+  SeekIndex forgotten_;  // of a picture whose index nobody wants
 
   Box box_;
   int64_t delivered_ = 0;  // rows

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr uint64_t kMostInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
+constexpr size_t kMostOfOne = 1032;         // bytes that deflate can make of one
 
 class Stream {
  public:
@@ -51,6 +53,7 @@ bool is_compressed(std::span<const uint8_t> head) {
 }
 
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
+  bytes = std::min(bytes, kMostOfOne * head.size());
   std::vector<uint8_t> out(bytes);
   Stream stream;
   stream->next_in = const_cast<uint8_t*>(head.data());

@@ -178,7 +178,8 @@ class TfRecordDataset : public ContainerDataset {
     if (packed_[p.file]) file = unpacked_.open(p.file, *file);
     bytes.resize(p.bytes);
     read_fully(*file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
-    std::vector<uint8_t> around(size_t{p.before} + p.behind + kCheckBytes);
+    thread_local std::vector<uint8_t> around;  // keeps its memory
+    around.resize(size_t{p.before} + p.behind + kCheckBytes);
     read_fully(*file, p.offset - p.before, around.data(), p.before);
     read_fully(*file, p.offset + p.bytes, around.data() + p.before,
                static_cast<int64_t>(p.behind + kCheckBytes));

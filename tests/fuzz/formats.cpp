@@ -1,8 +1,9 @@
 // What the heads of other formats state, from hostile bytes.
+#include "data/formats.h"
+
 #include <cstdint>
 
 #include "data/errors.h"
-#include "data/formats.h"
 #include "data/jpeg/header.h"
 #include "data/raw_pixels.h"
 

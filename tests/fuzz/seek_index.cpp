@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   jpeg::SeekIndex index, again;
   if (!jpeg::unpack_index({data, size}, index)) return 0;
   const std::string packed = jpeg::pack_index(index);
-  if (!jpeg::unpack_index({reinterpret_cast<const uint8_t*>(packed.data()), packed.size()}, again) ||
+  if (!jpeg::unpack_index({reinterpret_cast<const uint8_t*>(packed.data()), packed.size()},
+                          again) ||
       index != again)
     std::abort();
   if (!decoder.open(file)) std::abort();

@@ -30,9 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (data[0] & 1)
     for (size_t at = 0; at + 512 <= bytes.size(); at += 512)
       if (bytes[at] != 0) put_checksum_right(bytes.data() + at);
-  const int memory = ::memfd_create("tar", MFD_CLOEXEC);
-  if (::write(memory, bytes.data(), bytes.size()) < 0) return 0;
-  const File file(memory, "fuzzed");
+  static const int memory = ::memfd_create("tar", MFD_CLOEXEC);
+  if (::ftruncate(memory, 0) != 0 || ::pwrite(memory, bytes.data(), bytes.size(), 0) < 0) return 0;
+  static const File file(memory, "fuzzed");
   try {
     const auto members = list_tar(file, 0, bytes.size());
     for (const TarMember& member : members)

@@ -25,7 +25,7 @@ Augmenter augmenter(const std::string& policy, Interpolation filter = Interpolat
 // The operations of many pictures.
 std::vector<std::vector<Operation>> drawn(const std::string& policy, int pictures,
                                           Interpolation filter = Interpolation::bicubic) {
-  const Augmenter made = augmenter(policy, filter);
+  Augmenter made = augmenter(policy, filter);
   std::vector<std::vector<Operation>> all;
   for (int i = 0; i < pictures; ++i) {
     KeyedRandom random(static_cast<uint64_t>(i));

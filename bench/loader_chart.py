@@ -1,0 +1,79 @@
+"""Draws what bench/loader has measured: loader_chart.py FILE.json FILE.png
+
+A bar is the median, the line on it goes from the slowest round to the fastest. All bars have one
+scale.
+"""
+
+import io
+import json
+import pathlib
+import statistics
+import sys
+
+import matplotlib
+from PIL import Image
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+OURS, THEIRS = "#1f6fb4", "#b9b9b9"
+NAMES = {"torchvision_v2": "torchvision v2", "opencv": "OpenCV", "dali": "DALI (CPU)", "ffcv": "FFCV",
+         "dataloader": "PyTorch DataLoader"}
+ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: a bar; between panels; a column; its bars
+
+
+def panels(results):
+    """Titles and rows (name, rates) of each column: crops, then batches with both numbers of cores."""
+    columns = [{}, {}]
+    for title, rates in results.items():
+        kind, _, cores = title.rpartition(", ")
+        if title.startswith("crops"):
+            columns[0][title] = list(rates.items())
+        else:
+            columns[1].setdefault(kind, []).extend((f"{name}, {cores}", own) for name, own in rates.items())
+    for rows in columns[1].values():
+        rows.sort(key=lambda row: (not row[0].startswith("shoal"), row[0]))
+    return [column for column in columns if column]
+
+
+def readable(name):
+    peer, _, rest = name.partition(",")
+    return NAMES.get(peer, peer) + ("," + rest if rest else "")
+
+
+def draw(axes, title, rows, widest):
+    for place, (name, values) in enumerate(rows):
+        middle = statistics.median(values)
+        axes.barh(-place, middle, 0.74, color=OURS if name.startswith("shoal") else THEIRS,
+                  xerr=[[middle - min(values)], [max(values) - middle]],
+                  error_kw={"elinewidth": 1, "ecolor": "#222222", "capsize": 2})
+        axes.text(max(values) + widest * 0.015, -place, f"{middle:.0f}", va="center", fontsize=8)
+    axes.set_yticks([-place for place in range(len(rows))], [readable(name) for name, _ in rows],
+                    fontsize=8)
+    axes.set_xlim(0, widest * 1.12)
+    axes.set_ylim(0.5 - len(rows), 0.5)
+    axes.set_xticks([])
+    axes.set_title(title, fontsize=9, loc="left", pad=4)
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(left=False)
+
+
+measured = json.loads(pathlib.Path(sys.argv[1]).read_text())
+results = measured["rates"]
+columns = panels(results)
+width = WIDTH * len(columns)
+height = 0.2 + max(sum(len(rows) * ROW + GAP for rows in column.values()) for column in columns)
+widest = max(max(own) for rates in results.values() for own in rates.values())
+figure = pyplot.figure(figsize=(width, height), dpi=100)
+for number, column in enumerate(columns):
+    bottom = height
+    for title, rows in column.items():
+        bottom -= len(rows) * ROW + GAP
+        left = number * WIDTH + WIDTH - BARS - 0.1
+        draw(figure.add_axes((left / width, (bottom + 0.1) / height, BARS / width,
+                              len(rows) * ROW / height)), title, rows, widest)
+figure.text(0.99, 0.02, f"{measured['unit']}: median, least, most", ha="right", fontsize=8)
+drawn = io.BytesIO()
+figure.savefig(drawn)
+Image.open(drawn).convert("RGB").quantize(32).save(sys.argv[2], optimize=True)

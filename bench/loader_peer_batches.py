@@ -1,0 +1,126 @@
+"""The loaders that bench/loader compares whole loaders with: batches of 128 at 224 px, uint8, random
+crops of the usual range, random order.
+
+Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
+
+  dataloader  PyTorch's DataLoader with that many processes over ImageFolder and torchvision's
+              transforms on Pillow; SOURCE: a folder of class folders
+  dali        DALI's CPU operators with that many threads; SOURCE: the same
+  ffcv        FFCV's Loader with that many threads; SOURCE: a file that it has written:
+
+  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    SIDE: longest side of pictures, 0: as they are
+  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    the JPEGs that FILE holds, in class folders
+
+The passes run into one another, so that no loader is caught with empty hands at an epoch's end; one
+more comes before them, and the time to its first batch is told (after imports).
+Status 3 when the peer is not installed.
+"""
+
+import json
+import sys
+import time
+
+import psutil
+import torch
+
+BATCH = 128
+torch.set_num_threads(1)
+peer, source = sys.argv[1:3]
+
+
+def processor_seconds():
+    """Of this process and its children, also of those that have ended."""
+    own = psutil.Process()
+    times = own.cpu_times()
+    return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
+
+
+def dataloader(passes, workers):
+    from torch.utils.data import ConcatDataset, DataLoader
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(source, transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
+        transforms.PILToTensor()]))
+    return iter(DataLoader(ConcatDataset([data] * passes), BATCH, shuffle=True, num_workers=workers,
+                           drop_last=True)), len(data)
+
+
+def dali(passes, workers):
+    from nvidia.dali import fn, pipeline_def, types
+    from torchvision.datasets import ImageFolder
+    count = len(ImageFolder(source))
+
+    @pipeline_def(batch_size=BATCH, num_threads=workers, device_id=None, exec_dynamic=False)
+    def pipeline():
+        jpegs, _ = fn.readers.file(file_root=source, random_shuffle=True)
+        pictures = fn.decoders.image_random_crop(jpegs, device="cpu", random_area=[0.08, 1.0],
+                                                 random_aspect_ratio=[3 / 4, 4 / 3])
+        pictures = fn.resize(pictures, size=(224, 224), interp_type=types.INTERP_LINEAR,
+                             antialias=True)
+        return fn.flip(pictures, horizontal=fn.random.coin_flip())
+
+    made = pipeline()
+    made.build()
+    return (made.run() for _ in range(passes * count // BATCH)), count
+
+
+def ffcv(passes, workers):
+    import numpy
+    from ffcv.fields.rgb_image import RandomResizedCropRGBImageDecoder
+    from ffcv.loader import Loader, OrderOption
+    from ffcv.reader import Reader
+    from ffcv.transforms import RandomHorizontalFlip, ToTensor
+    count = Reader(source).num_samples
+    loader = Loader(source, BATCH, num_workers=workers, order=OrderOption.RANDOM, os_cache=True,
+                    drop_last=True, indices=numpy.tile(numpy.arange(count, dtype="uint64"), passes),
+                    pipelines={"image": [RandomResizedCropRGBImageDecoder((224, 224)),
+                                         RandomHorizontalFlip(), ToTensor()], "label": None})
+    return iter(loader), count
+
+
+def write_ffcv(out, side, quality):
+    from ffcv.fields import IntField, RGBImageField
+    from ffcv.writer import DatasetWriter
+    from torchvision.datasets import ImageFolder
+    fields = {"image": RGBImageField(write_mode="jpg", max_resolution=side or None,
+                                     jpeg_quality=quality), "label": IntField()}
+    DatasetWriter(out, fields, num_workers=1).from_indexed_dataset(ImageFolder(source))
+
+
+def encode_ffcv(out, side, quality):
+    import pathlib
+
+    import numpy
+    from ffcv.fields.rgb_image import encode_jpeg, resizer
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(source)
+    for (path, _), (picture, _) in zip(data.samples, data):
+        target = pathlib.Path(out) / pathlib.Path(path).relative_to(source).with_suffix(".jpg")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(encode_jpeg(resizer(numpy.array(picture), side or None), quality).tobytes())
+
+
+try:
+    if peer in ("write_ffcv", "encode_ffcv"):
+        {"write_ffcv": write_ffcv, "encode_ffcv": encode_ffcv}[peer](
+            sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+        sys.exit()
+    passes, workers = int(sys.argv[3]), int(sys.argv[4])
+    begin = time.perf_counter()
+    batches, count = {"dataloader": dataloader, "dali": dali, "ffcv": ffcv}[peer](passes + 1, workers)
+    next(batches)
+    first = time.perf_counter() - begin
+except ImportError as error:
+    print(f"loader_peer_batches.py: {peer} is not installed: {error}", file=sys.stderr)
+    sys.exit(3)
+taken = 1
+while taken * BATCH < count:  # the pass that warms up
+    next(batches)
+    taken += 1
+begin, busy, images = time.perf_counter(), processor_seconds(), 0
+for _ in batches:
+    images += BATCH
+seconds, busy = time.perf_counter() - begin, processor_seconds() - busy
+print(json.dumps({"images_per_second": images / seconds, "processor_us": 1e6 * busy / images,
+                  "first_batch_seconds": first}))

@@ -1,0 +1,147 @@
+// Once it is warm, the loader's threads allocate nothing for a picture. This program takes malloc's
+// place to count; the C library's own does the work.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstdlib>
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "data/pack/writer.h"
+#include "sources/support.h"
+#include "support.h"
+
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+}
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+thread_local bool is_consumer = false;  // whose allocations do not count
+
+void count_one() {
+  if (!is_consumer) allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(size_t bytes) {
+  count_one();
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  count_one();
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  count_one();
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  count_one();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  count_one();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? 12 : 0;  // ENOMEM
+}
+}
+
+using namespace shoal::data;
+
+namespace {
+
+constexpr int64_t kPictures = 96, kEpochs = 8;
+
+// Of several sizes and chroma samplings, under paths that are too long for a string's own room.
+Members pictures() {
+  constexpr Size kSizes[] = {{90, 70}, {64, 120}, {150, 50}};
+  Members all;
+  for (int64_t i = 0; i < kPictures; ++i) {
+    const Bytes jpeg = made_jpeg(i, kSizes[i % 3]);
+    all.emplace_back("class_of_a_long_name_" + std::to_string(i % 4) +
+                         "/a_picture_of_a_long_name_" + std::to_string(i) + ".jpg",
+                     std::string(jpeg.begin(), jpeg.end()));
+  }
+  return all;
+}
+
+LoaderOptions small() {
+  LoaderOptions options;
+  options.threads = 2;
+  options.batch_size = 8;
+  options.transform.size = options.transform.eval_size = 48;
+  options.transform.eval_resize = 56;
+  options.hash = true;
+  return options;
+}
+
+// By the workers, in as many epochs as they had to become warm.
+int64_t allocated_when_warm(const std::string& source, const LoaderOptions& options) {
+  is_consumer = true;
+  Loader loader(open_dataset(source), options);
+  const auto epochs_from = [&](int64_t first) {
+    const int64_t before = allocations;
+    for (int64_t epoch = first; epoch < first + kEpochs; ++epoch) {
+      loader.start_epoch(epoch);
+      while (loader.next() != nullptr) {
+      }
+    }
+    return allocations - before;
+  };
+  CHECK(epochs_from(0) > 0);  // it counts
+  return epochs_from(kEpochs);
+}
+
+// A buffer may still meet a larger crop than all before: rarely, and ever more so.
+constexpr int64_t kFew = kPictures * kEpochs / 32;
+
+}  // namespace
+
+TEST_CASE("a warm loader allocates nothing for a picture, whatever it reads from") {
+  const TempFolder folder;
+  for (const auto& [name, content] : pictures()) folder.write("folder/" + name, content);
+  folder.write("pictures.tar", make_tar(pictures()));
+  write_pack(*open_dataset(folder / "folder"), folder / "set.pack", PackOptions{});
+  for (const std::string source : {"folder", "pictures.tar", "set.pack"}) {
+    LoaderOptions options = small();
+    INFO(source);
+    CHECK(allocated_when_warm(folder / source, options) < kFew);
+    options.index_dir = folder / ("indexes of " + source);
+    INFO("with indexes");
+    CHECK(allocated_when_warm(folder / source, options) < kFew);
+  }
+}
+
+TEST_CASE("a warm loader allocates nothing for a picture, whatever becomes of it") {
+  const TempFolder folder;
+  folder.write("pictures.tar", make_tar(pictures()));
+  const auto allocated = [&](const LoaderOptions& options) {
+    return allocated_when_warm(folder / "pictures.tar", options);
+  };
+  LoaderOptions options = small();
+  options.transform.resize = Resize::fast;
+  CHECK(allocated(options) < kFew);
+  options = small();
+  options.transform.interpolation = Interpolation::random;
+  options.mix.mixup = 0.2;
+  options.transform.augment.color_jitter = "0.4";
+  options.transform.augment.grayscale = options.transform.augment.gaussian_blur = 0.5;
+  for (const std::string policy :
+       {"rand-m9-mstd0.5-inc1", "rand-tweights", "ra-m9-n2", "trivial", "v0", "imagenet",
+        "augmix-m3-w3", "augmix-b1", "three-augment"}) {
+    INFO(policy);
+    options.transform.augment.policy = policy;
+    CHECK(allocated(options) < kFew);
+  }
+  options = small();
+  options.train = false;
+  options.transform.eval_views = Views::ten;
+  CHECK(allocated(options) < kFew);
+}
