@@ -1,13 +1,16 @@
 #include "app/agreement.h"
 
 #include <ATen/ops/zeros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "data/random.h"
 #include "data/relabelled.h"
 #include "dist/stall.h"
 
@@ -76,6 +79,15 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
       " pictures): names, sizes, labels or classes differ; give every host the "
       "same, or say that each has its own with --sharded");
+}
+
+uint64_t host_token(const dist::Communicator& communicator) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t mine =
+      data::combine(static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid()));
+  const auto all = gather_number(communicator.main, static_cast<int64_t>(mine));
+  const dist::Env& env = communicator.env;
+  return static_cast<uint64_t>(all[static_cast<size_t>(env.rank - env.local_rank)]);
 }
 
 Shares count_shares(const data::Dataset& dataset, const dist::Communicator& communicator) {

@@ -1,6 +1,7 @@
 #pragma once
 // What ranks must agree on about their pictures before the first update.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,5 +27,8 @@ struct Shares {
 };
 // Collective.
 Shares count_shares(const data::Dataset& dataset, const dist::Communicator& communicator);
+
+// A number that the processes of this host have in common, and nobody else. Collective.
+uint64_t host_token(const dist::Communicator& communicator);
 
 }  // namespace shoal::app

@@ -1,7 +1,6 @@
 #include "app/session.h"
 
 #include <ATen/Parallel.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,11 +97,11 @@ std::string cache_folder(const train::Job& job) {
   return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
 }
 
-// The processes of a host have one parent: their launcher.
-data::StreamRelay relay_of(const dist::Env& env) {
-  const std::string name = "shoal-pipes-" + std::to_string(::getuid()) + "-" +
-                           std::to_string(::getppid()) + "-" + std::to_string(env.master_port) +
-                           "-" + std::to_string(env.attempt);
+// Where the processes of this host hand each other pictures. Collective.
+data::StreamRelay relay_of(const dist::Communicator& communicator) {
+  const std::string name =
+      train::strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
+  const dist::Env& env = communicator.env;
   return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }
 
@@ -135,7 +134,7 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
     options.stream_count = share.count;
     options.shuffle_buffer = job.shuffle_buffer;
     options.pipe_patience.stall_seconds = job.collective_timeout;
-    if (share.relayed) options.relay = relay_of(communicator.env);
+    if (share.relayed) options.relay = relay_of(communicator);
   }
   if (option == "--val") {
     options.labels = job.val_labels;
