@@ -150,7 +150,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     // What is part of a longer name is as good as one wrong letter.
     if (name.size() >= 3 && candidate.find(name) != candidate.npos)
       distance = std::min<size_t>(distance, 1);
-    if (distance < best_distance) best_distance = distance, best = candidate;
+    // Of equally near ones the shortest: the least is added to what was said.
+    const bool shorter = distance == best_distance && candidate.size() < best.size();
+    if (distance < best_distance || shorter) best_distance = distance, best = candidate;
   }
   return best;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
 #include "train/export.h"
 #include "train/log.h"
@@ -90,7 +91,12 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
   data.model = finished_weights(weights);
   keep_own_classifier(trainer, job, data.model, warn);
   data.ema = data.model;
-  trainer.load(data, /*weights_only=*/true);
+  try {
+    trainer.load(data, /*weights_only=*/true);
+  } catch (const std::runtime_error& error) {
+    throw UserError(std::string("--weights: ") + error.what() + "; they must be for --model " +
+                    job.job.model.name + ", by torchvision's names");
+  }
 }
 
 namespace {

@@ -143,7 +143,6 @@ TEST_CASE("what is wrong with a job is one line, a failure file and exit code 2"
        R"({"current_host": "algo-3", "hosts": ["algo-1", "algo-2"]})",
        {"train"},
        "algo-3"},
-      {"inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"}})", {"train"}, "Pipe"},
       {"hyperparameters", "{}", {"train", "--device", "cuda"}, "--device cuda"},
       {"hyperparameters", "{}", {"train", "--learning-rat", "1"}, "--lr?"},
   };

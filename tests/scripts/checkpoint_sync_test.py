@@ -255,7 +255,10 @@ class CheckpointSync(unittest.TestCase):
         self.assertRegex(err, rf"start .*-step-0*{stopped_at}\.pt, .* update {stopped_at}\n")
 
         # Of the newest checkpoint on S3 half has arrived; the one before it is taken.
-        steps = sorted({step_of(name) for name in self.keys() if name.endswith(".pt")})
+        keys = self.keys()  # whole is what has its marker: that comes last, and goes first
+        steps = sorted(
+            {step_of(n) for n in keys if n.endswith(".pt") and n[:-2] + "json" in keys}
+        )
         newest, before = steps[-1], steps[-2]
         name = next(n for n in self.keys() if step_of(n) == newest and n.endswith(".pt"))
         body = self.s3.get_object(Bucket="state", Key=name)["Body"].read()
