@@ -194,7 +194,8 @@ std::string other_channel(const Channels& channels, const std::string& val) {
 // A channel in its place; `folders`: where one that holds both halves has this one.
 Place half_of(const Channels& channels, const std::string& name,
               const std::vector<std::string>& folders, const char* option) {
-  if (name.ends_with("_0")) return numbered(channels, name.substr(0, name.size() - 2), option);
+  if (name.ends_with("_0") && !holds_both(channels, name))
+    return numbered(channels, name.substr(0, name.size() - 2), option);
   return channels.pictures(name, holds_both(channels, name) ? channels.half(name, folders) : "");
 }
 

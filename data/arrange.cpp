@@ -46,7 +46,7 @@ std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   std::memcpy(text + 257, "ustar\00000", 8);
   unsigned sum = 0;
   for (const uint8_t byte : header) sum += byte;
-  field(148, 8, "%06o", sum);
+  field(148, 8, "%06llo", sum & 0777777);  // six digits
   return header;
 }
 

@@ -69,7 +69,7 @@ Course parse_course(const std::string& text) {
   return course;
 }
 
-int64_t Progression::side(uint64_t seed, int64_t epoch, int64_t position) const {
+int64_t Progression::side(int64_t epoch, int64_t position) const {
   if (smallest > 0) {
     const int64_t first = rounded(static_cast<double>(smallest));
     const int64_t choices = (largest - first) / kStep + 1;

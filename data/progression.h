@@ -39,6 +39,7 @@ struct Progression {
   // 0: off.
   int64_t smallest = 0, largest = 0;
   int64_t update = 1;  // pictures of one update, over all ranks
+  uint64_t seed = 0;   // of these draws
   Course strengths;  // by epoch: factor of the policy's magnitude, of mixup and cutmix, of dropout
 
   static constexpr int64_t kStep = 32;  // pixels
@@ -47,7 +48,7 @@ struct Progression {
   Progression(int64_t side) : size(side) {}  // NOLINT: a size is a progression that does not move
 
   // Side of the picture at `position` of the epoch's order.
-  int64_t side(uint64_t seed, int64_t epoch, int64_t position) const;
+  int64_t side(int64_t epoch, int64_t position) const;
   int64_t largest_side() const;
   double strength(int64_t epoch) const;
 };

@@ -60,7 +60,7 @@ void Ring::open_batches() {
     s.batch.rows = {s.rows.data(), static_cast<size_t>(s.batch.count)};
     s.batch.first_position = plan_.first_position(batch);
     const Feed& feed = *span(opened_).feed;
-    s.batch.height = s.batch.width = sides_.side(feed.seed(), feed.epoch(), s.batch.first_position);
+    s.batch.height = s.batch.width = sides_.side(feed.epoch(), s.batch.first_position);
     s.sum = {};
     s.error = nullptr;
   }

@@ -91,7 +91,7 @@ Worker::Result Worker::make_streamed(const Feed& feed, int64_t position, int32_t
 // Takes on the size and the strength that hold at `position`.
 void Worker::follow(const Feed& feed, int64_t position) {
   const double strength = sides_.strength(feed.epoch());
-  side_ = sides_.side(feed.seed(), feed.epoch(), position);
+  side_ = sides_.side(feed.epoch(), position);
   transform_.set(side_, strength);
   mix_.mixup = options_.mix.mixup * strength;
   mix_.cutmix = options_.mix.cutmix * strength;

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <optional>
@@ -29,7 +30,8 @@ enum Slot {
   kSlots
 };
 
-constexpr int kLossGrid = 24;  // bits behind the point
+constexpr int kLossGrid = 24;             // bits behind the point
+constexpr double kLargestLoss = 1 << 26;  // 4096 ranks of such sums fit into the slot
 
 void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
@@ -38,7 +40,8 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kBadPictures] = word.bad_pictures;
   slots[kNonFinite] = word.non_finite;
   slots[kImages] = word.images;
-  slots[kLoss] = std::llround(std::ldexp(word.loss_sum, kLossGrid));
+  slots[kLoss] =
+      std::llround(std::ldexp(std::clamp(word.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
   slots[kOutOfData] = word.out_of_data;
 }
 

@@ -299,6 +299,8 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
 }
 
 void CheckpointStore::keep_copy(const fs::path& file) {
+  std::error_code none;
+  if (fs::equivalent(file, directory_ / file.filename(), none)) return;
   const std::vector<char> bytes = read_whole_file(file);
   write_file(file.filename().string(), [&](const Sink& sink) { sink(bytes.data(), bytes.size()); });
 }
@@ -318,8 +320,12 @@ void CheckpointStore::write_manifest() {
 void CheckpointStore::prune() {
   const auto list = entries();
   const auto top = best();
+  const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
+    return entry.step < protected_before_;
+  });
   for (size_t i = static_cast<size_t>(keep_); i < list.size(); ++i) {
     if (top && list[i].name == top->name) continue;
+    if (kept != list.end() && list[i].name == kept->name) continue;
     std::error_code error;
     fs::remove(directory_ / (list[i].name + ".json"), error);
     fs::remove(path(list[i]), error);

@@ -76,6 +76,9 @@ class CheckpointStore {
   // std::runtime_error with path and reason.
   void keep_copy(const std::filesystem::path& file);
 
+  // The newest entry of fewer than `step` updates stays, besides those that `keep` and best() say.
+  void protect_before(int64_t step) { protected_before_ = step; }
+
   std::vector<CheckpointEntry> entries() const;  // whole ones by their markers, newest first
   std::optional<CheckpointEntry> best() const;   // highest accuracy, the earlier of equals
   std::filesystem::path path(const CheckpointEntry& entry) const;
@@ -98,6 +101,7 @@ class CheckpointStore {
 
   std::filesystem::path directory_, temporary_;
   int64_t keep_;
+  int64_t protected_before_ = 0;  // updates; 0: none
   FileLock lock_;
 };
 

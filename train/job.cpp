@@ -154,10 +154,11 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
 
 void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
   out.progression = progression_of(job);
+  out.progression.seed = job.seed;
   out.progression.update = out.global_batch_size * job.mix.pictures_per_row();
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   const int64_t size = job.size.value_or(
-      out.progression.sizes.empty() ? model.train_size : out.progression.side(0, last_epoch, 0));
+      out.progression.sizes.empty() ? model.train_size : out.progression.side(last_epoch, 0));
   out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
   out.eval_resize = evaluation_resize(out.eval_size, model);
   const std::string own = model.bicubic ? "bicubic" : "bilinear";

@@ -173,7 +173,8 @@ RunResult Run::all() {
 }
 
 bool Run::train_epoch() {
-  if (position_.epoch_over) return true;
+  // Resumed between an epoch's end and its evaluation.
+  if (position_.epoch_over || position_.evaluation_pending) return true;
   const int64_t left = position_.step_in_epoch + job_.last_step - position_.step;
   const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
   const int64_t first = position_.step_in_epoch;
@@ -181,12 +182,13 @@ bool Run::train_epoch() {
   if (leader() && !job_.progression.sizes.empty())
     log::info(strf("epoch %lld: training pictures of %lld pixels",
                    static_cast<long long>(position_.epoch),
-                   static_cast<long long>(job_.progression.side(0, position_.epoch, 0))));
+                   static_cast<long long>(job_.progression.side(position_.epoch, 0))));
   bad_reported_ = bad_in_epoch_ = 0;
   report_start_ = now();
   epoch_seconds_ = epoch_data_seconds_ = 0;
   steps_since_report_ = steps_in_process_ = 0;
   while (position_.step_in_epoch < steps) {
+    const double start = now();
     if (!supply_.lasts(*train_loader_, position_.step_in_epoch)) {
       if (supply_.stop_signal() != 0) {
         dist::ControlWord word = control_.collect();
@@ -198,12 +200,14 @@ bool Run::train_epoch() {
       position_.epoch_over = position_.evaluation_pending = true;
       break;
     }
-    const double start = now();
+    const double waited = now() - start;
     const double lr =
         learning_rate(job_.job.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
-    const StepResult step = position_.step < position_.skip_until
-                                ? trainer_.skip(*train_loader_)
-                                : trainer_.update(*train_loader_, position_.step, lr);
+    StepResult step = position_.step < position_.skip_until
+                          ? trainer_.skip(*train_loader_)
+                          : trainer_.update(*train_loader_, position_.step, lr,
+                                            job_.progression.strength(position_.epoch));
+    step.data_seconds += waited;
     ++position_.step;
     ++position_.step_in_epoch;
     position_.evaluation_pending = epoch_ends();
@@ -317,7 +321,7 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
       static_cast<double>(steps_since_report_ * job_.global_batch_size) / std::max(elapsed, 1e-9);
   Meter shown = position_.epoch_sum;
   shown.add(unreduced_);
-  reporter_.progress(position_.epoch, position_.step_in_epoch, speed, shown);
+  reporter_.progress(position_, speed, shown);
   if (position_.step_in_epoch % job_.job.print_freq != 0 && position_.step_in_epoch != 1 &&
       !epoch_ends())
     return;
@@ -356,6 +360,8 @@ bool Run::evaluate_once(bool ema) {
   auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
                          job_.job.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
   if (report.stopped) return false;
+  if (report.sum.images + report.sum.skipped == 0)
+    throw std::runtime_error("the evaluation has met no picture; look at what fills --val");
   control_.collect();  // the last batch's; the next update asks again
   report.epoch = position_.epoch;
   report.step = position_.step;

@@ -14,7 +14,7 @@ constexpr int64_t kMostRollbacks = 12;  // of one trouble
 
 }  // namespace
 
-Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, const CheckpointStore& store,
+Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
                    dist::Communicator& communicator, Reporter& reporter, Position& position)
     : job_(job),
       trainer_(trainer),
@@ -24,10 +24,12 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, const CheckpointSto
       position_(position),
       losses_(job.job.spike_ratio) {
   losses_.restore(position.losses);
+  if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
 }
 
 bool Recovery::heard(const dist::ControlWord& word, int64_t step) {
-  if (word.images == 0) return false;  // not committed, skipped, or nothing was said yet
+  // Nothing was said yet, not committed or skipped; or done with weights that have been taken back.
+  if (word.images == 0 || step <= position_.skip_until) return false;
   const auto event = losses_.add(word.loss_sum / static_cast<double>(word.images));
   bool save = false;
   if (event) {
@@ -48,7 +50,8 @@ void Recovery::took(double seconds) {
 
 void Recovery::roll_back(int64_t spike) {
   begin_trouble(spike);
-  const auto found = checkpoint_before(position_.trouble_start, store_, communicator_.main);
+  // The update before the spike may have broken the weights.
+  const auto found = checkpoint_before(position_.trouble_start - 1, store_, communicator_.main);
   if (!found) {
     if (communicator_.rank() == 0)
       log::warning(
@@ -81,6 +84,7 @@ void Recovery::begin_trouble(int64_t spike) {
   if (!again) {
     position_.rollbacks = 0;
     position_.trouble_start = spike;
+    store_.protect_before(spike - 1);
   }
   if (++position_.rollbacks > kMostRollbacks)
     throw std::runtime_error(

@@ -22,7 +22,7 @@ namespace shoal::train {
 class Recovery {
  public:
   // Goes on from position.losses; all referred to outlive it.
-  Recovery(const ResolvedJob& job, Trainer& trainer, const CheckpointStore& store,
+  Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
            dist::Communicator& communicator, Reporter& reporter, Position& position);
 
   // What all ranks have said of update `step`, when position.step updates are done. True: a
@@ -38,7 +38,7 @@ class Recovery {
 
   const ResolvedJob& job_;
   Trainer& trainer_;
-  const CheckpointStore& store_;
+  CheckpointStore& store_;
   dist::Communicator& communicator_;
   Reporter& reporter_;
   Position& position_;

@@ -193,12 +193,11 @@ void Reporter::step(const StepReport& r) {
   append(last_step_);
 }
 
-void Reporter::progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
-                        const Meter& sum) {
+void Reporter::progress(const Position& at, double images_per_second, const Meter& sum) {
   if (!on_ || !job_.job.progress || !log::has_status()) return;
-  const int64_t done = epoch * job_.steps_per_epoch + step_in_epoch, width = 24;
-  const double share =
-      static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, job_.last_step));
+  const int64_t done = at.step, width = 24;
+  const double share = std::min(
+      1.0, static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, job_.last_step)));
   const auto filled = static_cast<size_t>(share * width);
   const double left = images_per_second > 0
                           ? static_cast<double>((job_.last_step - done) * job_.global_batch_size) /
@@ -208,7 +207,7 @@ void Reporter::progress(int64_t epoch, int64_t step_in_epoch, double images_per_
       strf("[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
            std::string(filled, '#').c_str(),
            std::string(static_cast<size_t>(width) - filled, '.').c_str(), 100 * share,
-           static_cast<long long>(epoch), static_cast<long long>(step_in_epoch),
+           static_cast<long long>(at.epoch), static_cast<long long>(at.step_in_epoch),
            static_cast<long long>(job_.steps_per_epoch), images_per_second,
            clock_time(left).c_str(), sum.mean_loss(), sum.top1_percent()));
 }

@@ -17,6 +17,7 @@
 
 #include "train/job.h"
 #include "train/meter.h"
+#include "train/position.h"
 
 namespace shoal::train {
 
@@ -64,8 +65,7 @@ class Reporter {
   // depends on time.
   void event(const std::string& name, int64_t step,
              const std::vector<std::pair<std::string, double>>& values, bool in_history = true);
-  void progress(int64_t epoch, int64_t step_in_epoch, double images_per_second,
-                const Meter& epoch_sum);
+  void progress(const Position& at, double images_per_second, const Meter& epoch_sum);
   void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
                            const Meter& last, const Meter& sum);
   void evaluation(const EvaluationReport& report);  // " * Acc@1 …", valid:… and the divisor

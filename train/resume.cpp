@@ -138,11 +138,14 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
   if (!same) {
     warn(
         strf("the checkpoint was made with %lld process(es) of %lld thread(s), %s kernels, torch "
-             "%s; the same pictures follow "
-             "in the same order, but results may differ in the last bits",
+             "%s; %s",
              static_cast<long long>(data.integer("world_size")),
              static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
-             data.string("torch").c_str()));
+             data.string("torch").c_str(),
+             job.train_streamed || job.train_sharded
+                 ? "each rank has pictures of its own, so others follow than would have"
+                 : "the same pictures follow in the same order, but results may differ in the last "
+                   "bits"));
   }
 }
 

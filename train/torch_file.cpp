@@ -3,10 +3,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <caffe2/serialize/in_memory_adapter.h>
 #include <caffe2/serialize/inline_container.h>
+#include <caffe2/serialize/read_adapter_interface.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,23 @@ namespace shoal::train {
 namespace {
 
 using caffe2::serialize::PyTorchStreamReader;
+
+// LibTorch's own reader of memory trusts the file to tell the truth about places in it.
+class Bytes : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit Bytes(const std::vector<char>& bytes) : bytes_(bytes) {}
+  size_t size() const override { return bytes_.size(); }
+  // Fewer than `wanted` where the bytes end.
+  size_t read(uint64_t from, void* to, size_t wanted, const char* /*what*/) const override {
+    if (from >= bytes_.size()) return 0;
+    const size_t count = std::min<size_t>(wanted, bytes_.size() - from);
+    std::memcpy(to, bytes_.data() + from, count);
+    return count;
+  }
+
+ private:
+  const std::vector<char>& bytes_;
+};
 
 [[noreturn]] void damaged(const std::string& what) {
   throw std::runtime_error(what + " does not fit its storage");
@@ -104,8 +122,7 @@ std::string without_wrappers(std::string name) {
 }
 
 NamedTensors read(const std::vector<char>& bytes) {
-  PyTorchStreamReader file(std::make_shared<caffe2::serialize::MemoryReadAdapter>(
-      bytes.data(), static_cast<off_t>(bytes.size())));
+  PyTorchStreamReader file(std::make_shared<Bytes>(bytes));
   const auto [text, size] = file.getRecord("data.pkl");
   const Pickle pickle(static_cast<const char*>(text.get()), size);
   const PickleValue& root = pickle.root();

@@ -59,14 +59,15 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   non_finite_ = at::zeros({1}, at::kInt);
 }
 
-Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, bool last) {
+Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, double strength,
+                                bool last) {
   const Input input =
       make_input(batch, compute_type_, parameters_->table(), job_.job.mix.pictures_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.job.seed;
   context.step = step;
-  context.strength = job_.progression.strength(step / job_.steps_per_epoch);
+  context.strength = strength;
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
   const at::Tensor logits = model_->forward(input.images, context);
@@ -105,13 +106,13 @@ StepResult Trainer::skip(data::Loader& loader) {
   return result;
 }
 
-StepResult Trainer::update(data::Loader& loader, int64_t step, double lr) {
+StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double strength) {
   StepResult result;
   model_->train(true);
   parameters_->zero_gradients();
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
-    result.meter.add(forward_backward(batch, step, m == job_.accumulate - 1));
+    result.meter.add(forward_backward(batch, step, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();
   average_statistics();

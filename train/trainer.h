@@ -36,9 +36,9 @@ class Trainer {
   // Builds the model, gives every rank rank 0's weights and checks that they are equal. Collective.
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
-  // One update at `lr` from the next accumulate() batches of `loader`, which must have them.
+  // One update at `lr`, with dropout multiplied by `strength`, from the next accumulate() batches of `loader`, which must have them.
   // Collective.
-  StepResult update(data::Loader& loader, int64_t step, double lr);
+  StepResult update(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
   // Takes as many batches and does nothing with them.
   StepResult skip(data::Loader& loader);
@@ -58,7 +58,7 @@ class Trainer {
 
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
-  Meter forward_backward(const data::Batch& batch, int64_t step, bool last);
+  Meter forward_backward(const data::Batch& batch, int64_t step, double strength, bool last);
   void average_statistics();
 
   const ResolvedJob& job_;

@@ -28,7 +28,6 @@ class LossWatch {
   std::optional<LossEvent> add(double loss);
   // The next unusual loss is an event, whatever came before.
   void listen_again() { unusual_ = 0; }
-  bool usual() const { return unusual_ == 0; }  // the last loss
 
   // Everything, for a checkpoint.
   std::string state() const;

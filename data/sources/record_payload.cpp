@@ -28,7 +28,8 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes) {
     return payload;
   }
   MxnetHead mxnet;
-  std::memcpy(&mxnet, head.data(), std::min(head.size(), sizeof mxnet));
+  if (head.size() < sizeof mxnet) return payload;
+  std::memcpy(&mxnet, head.data(), sizeof mxnet);
   const uint32_t skip = sizeof mxnet + (mxnet.flag == 1 ? sizeof mxnet.label : 0);
   if (bytes <= skip || mxnet.flag >= kMostLabels) return payload;
   if (mxnet.flag > 1)

@@ -53,7 +53,10 @@ class TarStream : public RecordStream {
   bool advance() {
     while (!over_) {
       const bool found = walker_.next(entry_);
-      if (!found) over_ = !walker_.next_archive();
+      if (!found) {
+        over_ = !walker_.next_archive();
+        key_.clear();  // its first member begins a sample
+      }
       if (found && is_hidden_member(entry_.name)) continue;
       if (found && entry_.is_link)
         refuse(entry_.name, "is a hard link, which cannot be followed in a stream");

@@ -240,9 +240,9 @@ TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
   job.size_schedule = "0:128,50%:128,50%:192,90%:240";
   job.strength_schedule = "0:0.5,40:1";
   const auto r = resolve(job, here(2));
-  REQUIRE(r.progression.side(0, 19, 0) == 128);
-  REQUIRE(r.progression.side(0, 20, 0) == 192);
-  REQUIRE(r.progression.side(0, 39, 0) == 256);  // 240, rounded
+  REQUIRE(r.progression.side(19, 0) == 128);
+  REQUIRE(r.progression.side(20, 0) == 192);
+  REQUIRE(r.progression.side(39, 0) == 256);  // 240, rounded
   REQUIRE(r.progression.strength(20) == Approx(0.75));
   REQUIRE(r.transform.size == 256);  // the last
   REQUIRE(r.eval_size == 288);       // the model's own

@@ -1,13 +1,13 @@
 // Built where the CUDA plug-in is. Where LibTorch's CUDA libraries are installed the plug-in must
 // load, GPU or not; where only a compiler is, it must say what is missing.
 
-#include "train/cuda/open.h"
+#include "train/cuda/plugin.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
 
-#include "train/cuda/plugin.h"
+#include "train/cuda/open.h"
 
 using namespace shoal;
 using Catch::Matchers::Contains;

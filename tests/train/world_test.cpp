@@ -1,7 +1,7 @@
 // The same global batches on one, two and three ranks are the same training.
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <stdlib.h>
 
