@@ -16,8 +16,8 @@ std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data
                                                       const dist::Communicator& communicator);
 
 // Every rank has found the same pictures: classes, names, labels and, where the listing knows them,
-// sizes. `option` and `source` stand in the message. Throws std::runtime_error on every rank, naming
-// the ranks that differ from rank 0. Collective.
+// sizes. `option` and `source` stand in the message. Throws std::runtime_error on every rank,
+// naming the ranks that differ from rank 0. Collective.
 void check_same_listing(const data::Dataset& dataset, const std::string& option,
                         const std::string& source, const dist::Communicator& communicator);
 

@@ -2,13 +2,13 @@
 // know is done before: '_' for '-', --no-flag, values in the next word of a flag or of --resume,
 // and other programs' options.
 #include <algorithm>
-#include <cctype>
 #include <cxxopts.hpp>
 #include <set>
 
 #include "app/foreign_options.h"
 #include "app/options.h"
 #include "app/recipes.h"
+#include "app/text.h"
 
 namespace shoal::app {
 namespace {
@@ -17,11 +17,6 @@ using train::UserError;
 using Words = std::vector<std::string>;
 
 constexpr const char* kOrigin = "command line";
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // The option of a flag written as --no-NAME, or null.
 const Option* find_negated(Command command, const std::string& name) {

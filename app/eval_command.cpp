@@ -11,20 +11,6 @@
 namespace shoal::app {
 namespace {
 
-data::LoaderOptions loader_options(const train::ResolvedJob& job, int rank) {
-  data::LoaderOptions options;
-  options.train = false;
-  options.transform = job.transform;
-  options.transform.interpolation = job.eval_interpolation;
-  options.bad_images = job.job.bad_images;
-  options.batch_size = job.batch_size;
-  options.rank = rank;
-  options.world_size = job.world_size;
-  options.threads = job.workers;
-  train::take_share(job, rank, /*train=*/false, options);
-  return options;
-}
-
 void print(const Arguments& arguments, const train::EvaluationReport& report,
            const Weights& weights) {
   const train::Meter& sum = report.sum;
@@ -59,7 +45,8 @@ int eval_command(const Arguments& arguments) {
       open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
   check_classes(weights, *datasets.val);
   const train::ResolvedJob job = settle(weights.job, datasets, communicator);
-  data::Loader loader(datasets.val, loader_options(job, env.rank), train::log::warning);
+  data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
+                      train::log::warning);
   if (env.rank == 0) train::log::info(weights.origin());
   int64_t batch = 0;
   const auto show = [&] {

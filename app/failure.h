@@ -62,9 +62,9 @@ bool is_lost_peer(const std::string& text);
 // Prints "shoal: error: TEXT" as one line on stderr, in one write.
 void print_error(const std::string& text) noexcept;
 
-// Writes the failure file, where its folder exists or a training container needs it: at most 1024 characters, and the first text of
-// several processes is kept. `replace` is for the launcher, which knows that a worker died without
-// a word. Never throws.
+// Writes the failure file, where its folder exists or a training container needs it: at most 1024
+// characters, and the first text of several processes is kept. `replace` is for the launcher, which
+// knows that a worker died without a word. Never throws.
 void write_failure_file(const std::string& path, const std::string& text,
                         bool replace = false) noexcept;
 

@@ -1,13 +1,13 @@
 #include "app/hyperparameters.h"
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/config_file.h"
 #include "app/foreign_options.h"
 #include "app/platform.h"
+#include "app/text.h"
 
 namespace shoal::app {
 namespace {
@@ -58,11 +58,6 @@ class Collector {
   std::vector<Setting> known_;
   std::set<std::string> platforms_, unknown_;
 };
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;

@@ -30,13 +30,13 @@ using Clock = std::chrono::steady_clock;
 constexpr int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 
 // char* arrays as execve wants them, owning their texts.
-class Words {
+class TextArray {
  public:
-  explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {
+  explicit TextArray(std::vector<std::string> texts) : texts_(std::move(texts)) {
     for (std::string& text : texts_) pointers_.push_back(text.data());
     pointers_.push_back(nullptr);
   }
-  Words(const Words&) = delete;
+  TextArray(const TextArray&) = delete;
   char** get() { return pointers_.data(); }
 
  private:
@@ -44,15 +44,15 @@ class Words {
   std::vector<char*> pointers_;
 };
 
-Words argument_words(const std::filesystem::path& program, std::vector<std::string> arguments) {
+TextArray argument_array(const std::filesystem::path& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program.string());
-  return Words(std::move(arguments));
+  return TextArray(std::move(arguments));
 }
 
-Words environment_words(const dist::Variables& environment) {
+TextArray environment_array(const dist::Variables& environment) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : environment) texts.push_back(name + "=" + value);
-  return Words(std::move(texts));
+  return TextArray(std::move(texts));
 }
 
 std::runtime_error system_failure(const std::string& what) {
@@ -127,10 +127,10 @@ class ReportToken {
 // Starts one worker. The exec's failure comes back through a pipe that a successful exec closes.
 pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
             const ReportToken& token) {
-  Words arguments = argument_words(plan.program, plan.arguments);
+  TextArray arguments = argument_array(plan.program, plan.arguments);
   dist::Variables variables = worker.environment;
   token.name_it(variables);
-  Words environment = environment_words(variables);
+  TextArray environment = environment_array(variables);
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0)
     throw system_failure("cannot make a pipe to start " + worker.name);
@@ -339,8 +339,8 @@ int launch(const Launch& plan) {
 
 void become(const std::filesystem::path& program, const std::vector<std::string>& arguments,
             const dist::Variables& environment) {
-  Words argument_list = argument_words(program, arguments);
-  Words environment_list = environment_words(environment);
+  TextArray argument_list = argument_array(program, arguments);
+  TextArray environment_list = environment_array(environment);
   ::execve(program.c_str(), argument_list.get(), environment_list.get());
   throw system_failure("cannot start " + program.string());
 }

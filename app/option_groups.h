@@ -1,5 +1,6 @@
 #pragma once
-// What the files of the option table share. For option_table.cpp and option_table_pictures.cpp only.
+// What the files of the option table share. For option_table.cpp and option_table_pictures.cpp
+// only.
 
 #include <string>
 #include <utility>

@@ -8,6 +8,7 @@
 
 #include "app/foreign_options.h"
 #include "app/option_row.h"
+#include "app/text.h"
 
 namespace shoal::app {
 namespace {
@@ -78,8 +79,7 @@ const std::vector<CommandRow>& commands() {
 }
 
 bool parse_flag(const std::string& text) {
-  std::string small = text;
-  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string small = lower(text);
   if (small.empty() || small == "true" || small == "yes" || small == "on" || small == "1")
     return true;
   if (small == "false" || small == "no" || small == "off" || small == "0") return false;

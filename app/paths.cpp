@@ -8,6 +8,7 @@
 
 #include "app/config_file.h"
 #include "app/platform.h"
+#include "app/text.h"
 #include "train/job.h"
 
 namespace shoal::app {
@@ -23,11 +24,6 @@ std::string variable(const Variables& environment, const std::string& name) {
 
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "app/text.h"
 
+#include <cctype>
 #include <cstdint>
 
 namespace shoal::app {
@@ -22,6 +23,11 @@ bool is_utf8(std::string_view text) {
     i += length;
   }
   return true;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
 }  // namespace shoal::app

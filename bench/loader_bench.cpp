@@ -7,8 +7,8 @@
 //                                                    made in the pass that warms up
 //   loader_bench boxes DIR PASSES                    the boxes that `crops` takes, from the pass on
 //                                                    that warms up: lines LEFT TOP WIDTH HEIGHT
-//   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8; with
-//                                                    the indexes of files kept in DIR
+//   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8;
+//                                                    with the indexes of files kept in DIR
 //   loader_bench first SOURCE THREADS                the same up to its first batch
 //   loader_bench pass SOURCE THREADS                 the same through one epoch
 //   loader_bench read SOURCE THREADS                 every picture's bytes once, without decoding
@@ -48,8 +48,8 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: what ToTensor and Normalize make, in the order
-// that a channels-last network reads.
+// uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: what ToTensor and Normalize make, in the
+// order that a channels-last network reads.
 void normalise(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
   constexpr int64_t kGroup = 24;  // a whole number of pixels and of vectors

@@ -15,8 +15,6 @@ struct Ticket {
   int64_t sample = 0;    // index into the dataset
   uint64_t key = 0;  // of all randomness of this picture in this epoch: hash(seed, epoch, sample)
   int32_t label = 0;
-  int64_t seek_offset = 0;  // span of the seek index for this picture; length 0: none
-  int64_t seek_length = 0;
 };
 
 // What is to be done with a row after decoding; the device does it (ops::prepare_batch).

@@ -68,9 +68,10 @@ struct OpenOptions {
 };
 
 // Opens a dataset by its kind: "synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR",
-// "pipe:PATH" (stream/pipes.h), or just a path or a pattern (sources/patterns.h), told apart by content: a folder of class folders, a
-// packed set (pack/reader.h), tars (sources/tar_source.h), or a folder of such files. Throws
-// std::invalid_argument for what the user must mend, std::runtime_error where the system fails.
+// "pipe:PATH" (stream/pipes.h), or just a path or a pattern (sources/patterns.h), told apart by
+// content: a folder of class folders, a packed set (pack/reader.h), tars (sources/tar_source.h), or
+// a folder of such files. Throws std::invalid_argument for what the user must mend,
+// std::runtime_error where the system fails.
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
 

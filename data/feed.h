@@ -39,9 +39,9 @@ struct BatchPlan {
 // thread.
 class Feed {
  public:
-  // `repeats`: of each picture, in training. Sixteen pictures of the order stand there in turn, then
-  // the same again with other neighbours, and so on; an epoch has as many places as without, so the
-  // order's end is not reached.
+  // `repeats`: of each picture, in training. Sixteen pictures of the order stand there in turn,
+  // then the same again with other neighbours, and so on; an epoch has as many places as without,
+  // so the order's end is not reached.
   Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
        Order order = Order::random, int64_t repeats = 1);
 

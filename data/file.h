@@ -68,8 +68,8 @@ class File : public Readable {
   int descriptor_;
 };
 
-// Replaces `bytes` with the file and returns how long it is; reads nothing of one that is longer than
-// `most`. Allocates nothing where `bytes` has the room. Throws FileFailure.
+// Replaces `bytes` with the file and returns how long it is; reads nothing of one that is longer
+// than `most`. Allocates nothing where `bytes` has the room. Throws FileFailure.
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes);
 
 }  // namespace shoal::data

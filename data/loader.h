@@ -50,8 +50,8 @@ struct LoaderStats {
 
 class Loader {
  public:
-  // `on_bad` is called at most once per damaged sample, from a worker thread, with a sentence naming
-  // it; and when the folder of indexes cannot be written.
+  // `on_bad` is called at most once per damaged sample, from a worker thread, with a sentence
+  // naming it; and when the folder of indexes cannot be written.
   Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
          std::function<void(const std::string&)> on_bad = {}, BufferAllocator allocator = {});
   ~Loader();

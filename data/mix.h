@@ -10,10 +10,10 @@
 namespace shoal::data {
 
 // Fills partner, lambda, blend, box and erase of the row at index `index` of its batch. Partners
-// are neighbours in the global order (positions 2i and 2i + 1). The draw is keyed by seed, epoch and
-// what shares it: the update, the pair, the position; so neither batch size nor world size changes
-// it. Cutmix corrects lambda to the real area of the box, as torchvision and timm do. `key` is the
-// picture's own; erasing draws from it (timm's RandomErasing).
+// are neighbours in the global order (positions 2i and 2i + 1). The draw is keyed by seed, epoch
+// and what shares it: the update, the pair, the position; so neither batch size nor world size
+// changes it. Cutmix corrects lambda to the real area of the box, as torchvision and timm do. `key`
+// is the picture's own; erasing draws from it (timm's RandomErasing).
 struct MixRequest {
   uint64_t seed = 0;
   int64_t epoch = 0;

@@ -24,10 +24,10 @@ class EpochOrder {
   std::array<uint64_t, kRounds> keys_{};
 };
 
-// A random order that stays in one part of the data for a while, so that a disk reads long stretches
-// and the page cache need not hold everything: chunks of neighbouring samples in random order, so
-// many of them at a time, and these samples among each other in random order. Where chunks begin is
-// drawn anew for each epoch. As pure, cheap and frozen as EpochOrder.
+// A random order that stays in one part of the data for a while, so that a disk reads long
+// stretches and the page cache need not hold everything: chunks of neighbouring samples in random
+// order, so many of them at a time, and these samples among each other in random order. Where
+// chunks begin is drawn anew for each epoch. As pure, cheap and frozen as EpochOrder.
 //
 // How random: of 256 neighbours in the order over ImageNet's listing (1281 pictures of each of 1000
 // classes in a row) about 185 are of different classes; 226 in EpochOrder.

@@ -8,7 +8,8 @@ namespace shoal::data {
 
 enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight
 
-// A weighted sum of rows for each output row. The rows under a weight of zero must be readable. Rows are read and written up to a multiple of 32 bytes.
+// A weighted sum of rows for each output row. The rows under a weight of zero must be readable.
+// Rows are read and written up to a multiple of 32 bytes.
 struct RowSums {
   const uint8_t* in;  // the row that starts[] counts from
   int64_t in_stride;

@@ -3,9 +3,9 @@
 // the file, with the smooth upsampling of chroma folded into the filter's weights, and only the
 // pixels of the result become RGB.
 //
-// Antialiased with the same filter as resample.h, in 14 instead of 22 fractional bits, vertical pass
-// first, clamped in YCbCr: against the exact way at least 50 dB on average and 45 dB at worst for
-// photographs (bench/loader measures it). Same bits on every processor.
+// Antialiased with the same filter as resample.h, in 14 instead of 22 fractional bits, vertical
+// pass first, clamped in YCbCr: against the exact way at least 50 dB on average and 45 dB at worst
+// for photographs (bench/loader measures it). Same bits on every processor.
 
 #include <cstdint>
 #include <vector>

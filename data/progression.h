@@ -1,7 +1,7 @@
 #pragma once
 // How training pictures change from epoch to epoch: their size, and how strongly they are augmented
-// (EfficientNetV2's progressive learning, FFCV's progressive resizing); or their size from update to
-// update (multi-scale). Pure functions, alike on every rank and thread.
+// (EfficientNetV2's progressive learning, FFCV's progressive resizing); or their size from update
+// to update (multi-scale). Pure functions, alike on every rank and thread.
 
 #include <cstdint>
 #include <string>
@@ -35,8 +35,8 @@ struct Progression {
   // Changes the result.
   int64_t size = 224;  // pixels, side of the pictures where nothing below says otherwise
   Course sizes;        // by epoch, rounded to multiples of kStep
-  // Of each update's pictures the side is one of the multiples of kStep from `smallest` to `largest`;
-  // 0: off.
+  // Of each update's pictures the side is one of the multiples of kStep from `smallest` to
+  // `largest`; 0: off.
   int64_t smallest = 0, largest = 0;
   int64_t update = 1;  // pictures of one update, over all ranks
   uint64_t seed = 0;   // of these draws

@@ -1,6 +1,6 @@
 #pragma once
-// Pixels that are not compressed, as packed sets may hold them: recognised by content like the other
-// formats. 16 bytes of head (the magic, width, height), then RGB rows without gaps.
+// Pixels that are not compressed, as packed sets may hold them: recognised by content like the
+// other formats. 16 bytes of head (the magic, width, height), then RGB rows without gaps.
 
 #include <cstdint>
 #include <span>

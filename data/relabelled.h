@@ -9,8 +9,8 @@
 
 namespace shoal::data {
 
-// The classes of several sets together, sorted. Where the classes of each are numbers from 0 on, the
-// longest of the lists: a label is its number.
+// The classes of several sets together, sorted. Where the classes of each are numbers from 0 on,
+// the longest of the lists: a label is its number.
 std::vector<std::string> united_classes(const std::vector<std::vector<std::string>>& lists);
 
 // A dataset whose labels are places in `classes`, which must hold all of `source`'s.

@@ -4,8 +4,8 @@
 //
 // A batch's slot is open from the moment the consumer no longer needs what was in it. Workers take
 // rows of open batches in order; the consumer takes batches in order, each when its last row is
-// done. One batch is in the consumer's hands, `batches_ahead` more are finished or in the making; at
-// an epoch's end these are the first ones of the epoch that is expected to follow.
+// done. One batch is in the consumer's hands, `batches_ahead` more are finished or in the making;
+// at an epoch's end these are the first ones of the epoch that is expected to follow.
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,9 +27,9 @@ class Ring {
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
        const BufferAllocator& allocator, int64_t views = 1);
 
-  // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When the one
-  // that begins was expected and the last one is through, its first batches are there already; else
-  // what is under way is finished and thrown away (a few milliseconds).
+  // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When
+  // the one that begins was expected and the last one is through, its first batches are there
+  // already; else what is under way is finished and thrown away (a few milliseconds).
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
   // Consumer: blocks until the next batch is complete, nullptr behind the last. Re-throws what a

@@ -57,8 +57,8 @@ class Links {
         count_(bytes / 8),
         received_(received) {}
 
-  // Pairs of neighbours at the same time, so that each host is busy with one link: 0-1, 2-3, …; then
-  // 1-2, 3-4, …; with an odd number of hosts the last link, to the first, comes alone.
+  // Pairs of neighbours at the same time, so that each host is busy with one link: 0-1, 2-3, …;
+  // then 1-2, 3-4, …; with an odd number of hosts the last link, to the first, comes alone.
   //
   // The best of several tries counts: a busy moment is no fault.
   void measure(HealthSample& sample) {

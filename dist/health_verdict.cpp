@@ -49,8 +49,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of bad links: the hosts all of whose links are bad, or the ends of a bad link where both ends have
-// a good one too.
+// Of bad links: the hosts all of whose links are bad, or the ends of a bad link where both ends
+// have a good one too.
 std::string blame(const HostLinks& hosts, const std::vector<bool>& bad) {
   std::vector<std::string> named;
   const int links = hosts.links();

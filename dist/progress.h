@@ -31,7 +31,8 @@ class Progress {
   Clock::time_point since_ = Clock::now();
 };
 
-// While it lives, a collective is waited for; then the phase before goes on. `progress` may be null.
+// While it lives, a collective is waited for; then the phase before goes on. `progress` may be
+// null.
 class Waiting {
  public:
   Waiting(Progress* progress, const std::string& operation);

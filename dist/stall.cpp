@@ -51,8 +51,8 @@ std::string rank_with_host(int rank, const Env& env) {
 }
 
 // A silent rank explains the wait; so does one that is busy with something of its own for long. In
-// an update ranks compute and wait for each other's gradients: one of them is named only when nothing
-// else explains it.
+// an update ranks compute and wait for each other's gradients: one of them is named only when
+// nothing else explains it.
 std::string name_the_late(const std::vector<Pulse>& pulses, const Env& env, double patience) {
   std::vector<std::string> late, updating;
   for (size_t rank = 0; rank < pulses.size(); ++rank) {

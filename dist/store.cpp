@@ -146,7 +146,7 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
 
 // After a wait in vain all who came ask who is missing. The store ends with rank 0, which therefore
 // leaves last, unless somebody takes longer than this.
-constexpr Milliseconds kFarewell = std::chrono::seconds(5);
+constexpr Milliseconds kLeaving = std::chrono::seconds(5);
 
 void take_leave(c10d::Store& store, const Env& env) {
   const auto left = [](int rank) { return "left/" + std::to_string(rank); };
@@ -154,7 +154,7 @@ void take_leave(c10d::Store& store, const Env& env) {
   std::vector<std::string> others;
   for (int rank = 1; rank < env.world_size; ++rank)
     if (store.check({key_of(rank)})) others.push_back(left(rank));
-  if (!others.empty()) store.wait(others, kFarewell);
+  if (!others.empty()) store.wait(others, kLeaving);
 }
 
 void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& tell) {

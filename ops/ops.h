@@ -30,8 +30,8 @@ struct Segment {
   float weight_decay = 0;  // already 0 for normalisation parameters and biases
 };
 
-// What an erased rectangle of a normalised picture holds: 0; one normal variate per channel; one per
-// value. The variates follow from (erase_key, rectangle or place, channel).
+// What an erased rectangle of a normalised picture holds: 0; one normal variate per channel; one
+// per value. The variates follow from (erase_key, rectangle or place, channel).
 enum class EraseFill : int { constant, color, noise };
 constexpr int kMostErasures = 4;
 

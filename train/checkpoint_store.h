@@ -86,8 +86,9 @@ class CheckpointStore {
   // The file's bytes after checking size and checksum; throws std::runtime_error naming the file
   // when they are wrong.
   std::vector<char> read(const CheckpointEntry& entry) const;
-  // The newest entry of fewer than `before` updates whose bytes are good; `warn` is told of each that
-  // is not. Throws when there are such entries but none is good: a fresh start would hide the loss.
+  // The newest entry of fewer than `before` updates whose bytes are good; `warn` is told of each
+  // that is not. Throws when there are such entries but none is good: a fresh start would hide the
+  // loss.
   std::optional<std::pair<CheckpointEntry, std::vector<char>>> newest_good(
       const std::function<void(const std::string&)>& warn,
       int64_t before = std::numeric_limits<int64_t>::max()) const;

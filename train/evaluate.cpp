@@ -6,21 +6,17 @@
 #include <ATen/ops/tensor.h>
 
 #include <array>
-#include <chrono>
 #include <cmath>
 
 #include "models/functions.h"
 #include "train/input.h"
 #include "train/log.h"
+#include "train/pace.h"
 
 namespace shoal::train {
 namespace {
 
 constexpr std::array<int64_t, 1> kOfViews = {1};  // dimension of logits of several views
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // True when it is so on any rank. Collective.
 bool anybody(dist::Group& group, bool here) {
@@ -105,6 +101,8 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   reduce(group, {&report.sum});
   report.seconds = now() - start;
   const double all = report.sum.images + report.sum.skipped;
+  if (all == 0)
+    throw std::runtime_error("the evaluation has met no picture; look at what fills --val");
   if (report.sum.skipped > 0.01 * all) {
     throw std::runtime_error(
         strf("%.0f of %.0f validation pictures cannot be read, more than 1 %%; the log names them. "

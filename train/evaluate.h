@@ -20,8 +20,8 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
 
 // Sums over the whole set and all ranks, the same on each. Prints progress lines when `reporter` is
 // given. `go_on`, when given, is called before each batch and must answer alike on every rank;
-// false ends the evaluation (`stopped`). Collective. Throws std::runtime_error when more than 1 %
-// of the pictures cannot be read.
+// false ends the evaluation (`stopped`). Collective. Throws std::runtime_error when there is
+// no picture, or more than 1 % of them cannot be read.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, int64_t print_freq, Reporter* reporter,
                           const std::function<bool()>& go_on = {});

@@ -89,10 +89,6 @@ void broadcast_text(dist::Group& group, std::string& text) {
   text.assign(bytes.begin(), bytes.end());
 }
 
-}  // namespace
-
-namespace {
-
 // A zip file begins like this; every checkpoint is one.
 bool is_archive(const std::vector<char>& bytes) {
   return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;

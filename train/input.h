@@ -14,8 +14,8 @@
 namespace shoal::train {
 
 struct Input {
-  at::Tensor
-      images;  // (N·views)×3×H×W channels-last, normalised with ImageNet's mean and deviation, mixed
+  // (N·views)×3×H×W channels-last, normalised with ImageNet's mean and deviation, mixed
+  at::Tensor images;
   models::Labels labels;       // unreadable rows keep label 0; `valid` tells
   std::vector<uint64_t> keys;  // N, for models::StepContext
   // Evaluation: rows whose picture could be read, when that is not all of them.

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a job that says how training pictures are made: checks, names, what is saved, and what
-// the loader is told. For train/ only. Torch-free.
+// The part of a job that says how training pictures are made: checks, names, what is saved, and
+// what the loader is told. For train/ only. Torch-free.
 
 #include <optional>
 #include <string>

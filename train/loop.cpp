@@ -6,10 +6,9 @@
 
 #include "train/loop.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <signal.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
@@ -20,8 +19,8 @@
 #include "train/evaluate.h"
 #include "train/export.h"
 #include "train/file_lock.h"
-#include "train/job_pictures.h"
 #include "train/log.h"
+#include "train/pace.h"
 #include "train/recovery.h"
 #include "train/resume.h"
 #include "train/stop.h"
@@ -30,18 +29,6 @@
 
 namespace shoal::train {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for pictures
-
-data::LoaderOptions own_options(const ResolvedJob& job, int rank, bool train) {
-  data::LoaderOptions options = loader_options(job, rank, train);
-  take_share(job, rank, train, options);
-  return options;
-}
 
 class Run {
  public:
@@ -59,9 +46,9 @@ class Run {
         recovery_(job, trainer_, store_, communicator, reporter_, position_),
         control_(communicator.control),
         supply_(job, communicator),
-        val_loader_(val, own_options(job, communicator.rank(), false), log::warning) {
+        val_loader_(val, share_options(job, communicator.rank(), false), log::warning) {
     if (train)
-      train_loader_.emplace(train, own_options(job, communicator.rank(), true), log::warning);
+      train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning);
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
@@ -76,6 +63,7 @@ class Run {
   bool train_epoch();  // false: stopped
   bool act(const dist::ControlWord& word, int64_t step);
   void post(dist::ControlWord word, const Meter& meter);
+  bool hear_last(int signal = 0);
   dist::ControlWord word_of(const StepResult& step);
   void report(const StepResult& step, double lr, double step_seconds);
   bool epoch_ends() const { return epoch_is_through() || position_.step == job_.last_step; }
@@ -114,13 +102,10 @@ class Run {
   std::optional<data::Loader> train_loader_;
 
   RunResult result_;
-  WaitReport wait_;
+  Pace pace_;
   double run_start_ = now(), saved_at_ = now();
   // Damaged pictures: told to the others; of all ranks.
   int64_t bad_reported_ = 0, bad_in_epoch_ = 0;
-  // Of the stretch since the last report, or since the epoch began in this process.
-  double report_start_ = 0, epoch_seconds_ = 0, epoch_data_seconds_ = 0;
-  int64_t steps_since_report_ = 0, steps_in_process_ = 0;
 };
 
 FileLock Run::lock(const std::string& folder) {
@@ -146,7 +131,7 @@ RunResult Run::all() {
   reporter_.start(start_.origin);
   if (job_.job.eval_only) {
     if (!evaluate_all()) result_.stop_signal = stop_in_evaluation_;
-    reporter_.finish(now() - run_start_, "evaluated", wait_);
+    reporter_.finish(now() - run_start_, "evaluated", pace_.whole());
     return result_;
   }
   if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
@@ -168,13 +153,13 @@ RunResult Run::all() {
     save(top1);
   }
   export_finished();
-  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete", wait_);
+  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete", pace_.whole());
   return result_;
 }
 
 bool Run::train_epoch() {
-  // Resumed between an epoch's end and its evaluation.
-  if (position_.epoch_over || position_.evaluation_pending) return true;
+  // Resumed between an epoch's last update and its evaluation.
+  if (position_.epoch_over || position_.evaluation_pending) return hear_last();
   const int64_t left = position_.step_in_epoch + job_.last_step - position_.step;
   const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
   const int64_t first = position_.step_in_epoch;
@@ -184,18 +169,11 @@ bool Run::train_epoch() {
                    static_cast<long long>(position_.epoch),
                    static_cast<long long>(job_.progression.side(position_.epoch, 0))));
   bad_reported_ = bad_in_epoch_ = 0;
-  report_start_ = now();
-  epoch_seconds_ = epoch_data_seconds_ = 0;
-  steps_since_report_ = steps_in_process_ = 0;
+  pace_.begin_epoch();
   while (position_.step_in_epoch < steps) {
     const double start = now();
     if (!supply_.lasts(*train_loader_, position_.step_in_epoch)) {
-      if (supply_.stop_signal() != 0) {
-        dist::ControlWord word = control_.collect();
-        word.stop_signal = supply_.stop_signal();
-        posted_ = {};
-        return act(word, position_.step);
-      }
+      if (supply_.stop_signal() != 0) return hear_last(supply_.stop_signal());
       supply_.tell_end(*train_loader_, position_.epoch, position_.step_in_epoch);
       position_.epoch_over = position_.evaluation_pending = true;
       break;
@@ -218,10 +196,17 @@ bool Run::train_epoch() {
     post(word_of(step), step.meter);
     if (!act(word, position_.step - 1)) return false;
   }
-  posted_ = {};
-  if (!act(control_.collect(), position_.step)) return false;
+  if (!hear_last()) return false;
   log_hash(first);
   return true;
+}
+
+// What the ranks said at the last update; or a stop that came while they waited for pictures.
+bool Run::hear_last(int signal) {
+  dist::ControlWord word = control_.collect();
+  posted_ = {};
+  if (signal != 0) word.stop_signal = signal;
+  return act(word, position_.step);
 }
 
 dist::ControlWord Run::word_of(const StepResult& step) {
@@ -308,17 +293,8 @@ void Run::check_pictures(const dist::ControlWord& word) {
 
 void Run::report(const StepResult& step, double lr, double step_seconds) {
   recovery_.took(step_seconds);
-  epoch_seconds_ += step_seconds;
-  epoch_data_seconds_ += step.data_seconds;
-  wait_.seconds += step_seconds;
-  wait_.data_seconds += step.data_seconds;
-  ++wait_.steps;
-  if (step.data_seconds > kWaited) ++wait_.waited;
-  ++steps_in_process_;
-  ++steps_since_report_;
-  const double elapsed = now() - report_start_;
-  const double speed =
-      static_cast<double>(steps_since_report_ * job_.global_batch_size) / std::max(elapsed, 1e-9);
+  pace_.add(step_seconds, step.data_seconds);
+  const double speed = pace_.images_per_second(job_.global_batch_size);
   Meter shown = position_.epoch_sum;
   shown.add(unreduced_);
   reporter_.progress(position_, speed, shown);
@@ -332,18 +308,13 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
   r.step_in_epoch = position_.step_in_epoch;
   r.steps_per_epoch = job_.steps_per_epoch;
   r.step = position_.step;
-  r.step_seconds = step_seconds;
-  r.step_seconds_average = epoch_seconds_ / static_cast<double>(steps_in_process_);
-  r.data_seconds = step.data_seconds;
-  r.data_seconds_average = epoch_data_seconds_ / static_cast<double>(steps_in_process_);
+  pace_.report(r);
   r.last = last;
   r.epoch_sum = position_.epoch_sum;
   r.lr = lr;
   r.images_per_second = speed;
   r.gradient_norm = step.gradient_norm;
   reporter_.step(r);
-  report_start_ = now();
-  steps_since_report_ = 0;
 }
 
 // Before each batch of an evaluation: whether any rank has been told to stop by the batch before.
@@ -360,8 +331,6 @@ bool Run::evaluate_once(bool ema) {
   auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
                          job_.job.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
   if (report.stopped) return false;
-  if (report.sum.images + report.sum.skipped == 0)
-    throw std::runtime_error("the evaluation has met no picture; look at what fills --val");
   control_.collect();  // the last batch's; the next update asks again
   report.epoch = position_.epoch;
   report.step = position_.step;
@@ -413,15 +382,12 @@ void Run::export_finished() {
 
 void Run::log_hash(int64_t first_step) {
   if (job_.job.log_level != "debug") return;
-  const uint64_t mine = train_loader_->stats().hash;
-  uint64_t sum = 0;
-  at::Tensor bits = at::empty({1}, at::kLong);
-  *bits.mutable_data_ptr<int64_t>() = static_cast<int64_t>(mine);
-  communicator_.main.all_reduce_sum(bits);
-  sum = static_cast<uint64_t>(bits.item<int64_t>());
+  at::Tensor hash = at::full({1}, static_cast<int64_t>(train_loader_->stats().hash),
+                             at::TensorOptions(at::kLong));
+  communicator_.main.all_reduce_sum(hash);
   log::debug(strf("epoch %lld from update %lld: data hash %016llx",
                   static_cast<long long>(position_.epoch), static_cast<long long>(first_step),
-                  static_cast<unsigned long long>(sum)));
+                  static_cast<unsigned long long>(hash.item<int64_t>())));
 }
 
 }  // namespace

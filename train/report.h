@@ -52,9 +52,8 @@ inline constexpr const char* kHistoryFile = "history.jsonl";
 class Reporter {
  public:
   // Opens OUTPUT/history.jsonl, keeping its first `keep_lines` lines (the rest was written after
-  // the checkpoint a run is resumed from; --eval-only keeps all). Where they are missing there, they
-  // come from the copy beside the checkpoints. Throws std::runtime_error with
-  // path and reason.
+  // the checkpoint a run is resumed from; --eval-only keeps all). Where they are missing there,
+  // they come from the copy beside the checkpoints. Throws std::runtime_error with path and reason.
   Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines);
 
   void write_classes(const std::vector<std::string>& classes);  // OUTPUT/classes.json: name → label

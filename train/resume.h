@@ -53,13 +53,14 @@ struct OpenedCheckpoint {
 // the file is of another kind, std::runtime_error when it is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path);
 
-// The newest good checkpoint of the store with fewer than `step` updates: rank 0 reads it, every rank
-// gets it. Collective.
+// The newest good checkpoint of the store with fewer than `step` updates: rank 0 reads it, every
+// rank gets it. Collective.
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);
 
-// Gives a fresh trainer the weights of another run, the averaged ones where it has them. A classifier
-// for other classes stays as it is; `warn` is told. Throws UserError when they are another model's.
+// Gives a fresh trainer the weights of another run, the averaged ones where it has them. A
+// classifier for other classes stays as it is; `warn` is told. Throws UserError when they are
+// another model's.
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::function<void(const std::string&)>& warn);
 

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "data/random.h"
+#include "train/job_pictures.h"
 #include "train/log.h"
 #include "train/stop.h"
 
 namespace shoal::train {
 
-void take_share(const ResolvedJob& job, int rank, bool train, data::LoaderOptions& options) {
+data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) {
+  data::LoaderOptions options = loader_options(job, rank, train);
   if (train && (job.train_streamed || job.train_sharded))
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
-  if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return;
+  if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
   const int64_t host = rank / job.local_world_size;
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;
@@ -23,6 +25,7 @@ void take_share(const ResolvedJob& job, int rank, bool train, data::LoaderOption
   if (host > 0) options.seed = data::combine(options.seed, static_cast<uint64_t>(host));
   options.mix.group = options.mix.group * job.local_world_size / job.world_size;
   options.progression.update = options.progression.update * job.local_world_size / job.world_size;
+  return options;
 }
 
 Supply::Supply(const ResolvedJob& job, dist::Communicator& communicator)

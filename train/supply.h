@@ -11,10 +11,10 @@
 
 namespace shoal::train {
 
-// Which pictures the loader of this rank takes: of a host's own share (ResolvedJob::train_sharded,
-// val_sharded) those that the host's ranks divide among themselves, in an order of the host's own;
-// of a stream as many as an epoch has. Leaves everything else as it is.
-void take_share(const ResolvedJob& job, int rank, bool train, data::LoaderOptions& options);
+// What the loader of this rank is told: loader_options() with the pictures it takes, which of a
+// host's own share (ResolvedJob::train_sharded, val_sharded) are those that the host's ranks divide
+// among themselves, in an order of the host's own; of a stream as many as an epoch has.
+data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train);
 
 // Watches over the streams of training pictures.
 class Supply {
@@ -30,9 +30,9 @@ class Supply {
   // Of any rank while it waited for its pictures: SIGINT, SIGTERM or 0; the same on all.
   int stop_signal() const { return stop_signal_; }
 
-  // After lasts() said no and nobody stopped: says on rank 0 whose pictures ended the epoch, after how many updates,
-  // and what the others were left with. Throws std::runtime_error when there was not one update.
-  // Collective.
+  // After lasts() said no and nobody stopped: says on rank 0 whose pictures ended the epoch, after
+  // how many updates, and what the others were left with. Throws std::runtime_error when there was
+  // not one update. Collective.
   void tell_end(const data::Loader& loader, int64_t epoch, int64_t steps);
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 // Weights in a file that Python's torch.save has written (the zip format, PyTorch 1.6 and later): a
 // state dict, or a dict that holds one as torchvision's, timm's and the imagenet example's
-// checkpoints do. Source: Python's pickletools (opcodes of pickle), PyTorch's torch/serialization.py.
+// checkpoints do. Source: Python's pickletools (opcodes of pickle), PyTorch's
+// torch/serialization.py.
 //
 // Nothing in the file is executed: of the classes that a pickle may name only dicts, parameters and
 // tensors become something, everything else is passed over.

@@ -36,8 +36,8 @@ class Trainer {
   // Builds the model, gives every rank rank 0's weights and checks that they are equal. Collective.
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
-  // One update at `lr`, with dropout multiplied by `strength`, from the next accumulate() batches of `loader`, which must have them.
-  // Collective.
+  // One update at `lr`, with dropout multiplied by `strength`, from the next accumulate() batches
+  // of `loader`, which must have them. Collective.
   StepResult update(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
   // Takes as many batches and does nothing with them.

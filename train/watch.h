@@ -1,7 +1,7 @@
 #pragma once
-// Notices what people would want to hear of a run: a loss that jumps up, falls suddenly or no longer
-// falls, and updates that begin to take longer or less long. Each against running medians, so that
-// noise and slow changes say nothing. Pure; not thread-safe. Torch-free.
+// Notices what people would want to hear of a run: a loss that jumps up, falls suddenly or no
+// longer falls, and updates that begin to take longer or less long. Each against running medians,
+// so that noise and slow changes say nothing. Pure; not thread-safe. Torch-free.
 
 #include <cstdint>
 #include <deque>
@@ -17,9 +17,9 @@ struct LossEvent {
 
 class LossWatch {
  public:
-  // An unusual loss is above ratio × median or below median / ratio of the last 64 ordinary ones (at
-  // least 16), and further from it than 0.25 and than six standard deviations, estimated from their
-  // median distance. ratio > 1.
+  // An unusual loss is above ratio × median or below median / ratio of the last 64 ordinary ones
+  // (at least 16), and further from it than 0.25 and than six standard deviations, estimated from
+  // their median distance. ratio > 1.
   explicit LossWatch(double ratio) : ratio_(ratio) {}
 
   // The mean loss of the next update, finite. Of consecutive unusual losses the first is an event;

@@ -1,5 +1,6 @@
 #pragma once
-// A copy of a picture whose edge pixels go on around it, so that loops need not look where they are.
+// A copy of a picture whose edge pixels go on around it, so that loops need not look where they
+// are.
 
 #include <cstdint>
 #include <vector>

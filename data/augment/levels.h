@@ -1,6 +1,6 @@
 #pragma once
-// How strong an operation of a policy is: from a magnitude to the operation's amount, by the rules of
-// timm and of torchvision.
+// How strong an operation of a policy is: from a magnitude to the operation's amount, by the rules
+// of timm and of torchvision.
 
 #include <array>
 #include <cstdint>

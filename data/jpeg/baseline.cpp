@@ -24,8 +24,8 @@ void attach(Stream& stream, const uint8_t* begin, const uint8_t* end, uint32_t b
   stream.damaged = 0;
 }
 
-// From places in clean bytes to places in the file: every ff of the former is two bytes there. Asked
-// in rising order.
+// From places in clean bytes to places in the file: every ff of the former is two bytes there.
+// Asked in rising order.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}

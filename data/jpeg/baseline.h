@@ -1,6 +1,6 @@
 #pragma once
-// Our own decoder for the usual kind of JPEG (header.h): decodes the part of a picture that is asked
-// for, and with an index little else.
+// Our own decoder for the usual kind of JPEG (header.h): decodes the part of a picture that is
+// asked for, and with an index little else.
 //
 // Pixels are exactly libjpeg-turbo's (accurate integer IDCT, smooth upsampling). Input is not
 // trusted: nothing outside the given bytes is read. Whatever it is not sure of it leaves to
@@ -29,13 +29,13 @@ class BaselineDecoder {
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes what `box` (inside the picture, not empty) needs. `index`, when given, is used as far as
-  // it reaches and extended by what is learnt on the way; a wrong one is emptied. False: damaged, or
-  // so large that it should not be decoded at once.
+  // Decodes what `box` (inside the picture, not empty) needs. `index`, when given, is used as far
+  // as it reaches and extended by what is learnt on the way; a wrong one is emptied. False:
+  // damaged, or so large that it should not be decoded at once.
   bool start(const Box& box, SeekIndex* index);
 
-  // After start(): the next rows of the box, from the top; valid until the next call. `padding` bytes
-  // behind each row can be read.
+  // After start(): the next rows of the box, from the top; valid until the next call. `padding`
+  // bytes behind each row can be read.
   RowBlock next(int64_t padding);
 
   // After start(): the samples themselves.

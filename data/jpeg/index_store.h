@@ -4,9 +4,9 @@
 //
 // Each process appends to files of its own (N.seek: records; N.places: where they are) and reads
 // everybody's. A record belongs to a picture's
-// place in the dataset, its length and a hash of its first and last bytes; whatever does not fit, or
-// is damaged, is as if it were not there and is made anew. A record never takes more than 4 % of its
-// picture's bytes: pictures for which it would have none.
+// place in the dataset, its length and a hash of its first and last bytes; whatever does not fit,
+// or is damaged, is as if it were not there and is made anew. A record never takes more than 4 % of
+// its picture's bytes: pictures for which it would have none.
 
 #include <cstdint>
 #include <functional>

@@ -30,8 +30,9 @@ struct BlockKind {
   int32_t component;
 };
 
-// A run of blocks in one stretch of the bit stream. `at` … `end`: bytes without stuffing, kReadAhead
-// more are readable. The coefficients are zero at first and one more behind the last is writable.
+// A run of blocks in one stretch of the bit stream. `at` … `end`: bytes without stuffing,
+// kReadAhead more are readable. The coefficients are zero at first and one more behind the last is
+// writable.
 struct Stream {
   const uint8_t *at, *end;
   uint64_t bits, count;        // `count` bits at the top of `bits` are not consumed yet
@@ -72,7 +73,8 @@ struct Kernels {
   void (*transform)(const BlockRow& row);
   // Chroma of half width to full width, `count` samples to twice as many, by the triangle filter;
   // one sample before and one behind are looked at. `far`: the row of chroma next nearest to the
-  // row of luma, or null where chroma has all rows. Up to 64 bytes behind the output are overwritten.
+  // row of luma, or null where chroma has all rows. Up to 64 bytes behind the output are
+  // overwritten.
   void (*upsample)(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t count);
   // JFIF's YCbCr to RGB. Up to 64 bytes behind input and output are read and overwritten.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,

@@ -3,8 +3,8 @@
 // file's own bytes stay as they are.
 //
 // A row of MCUs is cut into segments of 64 pixels. Of each the index knows the first bit and the DC
-// predictors there: 12 bytes, about 4 % of a photograph's size. An index may know the segments up to
-// some place only: it grows when a picture is decoded further than before.
+// predictors there: 12 bytes, about 4 % of a photograph's size. An index may know the segments up
+// to some place only: it grows when a picture is decoded further than before.
 
 #include <cstdint>
 #include <vector>

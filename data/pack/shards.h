@@ -1,7 +1,7 @@
 #pragma once
 // A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list of them,
-// `shards.txt`: a line of what was asked for, for each finished file the sample behind its last one,
-// and "whole" at the end.
+// `shards.txt`: a line of what was asked for, for each finished file the sample behind its last
+// one, and "whole" at the end.
 
 #include <cstdint>
 #include <memory>
@@ -15,8 +15,9 @@ namespace shoal::data {
 // For the writer. Throws std::runtime_error with path and reason where the system fails.
 class ShardList {
  public:
-  // Takes up the list of an interrupted run of the same request; begins anew where there is none, or
-  // another one and `overwrite`. Throws std::invalid_argument when the folder holds something else.
+  // Takes up the list of an interrupted run of the same request; begins anew where there is none,
+  // or another one and `overwrite`. Throws std::invalid_argument when the folder holds something
+  // else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   bool whole() const { return whole_; }

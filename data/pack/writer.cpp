@@ -1,6 +1,6 @@
-// PATH.partial gets the pictures; PATH.partial.table, beside it, a line of what was asked for and one
-// PackEntry for each finished picture. What the table tells of is good after an interruption; the
-// rest is cut off.
+// PATH.partial gets the pictures; PATH.partial.table, beside it, a line of what was asked for and
+// one PackEntry for each finished picture. What the table tells of is good after an interruption;
+// the rest is cut off.
 //
 // A set in shards is a folder of such files and a list (shards.h) of those that are finished.
 #include "data/pack/writer.h"

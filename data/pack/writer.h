@@ -17,11 +17,12 @@ struct PackSummary {
   uint64_t file_bytes = 0, index_bytes = 0;
 };
 
-// Packs `source` into `path`, a file, or with shard_bytes a folder (shards.h). Works under `path`.partial and renames at the end; after an
-// interruption the same call goes on where it stopped. `progress` is told of pictures done now and
-// then, `warning` of each damaged picture, which is left out. Throws std::invalid_argument for what
-// the user must mend (`path` exists, options without meaning, nothing that can be read),
-// std::runtime_error with path and reason (a full disk).
+// Packs `source` into `path`, a file, or with shard_bytes a folder (shards.h). Works under
+// `path`.partial and renames at the end; after an interruption the same call goes on where it
+// stopped. `progress` is told of pictures done now and then, `warning` of each damaged picture,
+// which is left out. Throws std::invalid_argument for what the user must mend (`path` exists,
+// options without meaning, nothing that can be read), std::runtime_error with path and reason (a
+// full disk).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});

@@ -18,9 +18,10 @@ struct TarMember {
 
 // The regular files of the tar that lies in [begin, end) of `file`, in their order. A hard link is
 // the member it points to under another name; directories, devices and other things without
-// content are left out. Only headers are read, unless `reads` says otherwise. Throws std::invalid_argument with path and place
-// where the tar is damaged, cut short (also when only its end mark is missing), or has something
-// that cannot be read in place: a sparse file, a symbolic link, a part of a multi-volume archive.
+// content are left out. Only headers are read, unless `reads` says otherwise. Throws
+// std::invalid_argument with path and place where the tar is damaged, cut short (also when only its
+// end mark is missing), or has something that cannot be read in place: a sparse file, a symbolic
+// link, a part of a multi-volume archive.
 std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end,
                                 Reads reads = Reads::seeking);
 

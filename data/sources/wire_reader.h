@@ -1,5 +1,6 @@
 #pragma once
-// The wire format of protocol buffers, read in place: what is not wanted is skipped unread. Source: protobuf.dev, "Encoding".
+// The wire format of protocol buffers, read in place: what is not wanted is skipped unread. Source:
+// protobuf.dev, "Encoding".
 
 #include <array>
 #include <cstdint>

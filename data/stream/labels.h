@@ -20,8 +20,8 @@ class StreamLabels {
   // A number counts in classes() from 0 on, a name is one of them. Throws std::invalid_argument, to
   // be put behind the picture's name.
   int32_t label_of(const LabelText& label) const;
-  // The class that the name tells: the innermost of its folders that is one, else what stands before
-  // the first '_' of the file's name. Throws likewise.
+  // The class that the name tells: the innermost of its folders that is one, else what stands
+  // before the first '_' of the file's name. Throws likewise.
   int32_t label_of_name(std::string_view name) const;
 
  private:

@@ -63,8 +63,8 @@ class PipeSource : public ByteSource {
   size_t begin_ = 0, end_ = 0;  // of what is in it
 };
 
-// Appends the next `count` bytes; false when there are fewer. Memory grows with what comes, not with
-// what a damaged length asks for.
+// Appends the next `count` bytes; false when there are fewer. Memory grows with what comes, not
+// with what a damaged length asks for.
 bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
 
 // Another source whose first bytes can be looked at before they are read. It must outlive this.

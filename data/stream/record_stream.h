@@ -2,10 +2,12 @@
 // Pictures with their labels, one after the other, from bytes that are read once.
 //
 //   tar        WebDataset samples (sources/webdataset.h); pictures in class folders, or in class
-//              tars inside a tar; pictures whose names begin with their class (n01440764_10026.JPEG).
+//              tars inside a tar; pictures whose names begin with their class
+//              (n01440764_10026.JPEG).
 //              Tars may follow one another, as objects do in a pipe.
 //   TFRecord   tf.Examples (sources/tf_record.h)
-//   RecordIO   MXNet's image records; pictures and labels that SageMaker wraps (sources/record_io.h)
+//   RecordIO   MXNet's image records; pictures and labels that SageMaker wraps
+//              (sources/record_io.h)
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +32,8 @@ class RecordStream {
  public:
   virtual ~RecordStream() = default;
   // False at the end. Throws std::invalid_argument naming place and reason where the bytes are
-  // damaged, cut short, of no such kind, or where a picture has no label; and what the source throws.
+  // damaged, cut short, of no such kind, or where a picture has no label; and what the source
+  // throws.
   virtual bool next(StreamPicture& picture) = 0;
 };
 

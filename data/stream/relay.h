@@ -14,15 +14,16 @@ namespace shoal::data {
 // Of the first process: gives its own pictures out of `stream`, and hands picture k to process
 // (k + 1) % count, so that all have as many when the first has one more. Makes `folder`/`epoch`_1 …
 // and takes each away when its reader has it open. A process that stops reading is passed over. A
-// process that takes no pictures keeps the others waiting: their lead is what they keep ready. Throws what
-// `stream` throws, std::runtime_error where a process does not come within the patience.
+// process that takes no pictures keeps the others waiting: their lead is what they keep ready.
+// Throws what `stream` throws, std::runtime_error where a process does not come within the
+// patience.
 std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
                                          const StreamRelay& relay, int64_t epoch,
                                          std::shared_ptr<Interrupt> interrupt,
                                          const PipePatience& patience);
 
-// Of the other ones: what the first hands to process relay.place. Throws std::invalid_argument where
-// that ends before it has said so.
+// Of the other ones: what the first hands to process relay.place. Throws std::invalid_argument
+// where that ends before it has said so.
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience);

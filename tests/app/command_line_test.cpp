@@ -1,20 +1,13 @@
 #include <catch2/catch.hpp>
 
 #include "app/options.h"
+#include "tests/app/parsed.h"
 
 using namespace shoal;
 using app::Arguments;
 using app::Command;
 using Catch::Contains;
-
-namespace {
-
-Arguments parsed(const std::vector<std::string>& words,
-                 const std::vector<app::Setting>& settings = {}) {
-  return app::parse(Command::train, words, settings);
-}
-
-}  // namespace
+using test::parsed;
 
 TEST_CASE("values may follow as a word or after an equals sign and the last one wins") {
   CHECK(parsed({"--lr", "0.5"}).job.schedule.lr == 0.5);

@@ -4,21 +4,15 @@
 #include <set>
 
 #include "capture.h"
+#include "tests/app/parsed.h"
 
 using namespace shoal;
 using app::Arguments;
 using app::Command;
 using app::ForeignOption;
 using Catch::Contains;
+using test::parsed;
 using Words = std::vector<std::string>;
-
-namespace {
-
-Arguments parsed(const Words& words, const std::vector<app::Setting>& settings = {}) {
-  return app::parse(Command::train, words, settings);
-}
-
-}  // namespace
 
 TEST_CASE("each row has one name that is not ours and leads to an option or says why not") {
   std::set<std::string> names;

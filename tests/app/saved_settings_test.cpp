@@ -2,15 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/app/parsed.h"
+
 using namespace shoal;
 using app::Arguments;
 using app::Command;
+using test::parsed;
 
 namespace {
-
-Arguments parsed(const std::vector<std::string>& words) {
-  return app::parse(Command::train, words);
-}
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

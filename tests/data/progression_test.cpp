@@ -66,7 +66,8 @@ TEST_CASE("a course that is none is refused") {
   }
 }
 
-// FFCV's ResNet-50: 160 pixels, from epoch 65 on up to 192 in epoch 76; EfficientNetV2's four stages.
+// FFCV's ResNet-50: 160 pixels, from epoch 65 on up to 192 in epoch 76; EfficientNetV2's four
+// stages.
 TEST_CASE("sizes are multiples of 32 on the course") {
   Progression ffcv;
   ffcv.sizes = parse_course("65:160,76:192").over(88);

@@ -19,8 +19,8 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// What the platform does for a channel: makes CHANNEL_0, writes the object into it, and when that is
-// read or its reader has gone CHANNEL_1, and so on until it is killed.
+// What the platform does for a channel: makes CHANNEL_0, writes the object into it, and when that
+// is read or its reader has gone CHANNEL_1, and so on until it is killed.
 class Channel {
  public:
   Channel(const fs::path& channel, const fs::path& object)
@@ -93,14 +93,24 @@ const std::string kPerRank = R"({
     "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
     "eval": {"TrainingInputMode": "Pipe"}})";
 
+// Pipes with so many pictures for ranks 0 and 1, and for evaluation.
+struct PerRank {
+  PerRank(Streams& streams, int first, int second, int val)
+      : zero(configured(streams).channel("train_0"), streams.tar("a", first)),
+        one(streams.channel("train_1"), streams.tar("b", second)),
+        eval(streams.channel("eval"), streams.tar("c", val)) {}
+  static Streams& configured(Streams& streams) {
+    streams.write("inputdataconfig", kPerRank);
+    return streams;
+  }
+  const Channel zero, one, eval;
+};
+
 }  // namespace
 
 TEST_CASE("two processes train from a pipe each, and rank 0 evaluates every picture of its own") {
   Streams streams;
-  streams.write("inputdataconfig", kPerRank);
-  const Channel zero(streams.channel("train_0"), streams.tar("a", 16));
-  const Channel one(streams.channel("train_1"), streams.tar("b", 20));
-  const Channel eval(streams.channel("eval"), streams.tar("c", 10));
+  const PerRank pipes(streams, 16, 20, 10);
   const auto run = streams.train({"--nproc", "2", "--epochs", "2", "--train-samples", "32"});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -112,10 +122,7 @@ TEST_CASE("two processes train from a pipe each, and rank 0 evaluates every pict
 
 TEST_CASE("without a length the epochs end with the first pipe, for all ranks alike") {
   Streams streams;
-  streams.write("inputdataconfig", kPerRank);
-  const Channel zero(streams.channel("train_0"), streams.tar("a", 30));
-  const Channel one(streams.channel("train_1"), streams.tar("b", 13));
-  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const PerRank pipes(streams, 30, 13, 4);
   const auto run = streams.train({"--nproc", "2", "--max-steps", "8"});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -145,10 +152,7 @@ TEST_CASE("the processes of a host share the pictures of one pipe") {
 
 TEST_CASE("a pipe that ends before the promised updates ends the epoch with a warning") {
   Streams streams;
-  streams.write("inputdataconfig", kPerRank);
-  const Channel zero(streams.channel("train_0"), streams.tar("a", 20));
-  const Channel one(streams.channel("train_1"), streams.tar("b", 9));
-  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const PerRank pipes(streams, 20, 9, 4);
   const auto run = streams.train({"--nproc", "2", "--epochs", "1", "--steps-per-epoch", "4"});
   INFO(run.err);
   CHECK_THAT(run.err, Contains("epoch 0 ended after 2 of 4 updates"));

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: seeds as they are, each cut at 200 places, then mutations of
-// them for a number of seconds.
+// Runs a fuzz target without libFuzzer: seeds as they are, each cut at 200 places, then mutations
+// of them for a number of seconds.
 //
 //   fuzz_NAME SECONDS SEED_FILE…
 #include <algorithm>

@@ -23,7 +23,7 @@ std::vector<char> written(const Safetensors& content) {
   return bytes;
 }
 
-Safetensors example() {
+Safetensors two_tensors() {
   const at::Tensor weight = at::arange(24, at::kFloat).reshape({2, 3, 2, 2});
   return {{{"conv.weight", weight.contiguous(at::MemoryFormat::ChannelsLast)},
            {"bn.num_batches_tracked", at::tensor(int64_t{7}).reshape({})},
@@ -42,7 +42,7 @@ std::vector<char> file(const std::string& header, size_t data) {
 }  // namespace
 
 TEST_CASE("a safetensors file has the format's layout, byte by byte") {
-  const std::vector<char> bytes = written(example());
+  const std::vector<char> bytes = written(two_tensors());
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);  // little-endian, as this machine is
   REQUIRE(length % 8 == 0);
@@ -65,17 +65,17 @@ TEST_CASE("a safetensors file has the format's layout, byte by byte") {
 }
 
 TEST_CASE("tensors and metadata are read back") {
-  const Safetensors back = read_safetensors(written(example()), "here");
+  const Safetensors back = read_safetensors(written(two_tensors()), "here");
   REQUIRE(back.tensors.size() == 3);
   CHECK(back.tensors[0].first == "conv.weight");
-  CHECK(at::equal(back.tensors[0].second, example().tensors[0].second));
+  CHECK(at::equal(back.tensors[0].second, two_tensors().tensors[0].second));
   CHECK(back.tensors[1].second.item<int64_t>() == 7);
   CHECK(at::equal(back.tensors[2].second, at::tensor({0.5F, -0.25F})));
-  CHECK(back.metadata == example().metadata);
+  CHECK(back.metadata == two_tensors().metadata);
 }
 
 TEST_CASE("a file cut anywhere is an error and never a crash") {
-  const std::vector<char> whole = written(example());
+  const std::vector<char> whole = written(two_tensors());
   for (size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -99,5 +99,5 @@ TEST_CASE("headers that contradict themselves are refused") {
                     Contains("C64"));
   CHECK_THROWS(read(R"({"a":3})", 4));
   CHECK_FALSE(is_safetensors(file("PK", 100)));
-  CHECK(is_safetensors(written(example())));
+  CHECK(is_safetensors(written(two_tensors())));
 }

@@ -77,8 +77,8 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   return train::resolve(job, here);
 }
 
-// The weight formula of the model goldens, which keeps activations near 1: from weights that do not,
-// ten updates of an EfficientNet multiply a difference in the last bit by 10^8.
+// The weight formula of the model goldens, which keeps activations near 1: from weights that do
+// not, ten updates of an EfficientNet multiply a difference in the last bit by 10^8.
 void start_from_formula(train::Trainer& trainer, const models::ModelOptions& options,
                         at::ScalarType type) {
   const auto model = models::create(options);

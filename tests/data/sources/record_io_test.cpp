@@ -13,25 +13,6 @@ using Catch::Contains;
 using Texts = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string word(uint32_t value) {
-  return {reinterpret_cast<const char*>(&value), 4};
-}
-
-// A whole record.
-std::string record(const std::string& payload) {
-  return word(0xced7230a) + word(static_cast<uint32_t>(payload.size())) + payload +
-         std::string((4 - payload.size() % 4) % 4, '\0');
-}
-
-std::string jpeg_text(int64_t index) {
-  const Bytes bytes = made_jpeg(index);
-  return {bytes.begin(), bytes.end()};
-}
-
-}  // namespace
-
 TEST_CASE("MXNet's image records give pictures and labels") {
   const auto data = open_dataset(golden_record("plain.rec"));
   CHECK(data->size() == 3);
@@ -80,20 +61,21 @@ TEST_CASE("records that were split at the magic number are put together again") 
 
 TEST_CASE("wrapped objects take the label that stands behind or before them") {
   TempFolder t;
-  t.write("a.rec",
-          record(jpeg_text(1)) + record("3") + record(jpeg_text(2)) + record("{\"class\": 1}"));
+  t.write("a.rec", mxnet_record(jpeg_text(1)) + mxnet_record("3") + mxnet_record(jpeg_text(2)) +
+                       mxnet_record("{\"class\": 1}"));
   const auto after = open_dataset(t / "a.rec");
   CHECK((after->label(0) == 3 && after->label(1) == 1));
   CHECK(content(*after, 1) == jpeg_text(2));
-  t.write("b.rec", record("\"dog\"") + record(jpeg_text(1)) + record("cat") + record(jpeg_text(2)));
+  t.write("b.rec", mxnet_record("\"dog\"") + mxnet_record(jpeg_text(1)) + mxnet_record("cat") +
+                       mxnet_record(jpeg_text(2)));
   const auto before = open_dataset(t / "b.rec");
   CHECK(before->classes() == Texts{"cat", "dog"});
   CHECK((before->label(0) == 1 && before->label(1) == 0));
-  t.write("c.rec", record(jpeg_text(1)) + record(jpeg_text(2)) + record("1"));
+  t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record(jpeg_text(2)) + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("c.rec:record 0 has no label"));
-  t.write("c.rec", record("1") + record("1"));
+  t.write("c.rec", mxnet_record("1") + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("record 1 is neither a picture nor a label"));
-  t.write("c.rec", record(jpeg_text(1)) + record("1") + record("1"));
+  t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record("1") + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without a picture"));
 }
 

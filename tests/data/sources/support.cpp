@@ -71,6 +71,20 @@ std::string content(const Dataset& data, int64_t sample) {
   return {bytes.begin(), bytes.end()};
 }
 
+std::string word(uint32_t value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string mxnet_record(const std::string& payload) {
+  return word(0xced7230a) + word(static_cast<uint32_t>(payload.size())) + payload +
+         std::string((4 - payload.size() % 4) % 4, '\0');
+}
+
+std::string jpeg_text(int64_t index) {
+  const Bytes bytes = made_jpeg(index);
+  return {bytes.begin(), bytes.end()};
+}
+
 std::string golden_record(const std::string& name) {
   return SHOAL_SOURCE_DIR "/tests/golden/records/" + name;
 }

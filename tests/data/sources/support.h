@@ -28,6 +28,11 @@ void age_file(const std::string& path);
 
 std::string content(const Dataset& data, int64_t sample);
 
+// A record of MXNet's RecordIO that stands alone.
+std::string mxnet_record(const std::string& payload);
+std::string word(uint32_t value);      // four bytes, little-endian
+std::string jpeg_text(int64_t index);  // made_jpeg()
+
 // A file of tests/golden/records: its path, its bytes.
 std::string golden_record(const std::string& name);
 std::string golden_record_bytes(const std::string& name);

@@ -50,11 +50,6 @@ Rows rows_of(const std::string& tar, const LoaderOptions& options, int64_t first
   return rest_of(loader);
 }
 
-std::vector<int32_t> sorted(std::vector<int32_t> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
 }  // namespace
 
 TEST_CASE("an epoch of a pipe is made of whole batches, in an order that threads do not change") {

@@ -13,20 +13,6 @@ namespace {
 
 const Texts kClasses = {"cat", "dog", "fox"};
 
-std::string word(uint32_t value) {
-  return {reinterpret_cast<const char*>(&value), 4};
-}
-
-std::string record(const std::string& payload) {
-  return word(0xced7230a) + word(static_cast<uint32_t>(payload.size())) + payload +
-         std::string((4 - payload.size() % 4) % 4, '\0');
-}
-
-std::string jpeg_text(int64_t index) {
-  const Bytes bytes = made_jpeg(index);
-  return {bytes.begin(), bytes.end()};
-}
-
 }  // namespace
 
 TEST_CASE("nothing at all is a stream without pictures") {
@@ -130,13 +116,14 @@ TEST_CASE("RecordIO gives MXNet's records and what SageMaker wraps") {
         Texts{"2 record 0 content of n02_7.JPEG", "1 record 1 content of n01_3.JPEG",
               "4 record 2 content of n04_1.JPEG"});
   const std::string a = jpeg_text(0), b = jpeg_text(1);
-  CHECK(streamed(record(a) + record("1") + record(b) + record(R"({"label": 2})"), classes) ==
-        Texts{"1 record 0 " + a, "2 record 2 " + b});
-  CHECK(streamed(record("1") + record(a) + record("3") + record(b), classes) ==
-        Texts{"1 record 1 " + a, "3 record 3 " + b});
-  CHECK_THAT(error_of_stream(record(a) + record(b), classes),
+  CHECK(streamed(
+            mxnet_record(a) + mxnet_record("1") + mxnet_record(b) + mxnet_record(R"({"label": 2})"),
+            classes) == Texts{"1 record 0 " + a, "2 record 2 " + b});
+  CHECK(streamed(mxnet_record("1") + mxnet_record(a) + mxnet_record("3") + mxnet_record(b),
+                 classes) == Texts{"1 record 1 " + a, "3 record 3 " + b});
+  CHECK_THAT(error_of_stream(mxnet_record(a) + mxnet_record(b), classes),
              Contains("record 0 is a picture without a label"));
-  CHECK_THAT(error_of_stream(record("1"), classes), Contains("a label without a picture"));
+  CHECK_THAT(error_of_stream(mxnet_record("1"), classes), Contains("a label without a picture"));
 }
 
 TEST_CASE("records that were split at the magic number are put together in a stream too") {

@@ -1,6 +1,5 @@
 #include "data/stream/shuffled.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace shoal::data;
@@ -24,11 +23,6 @@ std::vector<int32_t> order(int32_t count, int64_t size, uint64_t seed = 1, int64
   ShuffledStream stream(std::make_unique<Counting>(count), size, seed, epoch);
   std::vector<int32_t> labels;
   for (StreamPicture picture; stream.next(picture);) labels.push_back(picture.label);
-  return labels;
-}
-
-std::vector<int32_t> sorted(std::vector<int32_t> labels) {
-  std::sort(labels.begin(), labels.end());
   return labels;
 }
 

@@ -108,6 +108,11 @@ std::string error_of_stream(const std::string& bytes, const std::vector<std::str
   return "";
 }
 
+std::vector<int32_t> sorted(std::vector<int32_t> labels) {
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
 LoaderOptions small(bool train) {
   LoaderOptions options;
   options.seed = 5;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,6 +47,8 @@ std::vector<std::string> streamed(const std::string& bytes, const std::vector<st
                                   const std::string& tfrecord_keys = "");
 std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,
                             const std::string& tfrecord_keys = "");
+
+std::vector<int32_t> sorted(std::vector<int32_t> labels);
 
 // Batches of 4 pictures of 24 × 24 pixels.
 LoaderOptions small(bool train = true);

@@ -1,0 +1,16 @@
+#pragma once
+// A command line of `shoal train`, parsed.
+
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+
+namespace shoal::test {
+
+inline app::Arguments parsed(const std::vector<std::string>& words,
+                             const std::vector<app::Setting>& settings = {}) {
+  return app::parse(app::Command::train, words, settings);
+}
+
+}  // namespace shoal::test
