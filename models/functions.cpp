@@ -172,6 +172,9 @@ struct AddScaled : Function<AddScaled> {
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
                        const ConvolutionShape& s) {
   if (copy.defined()) return MixedConvolution::apply(x, master, copy, s);
+  const bool depthwise = s.groups == x.size(1) && s.groups == master.size(0);
+  if (depthwise && x.is_cpu() && x.scalar_type() == at::kDouble)
+    return double_depthwise(x, master, s);
   if (has_depthwise_gradient(x, master, s.groups)) return DepthwiseConvolution::apply(x, master, s);
   return convolve(x, master, s);
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/functions.h"
 #include "ops/ops.h"
 
 namespace shoal::models {
@@ -32,5 +33,9 @@ template <class T>
 const T& decapsulate(const c10::IValue& value) {
   return static_cast<const Capsule<T>*>(value.toCapsule().get())->value;
 }
+
+// A depthwise convolution in double, with its gradients (depthwise_double.cpp).
+at::Tensor double_depthwise(const at::Tensor& x, const at::Tensor& weight,
+                            const ConvolutionShape& shape);
 
 }  // namespace shoal::models

@@ -184,24 +184,26 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a depthwise convolution in float has the values and gradients of ATen's in double") {
-  for (const int64_t kernel : {3, 5}) {
-    for (const int64_t stride : {1, 2}) {
-      INFO("kernel " << kernel << " stride " << stride);
-      const ConvolutionShape shape{stride, kernel / 2, 16};
-      const at::Tensor x = leaf("x", {3, 16, 9, 8}, at::kFloat);
-      const at::Tensor w = leaf("w", {16, 1, kernel, kernel}, at::kFloat);
-      const at::Tensor x2 = x.detach().to(at::kDouble).requires_grad_();
-      const at::Tensor w2 = w.detach().to(at::kDouble).requires_grad_();
-      const at::Tensor y = convolution(x, w, {}, shape);
-      const at::Tensor y2 = at::convolution(x2, w2, {}, {stride, stride}, {kernel / 2, kernel / 2},
-                                            {1, 1}, false, {0, 0}, 16);
-      CHECK(distance(y, y2) < 1e-6);
-      const at::Tensor dy = testing::uniform("dy", y2.sizes());
-      y.backward(dy.to(at::kFloat));
-      y2.backward(dy);
-      CHECK(distance(w.grad(), w2.grad()) < 1e-6);
-      CHECK(distance(x.grad(), x2.grad()) < 1e-6);
+TEST_CASE("a depthwise convolution has the values and gradients of ATen's in double") {
+  for (const auto& [type, tolerance] : {std::pair(at::kFloat, 1e-6), {at::kDouble, 1e-14}}) {
+    for (const int64_t kernel : {3, 5}) {
+      for (const int64_t stride : {1, 2}) {
+        INFO(type << ", kernel " << kernel << " stride " << stride);
+        const ConvolutionShape shape{stride, kernel / 2, 16};
+        const at::Tensor x = leaf("x", {3, 16, 9, 8}, type);
+        const at::Tensor w = leaf("w", {16, 1, kernel, kernel}, type);
+        const at::Tensor x2 = x.detach().to(at::kDouble, false, true).requires_grad_();
+        const at::Tensor w2 = w.detach().to(at::kDouble, false, true).requires_grad_();
+        const at::Tensor y = convolution(x, w, {}, shape);
+        const at::Tensor y2 = at::convolution(x2, w2, {}, {stride, stride},
+                                              {kernel / 2, kernel / 2}, {1, 1}, false, {0, 0}, 16);
+        CHECK(distance(y, y2) < tolerance);
+        const at::Tensor dy = testing::uniform("dy", y2.sizes());
+        y.backward(dy.to(type));
+        y2.backward(dy);
+        CHECK(distance(w.grad(), w2.grad()) < tolerance);
+        CHECK(distance(x.grad(), x2.grad()) < tolerance);
+      }
     }
   }
 }

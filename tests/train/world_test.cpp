@@ -92,8 +92,8 @@ void start_from_formula(train::Trainer& trainer, const models::ModelOptions& opt
   trainer.parameters().refresh_copies();
 }
 
-// Trains `updates` updates and leaves rank 0's parameters, buffers, average and last gradient in
-// files whose names begin with `file`.
+// Trains `updates` updates and leaves in files whose names begin with `file` what rank 0 has then:
+// parameters, buffers and their averages, or in float the last gradient.
 void train_ranks(const std::string& model, bool float64, int world, int updates,
                  const fs::path& file) {
   test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {
@@ -121,17 +121,16 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
         out.write(static_cast<const char*>(values.const_data_ptr()),
                   static_cast<std::streamsize>(values.nbytes()));
       };
-      const std::map<std::string, at::Tensor> parts = {
-          {"parameters", trainer.parameters().flat()},
-          {"statistics", trainer.statistics().running()},
-          {"average", trainer.ema()->parameters()},
-          {"averaged statistics", trainer.ema()->running()}};
+      std::map<std::string, at::Tensor> parts = {{"gradients", trainer.parameters().gradients()}};
+      if (float64)
+        parts = {{"parameters", trainer.parameters().flat()},
+                 {"statistics", trainer.statistics().running()},
+                 {"average", trainer.ema()->parameters()},
+                 {"averaged statistics", trainer.ema()->running()}};
       for (const auto& [name, tensor] : parts) {
         std::ofstream out(file.string() + "." + name, std::ios::binary);
         write(tensor, out);
       }
-      std::ofstream gradients(file.string() + ".gradients", std::ios::binary);
-      write(trainer.parameters().gradients(), gradients);
     }
     communicator.shutdown();
   });
