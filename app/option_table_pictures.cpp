@@ -91,17 +91,17 @@ void add_data(std::vector<Option>& table) {
                        "elsewhere: an epoch is one pass",
                        FIELD(job.steps_per_epoch))),
        row("shuffle-buffer", kTrain, "N",
-           "pictures of a pipe that each process holds (encoded) to mix their order; 0: as they "
-           "come",
+           "pictures of a pipe, or with --forward-reads, that each process holds (encoded) to mix "
+           "their order; 0: as they come",
            FIELD(job.shuffle_buffer)),
        text_choice(
            "sharded", kTrain | kEval,
            "of which pictures each host holds a share of its own (SageMaker's ShardedByS3Key)",
            {"none", "train", "val", "both"}, FIELD(job.sharded)),
        row("forward-reads", kTrain | kEval, "",
-           "tars are looked through from front to back in pieces of 4 MiB, without seeking, for "
-           "file "
-           "systems that fetch ahead (SageMaker's FastFile)",
+           "tars and records are read from front to back in pieces of 4 MiB instead of at places, "
+           "with --shuffle-buffer to mix them; for file systems that fetch ahead (SageMaker's "
+           "FastFile)",
            FIELD(job.forward_reads)),
        unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
                                           "side of the training pictures", FIELD(job.size))),

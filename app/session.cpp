@@ -19,6 +19,7 @@
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
 #include "data/stream/pipes.h"
+#include "data/stream/whole_files.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
@@ -152,9 +153,16 @@ std::shared_ptr<const data::Dataset> open_half(const train::Job& job, const std:
   train::log::status("");
   check_names(*dataset, source);
   if (piped) return dataset;
-  if (is_sharded(job, half)) return with_all_classes(dataset, communicator);
-  check_same_listing(*dataset, option, source, communicator);
-  return dataset;
+  const dist::Env& env = communicator.env;
+  data::WholeFilesShare share{env.rank, env.world_size, job.shuffle_buffer};
+  if (is_sharded(job, half)) {
+    dataset = with_all_classes(dataset, communicator);
+    share.index = env.local_rank;
+    share.count = env.local_world_size;
+  } else {
+    check_same_listing(*dataset, option, source, communicator);
+  }
+  return job.forward_reads ? data::read_whole_files(dataset, share) : dataset;
 }
 
 // What --classes FILE names must be what the pictures have.
@@ -179,6 +187,14 @@ void check_source_options(const train::Job& job, bool with_train) {
   throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
+// What has no effect on pictures that come one after the other.
+void tell_useless(const train::Job& job, const data::Dataset& pictures) {
+  if (!pictures.streamed()) return;
+  const std::string why = " has no effect: the training pictures are read from front to back";
+  if (job.cache_bytes > 0) train::log::warning("--cache" + why);
+  if (job.order == data::Order::chunked) train::log::warning("--order" + why);
+}
+
 }  // namespace
 
 std::string index_folder(const train::Job& job) {
@@ -198,7 +214,8 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   };
   const bool train_piped = with_train && is_piped(job.train_dir, "train");
   const bool val_piped = is_piped(job.val_dir, "val");
-  const auto names = class_names(job, train_piped || val_piped);
+  auto names = class_names(job, train_piped || val_piped);
+  if (names.empty() && train_piped && val_piped) names = known;  // resumed
   const auto open_val = [&](const std::vector<std::string>& classes) {
     return open_half(job, job.val_dir, "val", classes, communicator);
   };
@@ -208,7 +225,8 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   if (with_train)
     datasets.train = open_half(job, job.train_dir, "train",
                                datasets.val ? datasets.val->classes() : names, communicator);
-  if (with_train && job.cache_bytes > 0 && !train_piped)
+  if (with_train) tell_useless(job, *datasets.train);
+  if (with_train && job.cache_bytes > 0 && !datasets.train->streamed())
     datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
   if (!datasets.val)
     datasets.val = open_val(with_train ? datasets.train->classes() : names.empty() ? known : names);
@@ -226,7 +244,9 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
   here.local_world_size = env.local_world_size;
   here.train_images = datasets.train ? datasets.train->size() : 0;
   here.val_images = datasets.val->size();
-  here.train_streamed = datasets.train && datasets.train->streamed();
+  const bool streamed = datasets.train && datasets.train->streamed();
+  here.train_streamed = streamed && here.train_images == 0;
+  here.train_whole_files = streamed && !here.train_streamed;
   if (datasets.train && !here.train_streamed && is_sharded(job, "train")) {
     const Shares shares = count_shares(*datasets.train, communicator);
     here.train_images = shares.all;

@@ -68,10 +68,11 @@ int train_command(const Arguments& given) {
   train::ResolvedJob job = settle(arguments.job, datasets, communicator);
   job.index_dir = index_folder(arguments.job);
   if (env.rank == 0) {
-    if (job.train_streamed)
+    if (job.train_streamed || job.train_whole_files)
       train::log::info(
-          "the training pictures come through pipes, so the number of processes decides which of "
-          "them meet: another number is another run");
+          std::string(job.train_streamed ? "the training pictures come through pipes"
+                                         : "files of training pictures are read front to back") +
+          ", so the number of processes decides which of them meet: another number is another run");
     tell(arguments);
     advise(arguments);
   }

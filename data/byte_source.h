@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "data/file.h"
 
@@ -23,17 +22,11 @@ class ByteSource {
   virtual const std::string& name() const = 0;  // for messages
 };
 
-// How a file is read from front to back.
-enum class Reads {
-  seeking,  // what is passed over is not read
-  forward   // everything is, in pieces of 4 MiB: for file systems that fetch what is read next
-};
-
 // A stretch of a file. The file must outlive it.
 class FileSource : public ByteSource {
  public:
   // [begin, end) of `file`; position() counts from the file's beginning.
-  FileSource(const File& file, uint64_t begin, uint64_t end, Reads reads = Reads::seeking);
+  FileSource(const File& file, uint64_t begin, uint64_t end) : file_(file), at_(begin), end_(end) {}
 
   size_t read(void* to, size_t bytes) override;
   uint64_t skip(uint64_t bytes) override;
@@ -41,13 +34,8 @@ class FileSource : public ByteSource {
   const std::string& name() const override { return file_.path(); }
 
  private:
-  size_t read_forward(uint8_t* to, size_t bytes);
-
   const File& file_;
   uint64_t at_, end_;
-  Reads reads_;
-  std::vector<uint8_t> ahead_;                // forward: the piece that holds `at_`
-  uint64_t piece_begin_ = 0, piece_end_ = 0;  // of it, in the file
 };
 
 }  // namespace shoal::data

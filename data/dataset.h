@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace shoal::data {
 
 class StreamEpoch;    // stream/epoch.h
 struct EpochRequest;  // likewise
+
+// Where a picture begins.
+struct FilePlace {
+  uint32_t file = 0;  // number of the file among those of the source
+  uint64_t offset = 0;
+};
 
 // Immutable after construction; every method may be called from any thread at the same time.
 class Dataset {
@@ -36,8 +43,13 @@ class Dataset {
   // Of the encoded picture, where that is known without looking at it; else -1.
   virtual int64_t encoded_bytes(int64_t /*sample*/) const { return -1; }
 
-  // Pictures come one after the other, and only begin_epoch() gives them: size() is 0, label() and
-  // read() are not called.
+  // Of pictures of which many lie in a file.
+  virtual std::optional<FilePlace> file_place(int64_t /*sample*/) const { return std::nullopt; }
+  // Files that are read forward are read from the front again.
+  virtual void start_over() const {}
+
+  // Pictures come one after the other, and only begin_epoch() gives them: read() is not called, and
+  // label() neither where size() is 0 because nobody knows how many come.
   virtual bool streamed() const { return false; }
   // The pictures of one more epoch. Null: they can be read in any order.
   virtual std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest&) const { return nullptr; }
@@ -63,7 +75,8 @@ struct OpenOptions {
   // Of its pictures only number stream_index of each stream_count: others take the rest.
   int64_t stream_index = 0, stream_count = 1;
   StreamRelay relay;
-  // How a tar is looked through for its pictures.
+  // Of files that hold many pictures; where it is forward, such files may be compressed, and their
+  // pictures must be read in the files' order (stream/whole_files.h).
   Reads reads = Reads::seeking;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -60,7 +61,59 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
   return static_cast<int64_t>(count);
 }
 
-File::File(std::string path) : path_(std::move(path)), descriptor_(open_to_read(path_)) {}
+// The last two pieces that were read, of which the first begins where reading began.
+class File::Window {
+ public:
+  // As File::read_at, where `offset` does not lie before the window; else -1.
+  int64_t read_at(const File& file, uint64_t offset, uint8_t* to, int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (!begun_) latest_.begin = offset;
+    begun_ = true;
+    if (offset < first()) return -1;
+    int64_t done = 0;
+    while (done < bytes) {
+      const uint64_t at = offset + static_cast<uint64_t>(done);
+      while (at >= latest_.end() && !ended_) advance(file);
+      if (at >= latest_.end()) break;
+      const Piece& piece = at < latest_.begin ? earlier_ : latest_;
+      const auto count = std::min<int64_t>(bytes - done, static_cast<int64_t>(piece.end() - at));
+      std::memcpy(to + done, piece.bytes.data() + (at - piece.begin), static_cast<size_t>(count));
+      done += count;
+    }
+    return done;
+  }
+
+ private:
+  static constexpr size_t kPieceBytes = size_t{4} << 20;
+  struct Piece {
+    uint64_t begin = 0;
+    std::vector<uint8_t> bytes;
+    uint64_t end() const { return begin + bytes.size(); }
+  };
+
+  uint64_t first() const { return earlier_.bytes.empty() ? latest_.begin : earlier_.begin; }
+
+  void advance(const File& file) {
+    const uint64_t begin = latest_.end();
+    if (!latest_.bytes.empty()) std::swap(earlier_, latest_);
+    latest_.begin = begin;
+    latest_.bytes.resize(kPieceBytes);
+    latest_.bytes.resize(static_cast<size_t>(
+        read_from(file.descriptor_, file.path_, latest_.begin, latest_.bytes.data(), kPieceBytes)));
+    ended_ = latest_.bytes.size() < kPieceBytes;
+  }
+
+  std::mutex mutex_;
+  Piece earlier_, latest_;
+  bool begun_ = false, ended_ = false;
+};
+
+File::File(std::string path, Reads reads)
+    : path_(std::move(path)), descriptor_(open_to_read(path_)) {
+  if (reads == Reads::seeking) return;
+  window_ = std::make_unique<Window>();
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
 
 File::File(int descriptor, std::string path) : path_(std::move(path)), descriptor_(descriptor) {}
 
@@ -78,6 +131,9 @@ bool File::is_regular() const {
 }
 
 int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
+  const int64_t count =
+      window_ ? window_->read_at(*this, offset, static_cast<uint8_t*>(to), bytes) : -1;
+  if (count >= 0) return count;
   return read_from(descriptor_, path_, offset, to, bytes);
 }
 
@@ -88,10 +144,6 @@ int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& b
   bytes.resize(static_cast<size_t>(size));
   bytes.resize(static_cast<size_t>(read_from(file.descriptor, path, 0, bytes.data(), size)));
   return size;
-}
-
-void File::will_read_forward() const {
-  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 }  // namespace shoal::data

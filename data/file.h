@@ -2,6 +2,7 @@
 // A file that is read at any place.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,11 +46,19 @@ class ReadableMemory : public Readable {
   std::span<const uint8_t> bytes_;
 };
 
+// How a file is read.
+enum class Reads {
+  seeking,  // only what is asked for
+  // From the first place that is asked for everything, front to back, in pieces of 4 MiB, of which
+  // two are held; what is asked for before these, on its own. For file systems that fetch ahead.
+  forward
+};
+
 // Open for reading as long as it lives. Every method may be called from any thread at the same
 // time; all throw FileFailure.
 class File : public Readable {
  public:
-  explicit File(std::string path);
+  explicit File(std::string path, Reads reads = Reads::seeking);
   // Takes `descriptor` over; `path` stands in messages only.
   File(int descriptor, std::string path);
   ~File() override;
@@ -59,13 +68,14 @@ class File : public Readable {
   FileStamp stamp() const;
   bool is_regular() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
-  // It will be read from front to back. A hint.
-  void will_read_forward() const;
   const std::string& path() const { return path_; }
 
  private:
+  class Window;  // of Reads::forward
+
   std::string path_;
   int descriptor_;
+  std::unique_ptr<Window> window_;
 };
 
 // Replaces `bytes` with the file and returns how long it is; reads nothing of one that is longer

@@ -12,6 +12,7 @@
 #include "train/input.h"
 #include "train/log.h"
 #include "train/pace.h"
+#include "train/stop.h"
 
 namespace shoal::train {
 namespace {
@@ -73,15 +74,15 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   const double start = now();
   loader.start_epoch(0);
   double before = start;
-  const auto next = [&] {
-    group.enter(dist::Phase::reading);
-    const data::Batch* batch = loader.next();
-    group.enter(dist::Phase::evaluating);
-    return batch;
-  };
+  const auto told_to_stop = [] { return stop_signal() != 0; };
   for (int64_t i = 1;; ++i) {
-    const data::Batch* const batch = next();
-    if (!(uneven ? anybody(group, batch != nullptr) : batch != nullptr)) break;
+    group.enter(dist::Phase::reading);
+    // A stream may keep this rank waiting: a stop does not wait with it.
+    const bool broken_off = go_on && !loader.has_batches(i, told_to_stop) && told_to_stop();
+    const data::Batch* const batch = broken_off ? nullptr : loader.next();
+    group.enter(dist::Phase::evaluating);
+    const bool more = batch != nullptr || broken_off;
+    if (!(uneven ? anybody(group, more) : more)) break;
     if (go_on && !go_on()) {
       report.stopped = true;
       return report;

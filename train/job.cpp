@@ -129,6 +129,10 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   if (job.eval_only) return;
   const int64_t taken = out.global_batch_size * job.mix.pictures_per_row();  // by an update
   out.train_streamed = here.train_streamed;
+  out.train_whole_files = here.train_whole_files;
+  require(!out.train_whole_files || job.repeated_augmentation == 1,
+          "--repeated-augmentation has no use where files are read from front to back; leave out "
+          "--forward-reads or it");
   if (out.train_streamed) resolve_stream(job, out);
   require(out.train_streamed || !job.train_samples,
           "--train-samples has no use: the training pictures can be counted");
@@ -314,7 +318,10 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"seed", std::to_string(job.seed)},
       {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
   };
-  if (train_streamed) list.push_back({"shuffle_buffer", std::to_string(job.shuffle_buffer)});
+  list.push_back({"forward_reads", train_whole_files ? "true" : "false"});
+  if (train_streamed || train_whole_files)
+    list.push_back({"shuffle_buffer", std::to_string(job.shuffle_buffer)});
+  if (job.sharded != "none") list.push_back({"sharded", job.sharded});
   if (job.train_samples) list.push_back({"train_samples", std::to_string(*job.train_samples)});
   if (job.steps_per_epoch)
     list.push_back({"steps_per_epoch", std::to_string(*job.steps_per_epoch)});

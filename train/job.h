@@ -141,7 +141,8 @@ struct Job {
 struct Surroundings {
   int64_t rank = 0, world_size = 1, local_world_size = 1;
   int64_t train_images = 0, val_images = 0;
-  bool train_streamed = false;  // train_images is not known
+  bool train_streamed = false;     // train_images is not known
+  bool train_whole_files = false;  // data/stream/whole_files.h
   int64_t smallest_share = 0;  // training pictures of the host that has the fewest; 0: all have all
   int64_t classes = 0;         // of the data
   int processors = 1;          // usable by this host's processes
@@ -156,7 +157,7 @@ struct ResolvedJob {
   int64_t batch_size = 0, global_batch_size = 0, accumulate = 1;
   int64_t train_images = 0, val_images = 0;
   int64_t steps_per_epoch = 0;  // updates; of a stream at most, see open_ended
-  bool train_streamed = false;
+  bool train_streamed = false, train_whole_files = false;
   // The length of an epoch is not known: it ends with the first stream, and for the schedule
   // --max-steps stands for --epochs of them.
   bool open_ended = false;
@@ -175,6 +176,11 @@ struct ResolvedJob {
   data::Progression progression;
   data::Interpolation eval_interpolation = data::Interpolation::bilinear;
   std::string index_dir;  // of the training pictures' seek indexes; empty: none
+
+  // Another number of processes is another run: who meets which pictures depends on it.
+  bool ranks_have_own_pictures() const {
+    return train_streamed || train_whole_files || train_sharded;
+  }
 
   // name → value of everything that changes the result, for the start block, summary.json and
   // checkpoints.

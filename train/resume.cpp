@@ -142,7 +142,7 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
              static_cast<long long>(data.integer("world_size")),
              static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
              data.string("torch").c_str(),
-             job.train_streamed || job.train_sharded
+             job.ranks_have_own_pictures()
                  ? "each rank has pictures of its own, so others follow than would have"
                  : "the same pictures follow in the same order, but results may differ in the last "
                    "bits"));

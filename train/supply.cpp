@@ -15,7 +15,7 @@ namespace shoal::train {
 
 data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  if (train && (job.train_streamed || job.train_sharded))
+  if (train && job.ranks_have_own_pictures())
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
   const int64_t host = rank / job.local_world_size;

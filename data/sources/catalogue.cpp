@@ -14,6 +14,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMostClasses = 1'000'000;
+constexpr size_t kReadForward = 24;  // files at a time, each with 8 MiB of memory
 
 // Calls visit(file, entry number, entry) for everything in the scans.
 template <class Visit>
@@ -141,8 +142,9 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
   return Labeller(files, scans, known).run();
 }
 
-ContainerDataset::ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue)
-    : files_(std::move(files), open_files_limit()), catalogue_(std::move(catalogue)) {}
+ContainerDataset::ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue, Reads reads)
+    : files_(std::move(files), reads == Reads::forward ? kReadForward : open_files_limit(), reads),
+      catalogue_(std::move(catalogue)) {}
 
 std::string ContainerDataset::name(int64_t sample) const {
   std::string name = files_.at(picture(sample).file).path;

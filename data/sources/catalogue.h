@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +52,8 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
 // Reads pictures that lie in one piece. Names are PATH:NAME.
 class ContainerDataset : public Dataset {
  public:
-  ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue);
+  ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue,
+                   Reads reads = Reads::seeking);
 
   int64_t size() const override { return static_cast<int64_t>(catalogue_.pictures.size()); }
   const std::vector<std::string>& classes() const override { return catalogue_.classes; }
@@ -60,6 +62,10 @@ class ContainerDataset : public Dataset {
   int64_t encoded_bytes(int64_t sample) const override {
     return static_cast<int64_t>(picture(sample).bytes);
   }
+  std::optional<FilePlace> file_place(int64_t sample) const override {
+    return FilePlace{picture(sample).file, picture(sample).offset};
+  }
+  void start_over() const override { files_.close_all(); }
   // Throws DamagedPicture where the picture alone cannot be read, std::runtime_error when its file
   // has changed or is gone.
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;

@@ -8,19 +8,22 @@
 
 namespace shoal::data {
 
-OpenFiles::OpenFiles(std::vector<SourceFile> files, size_t most)
-    : files_(std::move(files)), most_(std::max<size_t>(most, 1)), open_(files_.size()) {}
+OpenFiles::OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads)
+    : files_(std::move(files)),
+      most_(std::max<size_t>(most, 1)),
+      reads_(reads),
+      open_(files_.size()) {}
 
 std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   {
     const std::lock_guard lock(mutex_);
     if (open_[file]) return open_[file];
   }
-  auto opened = std::make_shared<const File>(files_[file].path);
+  auto opened = std::make_shared<const File>(files_[file].path, reads_);
   if (opened->stamp() != files_[file].stamp)
     throw std::runtime_error(files_[file].path +
                              " has changed since its pictures were found; start again");
-  std::shared_ptr<const File> closing;  // outside the lock
+  std::shared_ptr<const File> closing;  // freed outside the lock
   const std::lock_guard lock(mutex_);
   if (open_[file]) return open_[file];  // another thread was first
   if (order_.size() >= most_) {
@@ -30,6 +33,13 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   open_[file] = opened;
   order_.push_back(file);
   return opened;
+}
+
+void OpenFiles::close_all() const {
+  std::vector<std::shared_ptr<const File>> closing(files_.size());  // freed outside the lock
+  const std::lock_guard lock(mutex_);
+  open_.swap(closing);
+  order_.clear();
 }
 
 size_t OpenFiles::open_now() const {

@@ -155,7 +155,7 @@ std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& pa
     return RecordScan(file, lists.at(file.path())).run();
   });
   Catalogue catalogue = catalogue_by_label(files, scans, options.classes);
-  return std::make_shared<RecordIoDataset>(std::move(files), std::move(catalogue));
+  return std::make_shared<RecordIoDataset>(std::move(files), std::move(catalogue), options.reads);
 }
 
 }  // namespace shoal::data

@@ -17,7 +17,7 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
   std::mutex mutex;
   int64_t pictures = 0;
   for_each_index(missing.size(), options.threads, [&](size_t i) {
-    const File file(files[missing[i]].path);
+    const File file(files[missing[i]].path, options.reads);
     Scan found = scan(file);
     const std::lock_guard lock(mutex);
     pictures += static_cast<int64_t>(found.size());

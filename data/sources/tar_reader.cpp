@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "data/sources/tar_walker.h"
 
@@ -12,15 +13,15 @@ constexpr uint64_t kMostBehind = 64 * 1024;  // bytes behind the end mark that a
 
 class TarLister {
  public:
-  TarLister(const File& file, uint64_t begin, uint64_t end, Reads reads)
-      : source_(file, begin, end, reads), walker_(source_) {}
+  TarLister(const File& file, uint64_t begin, uint64_t end, const KeepContent& keep)
+      : source_(file, begin, end), walker_(source_), keep_(keep) {}
 
   std::vector<TarMember> run() {
     for (TarEntry entry; walker_.next(entry);) {
       if (entry.is_link)
         add_link(entry);
       else
-        members_.push_back({entry.name, source_.position(), entry.bytes, entry.header_place});
+        add_file(entry);
     }
     // Another tar behind the end mark would be left out without a word.
     if (walker_.next_archive(kMostBehind))
@@ -35,6 +36,15 @@ class TarLister {
                                 ")");
   }
 
+  void add_file(const TarEntry& entry) {
+    TarMember member{entry.name, source_.position(), entry.bytes, entry.header_place, {}};
+    if (keep_ && keep_(entry.name, entry.bytes)) {
+      member.content.resize(entry.bytes);
+      member.content.resize(source_.read(member.content.data(), member.content.size()));
+    }
+    members_.push_back(std::move(member));
+  }
+
   void add_link(const TarEntry& entry) {
     for (; noted_ < members_.size(); ++noted_) by_name_[members_[noted_].name] = noted_;
     const auto found = by_name_.find(entry.link);
@@ -42,11 +52,13 @@ class TarLister {
       refuse("links " + entry.name + " to " + entry.link + ", which it does not hold before",
              entry.header_place);
     const TarMember target = members_[found->second];
-    members_.push_back({entry.name, target.offset, target.bytes, entry.header_place});
+    members_.push_back(
+        {entry.name, target.offset, target.bytes, entry.header_place, target.content});
   }
 
   FileSource source_;
   TarWalker walker_;
+  const KeepContent& keep_;
   std::vector<TarMember> members_;
   std::unordered_map<std::string, size_t> by_name_;  // of the first `noted_` members
   size_t noted_ = 0;
@@ -54,8 +66,9 @@ class TarLister {
 
 }  // namespace
 
-std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end, Reads reads) {
-  return TarLister(file, begin, end, reads).run();
+std::vector<TarMember> list_tar(const File& file, uint64_t begin, uint64_t end,
+                                const KeepContent& keep) {
+  return TarLister(file, begin, end, keep).run();
 }
 
 bool is_tar(const File& file) {

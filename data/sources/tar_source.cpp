@@ -30,10 +30,10 @@ bool is_tar_name(const std::string& name) {
 // A tar of tars is listed by several threads, so that one large file does not take one thread for
 // itself.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
-                                      int threads, Reads reads) {
+                                      int threads) {
   std::vector<std::vector<TarMember>> found(tars.size());
   for_each_index(tars.size(), threads, [&](size_t i) {
-    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes, reads));
+    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes));
   });
   std::vector<TarMember> all;
   for (size_t i = 0; i < tars.size(); ++i) {
@@ -48,15 +48,23 @@ std::vector<TarMember> members_inside(const File& file, const std::vector<TarMem
   return all;
 }
 
+// Labels of samples are small files beside the pictures.
+bool is_small_label(std::string_view name, uint64_t bytes) {
+  return is_label_name(name) && bytes <= kLargestSampleLabel;
+}
+
 Scan scan_tar(const File& file, int threads, Reads reads) {
   std::vector<TarMember> members =
-      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), reads));
-  if (is_webdataset(members)) return scan_webdataset(file, members);
+      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), is_small_label));
+  if (is_webdataset(members)) return scan_webdataset(file.path(), members);
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
     throw std::invalid_argument(file.path() + " holds both tars and other files; keep them apart");
-  if (tars > 0) members = members_inside(file, members, threads, reads);
+  if (tars > 0 && reads == Reads::forward)  // a second time from the front
+    members = members_inside(File(file.path(), reads), members, 1);
+  else if (tars > 0)
+    members = members_inside(file, members, threads);
   Scan scan;
   for (const TarMember& member : members) {
     ScanEntry entry;
@@ -84,7 +92,7 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
   if (labelled && !options.labels.empty()) refuse_labels(paths[0]);
   Catalogue catalogue = labelled ? catalogue_by_label(files, scans, options.classes)
                                  : catalogue_by_folder(files, scans, options);
-  return std::make_shared<ContainerDataset>(std::move(files), std::move(catalogue));
+  return std::make_shared<ContainerDataset>(std::move(files), std::move(catalogue), options.reads);
 }
 
 }  // namespace shoal::data

@@ -165,8 +165,8 @@ class UnpackedFiles {
 class TfRecordDataset : public ContainerDataset {
  public:
   TfRecordDataset(std::vector<SourceFile> files, Catalogue catalogue, std::vector<bool> packed,
-                  ExampleKeys keys)
-      : ContainerDataset(std::move(files), std::move(catalogue)),
+                  ExampleKeys keys, Reads reads)
+      : ContainerDataset(std::move(files), std::move(catalogue), reads),
         packed_(std::move(packed)),
         keys_(std::move(keys)) {}
 
@@ -222,7 +222,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
   std::vector<bool> packed;
   for (const std::string& path : paths) {
     packed.push_back(packing_of(File(path)) == Packing::whole_file);
-    if (packed.back() && !options.in_order)
+    if (packed.back() && !options.in_order && options.reads == Reads::seeking)
       throw std::invalid_argument(
           path +
           " is compressed as a whole, so its pictures cannot be read in any order; unpack it "
@@ -242,7 +242,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
   shift_labels(files, keys, scans);
   Catalogue catalogue = catalogue_by_label(files, scans, options.classes);
   return std::make_shared<TfRecordDataset>(std::move(files), std::move(catalogue),
-                                           std::move(packed), keys);
+                                           std::move(packed), keys, options.reads);
 }
 
 }  // namespace shoal::data

@@ -26,8 +26,8 @@ std::string_view key_of(const TarMember& member) {
 
 class ShardScan {
  public:
-  ShardScan(const File& file, const std::vector<TarMember>& members)
-      : file_(file), members_(members) {}
+  ShardScan(const std::string& path, const std::vector<TarMember>& members)
+      : path_(path), members_(members) {}
 
   Scan run() {
     for (size_t begin = 0; begin < members_.size();) {
@@ -41,7 +41,7 @@ class ShardScan {
 
  private:
   [[noreturn]] void refuse(const TarMember& member, const std::string& what) const {
-    throw std::invalid_argument(file_.path() + ":" + member.name + " " + what);
+    throw std::invalid_argument(path_ + ":" + member.name + " " + what);
   }
 
   void sample(size_t begin, size_t end) {
@@ -67,15 +67,13 @@ class ShardScan {
 
   void read_label(const TarMember& member, ScanEntry& entry) {
     if (member.bytes > kLargestSampleLabel) refuse(member, "is too large for a label");
-    std::string text(member.bytes, '\0');
-    const auto bytes = static_cast<int64_t>(member.bytes);
-    if (file_.read_at(member.offset, text.data(), bytes) != bytes) refuse(member, "is cut short");
-    const auto label = parse_sample_label(member.name, text);
+    if (member.content.size() < member.bytes) refuse(member, "is cut short");
+    const auto label = parse_sample_label(member.name, member.content);
     if (!label) refuse(member, "holds no label: it must be a number from 0 on or a class's name");
     set_label(*label, scan_, entry);
   }
 
-  const File& file_;
+  const std::string& path_;
   const std::vector<TarMember>& members_;
   Scan scan_;
 };
@@ -121,8 +119,8 @@ bool is_webdataset(const std::vector<TarMember>& members) {
   return false;
 }
 
-Scan scan_webdataset(const File& file, const std::vector<TarMember>& members) {
-  return ShardScan(file, members).run();
+Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members) {
+  return ShardScan(path, members).run();
 }
 
 }  // namespace shoal::data

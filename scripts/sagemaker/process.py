@@ -1,5 +1,7 @@
-"""A processing job that packs a data set with `shoal pack`, so that training jobs read one file."""
+"""A processing job that makes what training jobs read: `shoal pack` one file of a data set, `shoal prepare` class
+folders, tars or packed sets of ImageNet's archives."""
 
+from errors import UserError
 from limits import model_violations
 from request import add_labels, as_texts, job_name, need, parse_instances, vpc
 from upload import split_uri
@@ -8,22 +10,37 @@ SOURCE = "/opt/ml/processing/input/pictures"
 RESULT = "/opt/ml/processing/output"
 
 
+FORMS = ("folders", "tars", "packs")
+
+
+def command(settings):
+    """The container's entry point and arguments."""
+    options = settings.get("pack_options", [])
+    form = settings.get("prepare")
+    if form is None:
+        return ["shoal", "pack"], [SOURCE, f"{RESULT}/{settings.get('pack', 'train.pack')}", *options]
+    if form not in FORMS:
+        raise UserError(f"prepare is '{form}'; it must be one of {', '.join(FORMS)}")
+    if "pack" in settings:
+        raise UserError("pack has no use with prepare, which names its files itself; leave it out")
+    if options and form != "packs":
+        raise UserError(f"pack_options have no use with prepare: {form}; leave them out")
+    return ["shoal", "prepare"], ["imagenet", SOURCE, RESULT, "--as", form, *options]
+
+
 def processing_request(settings):
-    """SOURCE's pictures are downloaded and packed into OUTPUT/PACK, uploaded at the end."""
+    """SOURCE is downloaded, what is made of it uploaded to OUTPUT at the end."""
     need(settings, "image", "role", "output", "source", "instances")
     split_uri(settings["source"])
     kind, count = parse_instances("instances", settings["instances"])
+    entrypoint, arguments = command(settings)
     request = {
-        "ProcessingJobName": job_name(settings, "shoal-pack"),
+        "ProcessingJobName": job_name(settings, "-".join(entrypoint)),
         "RoleArn": settings["role"],
         "AppSpecification": {
             "ImageUri": settings["image"],
-            "ContainerEntrypoint": ["shoal", "pack"],
-            "ContainerArguments": [
-                SOURCE,
-                f"{RESULT}/{settings.get('pack', 'train.pack')}",
-                *settings.get("pack_options", []),
-            ],
+            "ContainerEntrypoint": entrypoint,
+            "ContainerArguments": arguments,
         },
         "ProcessingResources": {
             "ClusterConfig": {
@@ -76,8 +93,10 @@ def processing_violations(request):
     if not found:
         if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
             found.append(
-                "ProcessingResources.ClusterConfig.InstanceCount: one instance packs a set"
+                "ProcessingResources.ClusterConfig.InstanceCount: one instance packs or prepares a set"
             )
+        if request["AppSpecification"]["ContainerEntrypoint"][1] != "pack":
+            return found
         name = request["AppSpecification"]["ContainerArguments"][1].removeprefix(RESULT + "/")
         if "/" in name or name in ("", ".", ".."):
             found.append(

@@ -114,10 +114,20 @@ TABLE = [
     Row("experiment", "text", "name of the experiment the job belongs to"),
     Row("trial", "text", "name of the trial in it"),
     Row(
-        "source", "text", "what to pack: an S3 or local folder with one folder per class", "process"
+        "source",
+        "text",
+        "an S3 or local folder: what to pack, with one folder per class, or ImageNet's archives",
+        "process",
+    ),
+    Row(
+        "prepare",
+        "text",
+        "folders, tars or packs: `shoal prepare imagenet` makes them of ImageNet's archives "
+        "[default: `shoal pack` makes one file]",
+        "process",
     ),
     Row("pack", "text", "name of the packed file [default: train.pack]", "process"),
-    Row("pack_options", "list", "options of `shoal pack`, with commas", "process"),
+    Row("pack_options", "list", "options of `shoal pack` or of packs, with commas", "process"),
 ]
 
 

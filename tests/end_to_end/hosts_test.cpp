@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -58,6 +59,14 @@ class Cluster {
   }
   void forget_names(const std::string& host) const {
     std::ofstream(base(host) / "hosts", std::ios::trunc) << "127.0.0.1 localhost\n";
+  }
+
+  // Lets no more than `rate` through, either way.
+  void throttle(const std::string& host, const std::string& rate) const {
+    const auto i = std::find(hosts_.begin(), hosts_.end(), host) - hosts_.begin();
+    const std::string limit = " root tbf rate " + rate + " burst 64kb latency 500ms";
+    shell("ip netns exec " + space(host) + " tc qdisc add dev eth0" + limit);
+    shell("ip netns exec " + space("hub") + " tc qdisc add dev port" + std::to_string(i) + limit);
   }
 
   test::Invocation on(const std::string& host, const std::vector<std::string>& words) const {
@@ -133,4 +142,22 @@ TEST_CASE("a bare SageMaker host that never comes is named by all the others", "
     REQUIRE(outcome.exit_code == 1);
     REQUIRE(outcome.err.find("for rank 1 (algo-10) of 3") != std::string::npos);
   }
+}
+
+TEST_CASE("a host behind a slow link is named before the first update", "[throttled]") {
+  const test::SmallRun run(1);
+  const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
+  cluster.throttle("algo-2", "20mbit");
+  const auto words = run.words("slow");
+  const auto start = std::chrono::steady_clock::now();
+  const auto outcomes = test::run_together(
+      {cluster.on("algo-1", words), cluster.on("algo-2", words), cluster.on("algo-10", words)});
+  REQUIRE(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 1);
+    REQUIRE(outcome.err.find("host algo-2") != std::string::npos);
+    REQUIRE(outcome.err.find("host algo-1") == std::string::npos);  // nor algo-10
+  }
+  REQUIRE_FALSE(fs::exists(run.output("slow") / "history.jsonl"));
 }

@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "program.h"
 #include "train/checkpoint_store.h"
@@ -77,9 +80,13 @@ class Streams {
   }
 
   test::Outcome train(const Words& more, const std::function<bool(pid_t)>& watch = {}) const {
-    Words words = {
-        "train", "--model",   "efficientnet_b0", "--size",    "32", "--batch-size", "4", "--lr",
-        "0.02",  "--classes", made("names"),     "--threads", "1",  "--workers",    "1"};
+    Words words = {"train",     "--model", "efficientnet_b0",
+                   "--size",    "32",      "--batch-size",
+                   "4",         "--lr",    "0.02",
+                   "--threads", "1",       "--workers",
+                   "1"};
+    const bool resumed = std::find(more.begin(), more.end(), "--resume") != more.end();
+    if (!resumed) words.insert(words.end(), {"--classes", made("names")});
     words.insert(words.end(), more.begin(), more.end());
     return test::run_shoal(words, {"SAGEMAKER_BASE_DIR=" + base_.string()}, watch);
   }
@@ -189,6 +196,33 @@ TEST_CASE(
         last(whole, {}));
 }
 
+TEST_CASE("tars that are read from front to back give every picture, and the same when resumed") {
+  const auto last = [](const std::vector<Words>& runs) {
+    Streams streams;
+    streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "FastFile"},
+                                         "val": {"TrainingInputMode": "FastFile"}})");
+    for (const std::string channel : {"train", "val"}) {
+      fs::create_directories(streams.channel(channel));
+      for (const auto& [name, pictures] : {std::pair("a", 9), {"b", 8}, {"c", 11}})
+        fs::rename(streams.tar(channel + name, pictures),
+                   streams.channel(channel) / (std::string(name) + ".tar"));
+    }
+    for (const Words& words : runs) {
+      const auto run = streams.train(words);
+      INFO(run.err);
+      REQUIRE(run.exit_code == 0);
+      CHECK_THAT(run.err, Contains("read front to back") && !Contains("ended after"));
+      CHECK_THAT(run.out, Contains("valid:images=28"));
+    }
+    const auto entries = train::CheckpointStore(streams / "checkpoints", 1).entries();
+    CHECK(entries.front().step == 6);  // 2 epochs of 28 / (2 × 4), in whole updates
+    return test::read_text(streams / "model/model.safetensors");
+  };
+  const Words whole = {"--nproc", "2", "--epochs", "2"};
+  CHECK(last({whole}) == last({{"--nproc", "2", "--epochs", "2", "--max-steps", "4"},
+                               {"--nproc", "2", "--resume"}}));
+}
+
 TEST_CASE("a writer that dies in the middle of a picture fails the job with its place") {
   Streams streams;
   streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
@@ -220,6 +254,47 @@ TEST_CASE("a stop while a pipe brings nothing saves and ends at once") {
   INFO(run.err);
   CHECK(run.exit_code == 0);  // as the platform wants it
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
+}
+
+TEST_CASE("a stop while an evaluation's pipe brings nothing saves and ends at once") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                       "eval": {"TrainingInputMode": "Pipe"}})");
+  const Channel train(streams.channel("train"), streams.tar("a", 16));
+  const Channel stalls("mkfifo \"$0_0\"; { head -c 24000 \"$1\"; sleep 1000; } >\"$0_0\"",
+                       streams.channel("eval"), streams.tar("c", 40));
+  std::optional<std::chrono::steady_clock::time_point> trained;
+  bool asked = false;
+  const auto stop_when_it_waits = [&](pid_t group) {
+    using Clock = std::chrono::steady_clock;
+    const auto updates = test::read_text(streams / "output/data/history.jsonl");
+    if (!trained && updates.find("\"step\":2") != std::string::npos) trained = Clock::now();
+    if (!asked && trained && Clock::now() - *trained > std::chrono::seconds(2))
+      asked = ::kill(group, SIGTERM) == 0;
+    return false;
+  };
+  const auto run = streams.train({"--nproc", "2", "--train-samples", "16", "--print-freq", "1"},
+                                 stop_when_it_waits);
+  INFO(run.err);
+  CHECK(asked);
+  CHECK(run.exit_code == 0);
+  CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 2);
+}
+
+TEST_CASE("a process whose pipe brings nothing is named, and the run ends") {
+  Streams streams;
+  streams.write("inputdataconfig", kPerRank);
+  const Channel zero(streams.channel("train_0"), streams.tar("a", 40));
+  const Channel starved("mkfifo \"$0_0\"; { head -c 24000 \"$1\"; sleep 1000; } >\"$0_0\"",
+                        streams.channel("train_1"), streams.tar("b", 40));
+  const Channel eval(streams.channel("eval"), streams.tar("c", 4));
+  const auto run = streams.train({"--nproc", "2", "--train-samples", "80", "--shuffle-buffer", "0",
+                                  "--stall-warning", "2", "--collective-timeout", "6"});
+  INFO(run.err);
+  CHECK(run.exit_code == 1);
+  CHECK_THAT(run.err, Contains("rank 1 (algo-1) has been reading pictures for ") &&
+                          Contains("train_1_0 has brought nothing for 6 s"));
+  CHECK(fs::exists(streams / "output/failure"));
 }
 
 namespace {

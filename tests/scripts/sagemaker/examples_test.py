@@ -92,7 +92,7 @@ def train(hyperparameters):
 
 class Examples(unittest.TestCase):
     def test_every_example_is_tested(self):
-        self.assertEqual({path.stem for path in EXAMPLES.glob("*.yaml")}, {*RESOLVED, "pack"})
+        self.assertEqual({path.stem for path in EXAMPLES.glob("*.yaml")}, {*RESOLVED, "pack", "prepare"})
 
     def test_shoal_trains_with_the_hyperparameters_of_each(self):
         for name, expected in RESOLVED.items():
@@ -157,6 +157,17 @@ class Examples(unittest.TestCase):
             )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(result.exists())
+
+    def test_the_preparing_job_runs_the_program_with_words_it_takes(self):
+        spec = request_of("prepare", "process")["AppSpecification"]
+        with tempfile.TemporaryDirectory() as folder:
+            words = list(spec["ContainerArguments"])
+            self.assertEqual(words[2], "/opt/ml/processing/output")
+            words[1:3] = [folder, f"{folder}/made"]
+            done = subprocess.run(
+                [PROGRAM, spec["ContainerEntrypoint"][1], *words], capture_output=True, text=True
+            )
+            self.assertIn("there is no ILSVRC2012_", done.stderr)
 
 
 if __name__ == "__main__":

@@ -239,6 +239,32 @@ class ProcessingRequest(unittest.TestCase):
             "s3://bucket/packed",
         )
 
+    def test_imagenets_archives_are_prepared_by_the_image_itself(self):
+        for form, options in (("folders", []), ("packs", ["--max-side", "500"])):
+            more = {"pack_options": options} if options else {}
+            request = processing_request(self.settings(prepare=form, **more))
+            self.assertEqual(processing_violations(request), [])
+            spec = request["AppSpecification"]
+            self.assertEqual(spec["ContainerEntrypoint"], ["shoal", "prepare"])
+            self.assertEqual(
+                spec["ContainerArguments"],
+                [
+                    "imagenet",
+                    "/opt/ml/processing/input/pictures",
+                    "/opt/ml/processing/output",
+                    "--as",
+                    form,
+                    *options,
+                ],
+            )
+        for more, expected in (
+            ({"prepare": "zips"}, "folders, tars, packs"),
+            ({"prepare": "tars", "pack": "x.pack"}, "pack has no use"),
+            ({"prepare": "tars", "pack_options": ["--quality", "90"]}, "pack_options"),
+        ):
+            with self.subTest(more), self.assertRaisesRegex(UserError, expected):
+                processing_request(self.settings(**more))
+
     def test_its_violations_name_the_field(self):
         for more, expected in (
             ({"instances": "2 x ml.c5.xlarge"}, "InstanceCount: one instance"),

@@ -1,0 +1,150 @@
+#include "data/stream/whole_files.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "data/errors.h"
+#include "data/order.h"
+#include "data/stream/epoch.h"
+#include "data/stream/pipe_source.h"
+#include "data/stream/shuffled.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr size_t kFilesAtATime = 16;  // in training
+constexpr int64_t kReady = 256;       // pictures
+
+// Places in a line of pictures.
+struct Stretch {
+  int64_t begin = 0, end = 0;
+};
+
+// The pictures of some stretches, of so many stretches at a time one in turn.
+class TurnsStream : public RecordStream {
+ public:
+  // `line`: the sample at each place. `stop` ends the stream before its next picture.
+  TurnsStream(std::shared_ptr<const Dataset> set, std::shared_ptr<const std::vector<int64_t>> line,
+              std::vector<Stretch> stretches, size_t at_a_time,
+              std::shared_ptr<const std::atomic<bool>> stop)
+      : set_(std::move(set)),
+        line_(std::move(line)),
+        stretches_(std::move(stretches)),
+        stop_(std::move(stop)) {
+    while (open_.size() < at_a_time && begun_ < stretches_.size())
+      open_.push_back(stretches_[begun_++]);
+  }
+
+  bool next(StreamPicture& picture) override {
+    if (*stop_) throw Interrupted();
+    if (open_.empty()) return false;
+    if (turn_ >= open_.size()) turn_ = 0;
+    Stretch& stretch = open_[turn_];
+    const int64_t sample = (*line_)[static_cast<size_t>(stretch.begin++)];
+    if (stretch.begin < stretch.end) {
+      ++turn_;
+    } else if (begun_ < stretches_.size()) {
+      open_[turn_++] = stretches_[begun_++];
+    } else {
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(turn_));
+    }
+    read(sample, picture);
+    return true;
+  }
+
+ private:
+  void read(int64_t sample, StreamPicture& picture) const {
+    picture.label = set_->label(sample);
+    picture.name = set_->name(sample);
+    picture.damage.clear();
+    try {
+      set_->read(sample, picture.bytes);
+    } catch (const DamagedPicture& damage) {
+      picture.damage = damage.what();
+    }
+  }
+
+  std::shared_ptr<const Dataset> set_;
+  std::shared_ptr<const std::vector<int64_t>> line_;
+  std::vector<Stretch> stretches_, open_;
+  size_t begun_ = 0, turn_ = 0;
+  std::shared_ptr<const std::atomic<bool>> stop_;
+};
+
+class WholeFiles : public Dataset {
+ public:
+  WholeFiles(std::shared_ptr<const Dataset> set, const WholeFilesShare& share)
+      : set_(std::move(set)), share_(share) {
+    std::vector<int64_t> line(static_cast<size_t>(set_->size()));
+    std::iota(line.begin(), line.end(), 0);
+    std::sort(line.begin(), line.end(), [this](int64_t a, int64_t b) {
+      const FilePlace x = *set_->file_place(a), y = *set_->file_place(b);
+      return std::pair(x.file, x.offset) < std::pair(y.file, y.offset);
+    });
+    for (size_t i = 0; i < line.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      if (i == 0 || set_->file_place(line[i])->file != set_->file_place(line[i - 1])->file)
+        files_.push_back({at, at});
+      files_.back().end = at + 1;
+    }
+    line_ = std::make_shared<const std::vector<int64_t>>(std::move(line));
+  }
+
+  int64_t size() const override { return set_->size(); }
+  const std::vector<std::string>& classes() const override { return set_->classes(); }
+  int32_t label(int64_t sample) const override { return set_->label(sample); }
+  std::string name(int64_t sample) const override { return set_->name(sample); }
+  int64_t encoded_bytes(int64_t sample) const override { return set_->encoded_bytes(sample); }
+  void read(int64_t sample, std::vector<uint8_t>&) const override {
+    throw std::logic_error(name(sample) + " is read from front to back only");
+  }
+  bool streamed() const override { return true; }
+
+  std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const override {
+    const auto stop = std::make_shared<std::atomic<bool>>(false);
+    auto stream = std::make_shared<std::unique_ptr<RecordStream>>(std::make_unique<ShuffledStream>(
+        std::make_unique<TurnsStream>(set_, line_, own_stretches(request),
+                                      request.shuffled ? kFilesAtATime : 1, stop),
+        request.shuffled ? share_.shuffle_buffer : 0, request.seed, request.epoch));
+    set_->start_over();
+    return std::make_shared<StreamEpoch>([stream] { return std::move(*stream); },
+                                         [stop] { *stop = true; }, request, kReady);
+  }
+
+ private:
+  // Of the files in the order of this epoch, what lies in this reader's stretch of them all.
+  std::vector<Stretch> own_stretches(const EpochRequest& request) const {
+    const int64_t begin = size() * share_.index / share_.count;
+    const int64_t end = size() * (share_.index + 1) / share_.count;
+    const EpochOrder order(static_cast<int64_t>(files_.size()), request.seed, request.epoch);
+    std::vector<Stretch> own;
+    int64_t place = 0;  // in this epoch's line
+    for (int64_t i = 0; i < order.size(); ++i) {
+      const Stretch& file = files_[static_cast<size_t>(request.shuffled ? order(i) : i)];
+      const int64_t from = std::max(begin - place, int64_t{0});
+      const int64_t to = std::min(end - place, file.end - file.begin);
+      if (from < to) own.push_back({file.begin + from, file.begin + to});
+      place += file.end - file.begin;
+    }
+    return own;
+  }
+
+  std::shared_ptr<const Dataset> set_;
+  WholeFilesShare share_;
+  std::shared_ptr<const std::vector<int64_t>> line_;  // by file and place in it
+  std::vector<Stretch> files_;                        // of the line
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> read_whole_files(std::shared_ptr<const Dataset> set,
+                                                const WholeFilesShare& share) {
+  if (set->streamed() || set->size() == 0 || !set->file_place(0)) return set;
+  return std::make_shared<WholeFiles>(std::move(set), share);
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,209 @@
+#include "data/stream/whole_files.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "data/stream/epoch.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+struct ReadCall {
+  off_t offset = 0;
+  size_t bytes = 0;
+};
+
+// What pread() was asked for, by descriptor, while `recording`.
+std::mutex recorder;
+bool recording = false;
+std::map<int, std::vector<ReadCall>> calls;
+
+}  // namespace
+
+// Takes the C library's place in this program.
+extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
+  const std::lock_guard lock(recorder);
+  if (recording) calls[descriptor].push_back({offset, bytes});
+  return ::syscall(SYS_pread64, descriptor, to, bytes, offset);
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr size_t kPiece = size_t{4} << 20;
+
+OpenOptions forward() {
+  OpenOptions options;
+  options.reads = Reads::forward;
+  return options;
+}
+
+// Tars 0.tar … with so many pictures each, named 0.tar:a/0_0.jpg, 0.tar:b/0_1.jpg ….
+Names write_tars(const TempFolder& folder, const std::vector<int>& pictures, size_t bytes = 10) {
+  Names names;
+  for (size_t t = 0; t < pictures.size(); ++t) {
+    Members members;
+    for (int i = 0; i < pictures[t]; ++i) {
+      members.emplace_back(
+          (i % 2 ? "b/" : "a/") + std::to_string(t) + "_" + std::to_string(i) + ".jpg",
+          std::string(bytes, static_cast<char>('A' + i)));
+      names.push_back(std::to_string(t) + ".tar:" + members.back().first);
+    }
+    folder.write(std::to_string(t) + ".tar", make_tar(members));
+  }
+  return names;
+}
+
+// The names of all that reader `share` draws in an epoch, without their folder.
+Names drawn(const TempFolder& folder, const WholeFilesShare& share, const EpochRequest& request) {
+  const auto set = read_whole_files(open_dataset(folder / "", forward()), share);
+  const auto epoch = set->begin_epoch(request);
+  Names names;
+  for (int64_t i = request.first;; ++i) {
+    const auto one = epoch->draw(i);
+    if (!one) return names;
+    const std::string& name = one->picture->name;
+    names.push_back(name.substr(name.rfind('/', name.rfind(':')) + 1));
+  }
+}
+
+EpochRequest request(int64_t epoch, bool shuffled = true) {
+  return {.seed = 3, .epoch = epoch, .shuffled = shuffled};
+}
+
+}  // namespace
+
+TEST_CASE("the readers of whole files have each picture once, and as many as each other") {
+  const TempFolder folder;
+  const Names all = write_tars(folder, {7, 3, 11, 4, 1});
+  for (const int64_t readers : {1, 2, 3, 26}) {
+    for (const bool shuffled : {true, false}) {
+      INFO(readers << (shuffled ? " shuffled" : ""));
+      Names seen;
+      for (int64_t i = 0; i < readers; ++i) {
+        const Names own = drawn(folder, {i, readers, 8}, request(2, shuffled));
+        const auto share = static_cast<int64_t>(all.size()) / readers;
+        CHECK((own.size() == static_cast<size_t>(share) ||
+               own.size() == static_cast<size_t>(share) + 1));
+        seen.insert(seen.end(), own.begin(), own.end());
+      }
+      if (!shuffled) CHECK(seen == all);
+      CHECK(std::set<std::string>(seen.begin(), seen.end()).size() == all.size());
+      CHECK(seen.size() == all.size());
+    }
+  }
+}
+
+TEST_CASE(
+    "the order of whole files follows from seed and epoch, and may be taken up in its middle") {
+  const TempFolder folder;
+  write_tars(folder, {7, 3, 11, 4});
+  const WholeFilesShare share{0, 2, 8};
+  const Names first = drawn(folder, share, request(0));
+  CHECK(first == drawn(folder, share, request(0)));
+  CHECK(first != drawn(folder, share, request(1)));
+  EpochRequest later = request(0);
+  later.first = 5;
+  CHECK(drawn(folder, share, later) == Names(first.begin() + 5, first.end()));
+}
+
+TEST_CASE("in training pictures come from several files in turn, as they lie in them") {
+  const TempFolder folder;
+  write_tars(folder, {5, 5, 5});
+  const Names line = drawn(folder, {0, 1, 0}, request(0));
+  for (size_t i = 0; i < line.size(); ++i) {
+    CHECK(line[i].substr(0, 1) == line[i % 3].substr(0, 1));
+    CHECK(line[i].substr(line[i].find('_')) == "_" + std::to_string(i / 3) + ".jpg");
+  }
+  CHECK(std::set<std::string>(line.begin(), line.begin() + 3).size() == 3);
+}
+
+TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") {
+  const TempFolder folder;
+  const Names all = write_tars(folder, {9, 11, 10}, 1'000'000);
+  const auto in_a_row = [](const std::vector<ReadCall>& reads) {
+    for (size_t i = 0; i < reads.size(); ++i) {
+      const auto& [offset, bytes] = reads[i];
+      if (i > 0 && offset <= reads[i - 1].offset) return false;
+      if (i > 0 && offset > reads[i - 1].offset + static_cast<off_t>(kPiece)) return false;
+      if (bytes > kPiece) return false;
+    }
+    return true;
+  };
+  const auto record = [](bool on) {
+    const std::lock_guard lock(recorder);
+    recording = on;
+    if (on) calls.clear();
+  };
+  // A descriptor may stand for several files one after the other: their kinds are looked for first.
+  record(true);
+  const auto set = open_dataset(folder / "", forward());
+  record(false);
+  size_t large = 0;
+  for (auto& [descriptor, reads] : calls) {
+    std::erase_if(reads, [](const ReadCall& read) { return read.bytes < 1 << 20; });
+    large += reads.size();
+  }
+  CHECK(large >= 9);
+  CHECK(large <= 12);  // pieces of all files, and of each what its end is found by
+
+  for (const bool shuffled : {true, false}) {
+    size_t pictures = 0;
+    for (int64_t reader = 0; reader < 2; ++reader) {
+      const auto stream = read_whole_files(set, {reader, 2, 0});
+      record(true);
+      {
+        const auto epoch = stream->begin_epoch(request(0, shuffled));
+        for (int64_t i = 0; epoch->draw(i); ++i) ++pictures;
+      }
+      record(false);
+      CHECK(calls.size() >= 2);  // files
+      size_t reads_of_all = 0;
+      for (const auto& [descriptor, reads] : calls) reads_of_all += reads.size();
+      CHECK(reads_of_all <= 15'000'000 / kPiece + 2 * calls.size());
+      for (const auto& [descriptor, reads] : calls) CHECK(in_a_row(reads));
+    }
+    CHECK(pictures == all.size());
+  }
+}
+
+TEST_CASE("read forward, records give the bytes they give otherwise") {
+  const TempFolder folder;
+  std::string records;
+  for (int i = 0; i < 4; ++i) {  // larger than what is held
+    const std::string head = word(0) + word(0x3F800000u) + word(0) + word(0) + word(0) + word(0);
+    records += mxnet_record(head + jpeg_text(i) + std::string(i == 1 ? 9'000'000 : 1000, '\0'));
+  }
+  folder.write("a.rec", records);
+  for (const std::string& source : {folder / "a.rec", golden_record("imagenet.tfrecord"),
+                                    golden_record("plain.rec"), golden_record("split.rec")}) {
+    INFO(source);
+    const auto seeking = open_dataset(source);
+    CHECK(described(*open_dataset(source, forward())) == described(*seeking));
+    const auto epoch = read_whole_files(open_dataset(source, forward()), {0, 1, 0})
+                           ->begin_epoch(request(0, false));
+    for (int64_t i = 0; i < seeking->size(); ++i) {
+      const auto one = epoch->draw(i);
+      REQUIRE(one);
+      Bytes bytes;
+      seeking->read(i, bytes);
+      CHECK(one->picture->bytes == bytes);
+      CHECK(one->picture->label == seeking->label(i));
+    }
+  }
+  const auto packed = open_dataset(golden_record("imagenet.tfrecord.gz"), forward());
+  CHECK(described(*packed) == described(*open_dataset(golden_record("imagenet.tfrecord"))));
+}
+
+TEST_CASE("pictures in files of their own are read as ever") {
+  const auto set = open_dataset("synthetic:8:2:16x16", forward());
+  CHECK(read_whole_files(set, {0, 1, 8}) == set);
+}
