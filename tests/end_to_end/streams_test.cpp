@@ -69,12 +69,13 @@ class Streams {
     std::ofstream(base_ / "input/config" / (config + ".json")) << text;
   }
 
-  // A tar of class folders by GNU tar.
+  // A tar of class folders by GNU tar; the names of its pictures begin with `name`.
   fs::path tar(const std::string& name, int pictures) {
     const fs::path folder = made(name), file = made(name + ".tar");
     test::make_pictures(folder, pictures, 2, 2, 40);
-    const std::string command =
-        "tar -C '" + (folder / "train").string() + "' -cf '" + file.string() + "' .";
+    const std::string command = "tar -C '" + (folder / "train").string() + "' -cf '" +
+                                file.string() + "' --transform 's,\\([^/]*[.][a-z]*\\)$," + name +
+                                "\\1,' .";
     REQUIRE(std::system(command.c_str()) == 0);
     return file;
   }
@@ -292,7 +293,7 @@ TEST_CASE("a process whose pipe brings nothing is named, and the run ends") {
                                   "--stall-warning", "2", "--collective-timeout", "6"});
   INFO(run.err);
   CHECK(run.exit_code == 1);
-  CHECK_THAT(run.err, Contains("rank 1 (algo-1) has been reading pictures for ") &&
+  CHECK_THAT(run.err, Contains("rank 1 has been reading pictures for ") &&
                           Contains("train_1_0 has brought nothing for 6 s"));
   CHECK(fs::exists(streams / "output/failure"));
 }
