@@ -135,8 +135,11 @@ void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advic
 
 int bench_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
-  if (arguments.paths.size() != 2 || arguments.paths[0] != "loader")
-    throw UserError("bench needs what to measure and the pictures: `shoal bench loader DATA`");
+  if (arguments.paths.size() != 2 || arguments.paths[0] != "loader") {
+    const std::string first = arguments.paths.empty() ? "loader" : arguments.paths[0];
+    throw UserError("bench needs what to measure and the pictures: `shoal bench loader DATA`" +
+                    (first == "loader" ? "" : "; '" + first + "' is nothing that is measured"));
+  }
   if (arguments.bench.train && arguments.bench.eval)
     throw UserError("--train and --eval exclude each other");
   if (!(arguments.bench.seconds > 0 && arguments.bench.seconds <= 3600))

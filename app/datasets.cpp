@@ -100,14 +100,33 @@ struct HalfSource {
   bool piped() const { return data::is_pipe_source(source); }
 };
 
+// --data must be given where a half is not named by itself, and be there, and hold that half.
+void check_data_folder(const train::Job& job, const std::string& name) {
+  const std::string also = "--" + name + " DIR|FILE";
+  if (job.data.empty()) {
+    const bool other = !(name == "train" ? job.val_dir : job.train_dir).empty();
+    throw train::UserError(
+        std::string("no ") + (name == "train" ? "training" : "validation") + " pictures given: " +
+        (other ? "add " + also : "--data DIR (holding train/ and val/), or --train and --val"));
+  }
+  if (!fs::exists(job.data)) throw train::UserError("--data: there is no folder " + job.data);
+  const std::string source = source_of(job, "", name);
+  if (fs::exists(source) || data::matches_files(source) || data::is_pipe_source(source)) return;
+  const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
+  const bool is_half = fs::exists(parent / "train") && fs::exists(parent / "val");
+  throw train::UserError(
+      "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, .tar, .rec or " + name +
+      "-*" +
+      (is_half ? "; name the folder above it: --data " + parent.lexically_normal().string()
+               : "; name them by themselves: --train DIR|FILE --val DIR|FILE"));
+}
+
 HalfSource half_of(const train::Job& job, const std::string& name,
                    const dist::Communicator& communicator) {
   const std::string& own = name == "train" ? job.train_dir : job.val_dir;
-  if (own.empty() && job.data.empty())
-    throw train::UserError("no pictures given: --data DIR (holding train/ and val/), or --" + name +
-                           " DIR");
-  return {job, communicator, name, source_of(job, own, name),
-          own.empty() ? "--data " + job.data : "--" + name + " " + own};
+  const std::string option = "--" + name;
+  if (own.empty()) check_data_folder(job, name);
+  return {job, communicator, name, source_of(job, own, name), own.empty() ? "--data" : option};
 }
 
 // This process's pipe, and its part in it. Collective.

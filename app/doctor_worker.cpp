@@ -58,8 +58,10 @@ Checks gpus() {
     plugin = &train::cuda_plugin();
   } catch (const std::runtime_error& error) {
     const bool needed = gpu_count(dist::environment()) > 0;
-    return {{needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
-             needed ? "does not work on this machine with a GPU" : "not in use", error.what()}};
+    return {
+        {needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
+         needed ? "does not work on this machine with a GPU" : "not in use: there is no GPU here",
+         error.what()}};
   }
   char reason[512] = "";
   const int count = plugin->device_count(reason, sizeof reason);

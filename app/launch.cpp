@@ -166,7 +166,9 @@ std::string signal_text(int signal) {
   std::string text = "was ended by signal " + std::to_string(signal) +
                      (name ? std::string(" (SIG") + name + ")" : "");
   if (signal == SIGKILL)
-    text += ", which is often the system out of memory: lower --batch-size or --workers";
+    text +=
+        ", which is often the system out of memory: lower --batch-size or --workers (training "
+        "goes on with --resume)";
   if (signal == SIGBUS) text += ", which is often a full /dev/shm or disk";
   return text;
 }

@@ -99,9 +99,9 @@ void add_data(std::vector<Option>& table) {
            "of which pictures each host holds a share of its own (SageMaker's ShardedByS3Key)",
            {"none", "train", "val", "both"}, FIELD(job.sharded)),
        row("forward-reads", kTrain | kEval, "",
-           "tars and records are read from front to back in pieces of 4 MiB instead of at places, "
-           "with --shuffle-buffer to mix them; for file systems that fetch ahead (SageMaker's "
-           "FastFile)",
+           "tars and records are read from front to back in pieces of 4 MiB instead of at places; "
+           "in training a shuffle buffer mixes them; for file systems that fetch ahead "
+           "(SageMaker's FastFile)",
            FIELD(job.forward_reads)),
        unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
                                           "side of the training pictures", FIELD(job.size))),
@@ -112,7 +112,7 @@ void add_data(std::vector<Option>& table) {
        row("multi-scale", kTrain, "MIN-MAX",
            "each update's pictures have a side drawn from the multiples of 32 between",
            FIELD(job.multi_scale)),
-       unset_means("the model's own, or --size when that is given",
+       unset_means("the model's own, or the training pictures' when that is given",
                    row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
                        FIELD(job.val_size))),
        unset_means("the model's own",

@@ -221,6 +221,13 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
   }
 }
 
+// Hosts of the command line, which somebody else decides.
+void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
+  if (asked <= 1 || asked == hosts) return;
+  plan.notes.push_back("--nnodes " + std::to_string(asked) + " is not used: " + decides +
+                       " distributes this job over " + std::to_string(hosts) + " host(s)");
+}
+
 }  // namespace
 
 dist::Variables tuned(dist::Variables environment, int threads) {
@@ -243,8 +250,13 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
   if (const auto launched = dist::find_launcher(environment)) {
     plan_launched(plan, *launched, asked, arguments, environment, facts);
     on_this_host = launched->env.local_world_size;
+    if (launched->env.rank == 0)
+      tell_unused_nodes(plan, arguments.nodes.count, launched->launcher,
+                        launched->env.world_size / launched->env.local_world_size);
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
+    tell_unused_nodes(plan, arguments.nodes.count, "SageMaker",
+                      static_cast<int64_t>(hosts->hosts.size()));
   } else if (arguments.nodes.count > 1) {
     plan_nodes(plan, local_workers(arguments, asked, facts), arguments.nodes, environment);
   } else {

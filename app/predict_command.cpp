@@ -41,7 +41,6 @@ std::vector<std::string> pictures(const std::vector<std::string>& paths) {
     throw train::UserError("predict needs at least one picture or folder after the options");
   std::vector<std::string> files;
   for (const auto& path : paths) {
-    if (!fs::exists(path)) throw train::UserError("there is no such file or folder: " + path);
     if (!fs::is_directory(path)) {
       files.push_back(path);
       continue;
@@ -62,6 +61,7 @@ Prediction predict(Weights& weights, data::Transform& transform, const std::stri
   const int64_t size = weights.transform.eval_size;
   std::vector<uint8_t> pixels(static_cast<size_t>(size * size * 3));
   try {
+    if (!fs::exists(path)) throw data::DamagedPicture("there is no such file or folder");
     if (fs::file_size(path) > static_cast<uintmax_t>(data::kMaxFileBytes))
       throw data::DamagedPicture("larger than any picture");
     const auto bytes = train::read_whole_file(path);

@@ -1,14 +1,11 @@
 // shoal prepare imagenet: from the three archives as they are downloaded to what training reads.
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "app/commands.h"
 #include "app/machine.h"
 #include "app/session.h"
 #include "data/arrange.h"
-#include "data/pack/reader.h"
-#include "data/pack/shards.h"
 #include "data/pack/writer.h"
 #include "train/log.h"
 
@@ -27,17 +24,6 @@ std::string archive(const std::string& named, const fs::path& folder, const char
   if (fs::exists(folder / file)) return (folder / file).string();
   throw UserError(std::string("there is no ") + file + " in " + folder.string() +
                   "; put it there, or name it with " + option);
-}
-
-// Pictures of the packed set that an earlier run has finished there.
-std::optional<int64_t> finished_pack(const std::string& path) {
-  if (data::is_packed_set(path)) return data::PackedDataset(path).size();
-  if (!data::is_sharded_set(path)) return std::nullopt;
-  try {
-    return data::ShardedDataset(path).size();
-  } catch (const std::invalid_argument&) {  // not whole: packing goes on
-    return std::nullopt;
-  }
 }
 
 void check_packing_options(const Arguments& arguments) {
@@ -64,13 +50,14 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
   if (arguments.prepare_as == PrepareAs::packs) {
     if (arguments.pack.shard_bytes == 0) half.path += ".pack";
-    if (const auto pictures = finished_pack(half.path)) {
-      half.summary = {*pictures, *pictures, 0};
+    data::PackOptions options = arguments.pack;
+    options.threads = threads;
+    if (data::is_packed_already(dataset, half.path, options)) {
+      const int64_t pictures = data::open_dataset(half.path)->size();
+      half.summary = {pictures, pictures, 0};
       return half;
     }
     fs::create_directories(arguments.paths[2]);
-    data::PackOptions options = arguments.pack;
-    options.threads = threads;
     const auto s = data::write_pack(dataset, half.path, options, progress, train::log::warning);
     half.summary = {s.pictures, s.resumed, s.damaged};
   } else {

@@ -30,6 +30,16 @@ void tell(const Arguments& arguments) {
   train::log::info("settings asked for\n" + origins_text(arguments));
 }
 
+// Options that only streams of pictures obey.
+void tell_useless(const Arguments& arguments, const train::ResolvedJob& job) {
+  for (const char* option : {"steps-per-epoch", "train-samples", "shuffle-buffer"}) {
+    const bool mixes = job.train_whole_files && option == std::string("shuffle-buffer");
+    if (arguments.origins.contains(option) && !job.train_streamed && !mixes)
+      train::log::warning(std::string("--") + option +
+                          " has no effect: the training pictures do not come through a pipe");
+  }
+}
+
 // Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too
 // large for the data. Only a batch size that nobody but the recipe named is lowered.
 void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
@@ -74,6 +84,7 @@ int train_command(const Arguments& given) {
                                          : "files of training pictures are read front to back") +
           ", so the number of processes decides which of them meet: another number is another run");
     tell(arguments);
+    if (datasets.train) tell_useless(arguments, job);
     advise(arguments);
   }
   const train::RunResult result =

@@ -23,13 +23,14 @@ int64_t paired(int64_t i, int64_t repetition) {
 }  // namespace
 
 Feed::Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-           Order order, int64_t repeats)
+           Order order, int64_t repeats, const BatchPlan& plan)
     : dataset_(std::move(dataset)),
       seed_(seed),
       epoch_(epoch),
       shuffled_(shuffled),
       repeats_(shuffled ? repeats : 1),
-      random_(dataset_->size(), seed, epoch) {
+      random_(dataset_->size(), seed, epoch),
+      plan_(plan) {
   if (shuffled && order == Order::chunked) chunked_.emplace(dataset_->size(), seed, epoch);
 }
 
@@ -45,11 +46,22 @@ Feed::Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> 
 
 void Feed::announce(int64_t position) const {
   const Place at = place(position);
+  if (!chunked_ || at.in_order < ChunkedOrder::kWindow) {
+    const int64_t number = plan_.number(position);
+    for (int64_t n = number == 0 ? 1 : number + kAhead; n <= number + kAhead; ++n)
+      announce_number(n);
+  }
   if (!chunked_ || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
   const auto [first, count] = chunked_->ahead(at.in_order);
   const int64_t before_end = std::min(count, size() - first);
   if (before_end > 0) dataset_->will_read(first, before_end);
   if (count > before_end) dataset_->will_read(0, count - before_end);
+}
+
+void Feed::announce_number(int64_t number) const {
+  const int64_t position = plan_.position(number);
+  if (number / plan_.batch_size >= plan_.batches() || position >= plan_.samples) return;
+  if (place(position).repetition == 0) dataset_->will_read(sample(position), 1);
 }
 
 Feed::Place Feed::place(int64_t position) const {

@@ -29,9 +29,12 @@ struct BatchPlan {
     const int64_t left = samples - first_position(batch);
     return left < 0 ? 0 : left < batch_size ? left : batch_size;
   }
-  // How many positions of this rank come before `position`, one of its own.
+  // How many positions of this rank come before `position`, one of its own; and the other way.
   int64_t number(int64_t position) const {
     return position / (batch_size * world_size) * batch_size + position % batch_size;
+  }
+  int64_t position(int64_t number) const {
+    return first_position(number / batch_size) + number % batch_size;
   }
 };
 
@@ -41,9 +44,9 @@ class Feed {
  public:
   // `repeats`: of each picture, in training. Sixteen pictures of the order stand there in turn,
   // then the same again with other neighbours, and so on; an epoch has as many places as without,
-  // so the order's end is not reached.
+  // so the order's end is not reached. `plan` says which positions are this rank's, for announce().
   Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-       Order order = Order::random, int64_t repeats = 1);
+       Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
 
   // The feed of a stream's epoch: `plan` says which positions are this rank's; they are its numbers
   // one after the other, and each picture's key is that of its position.
@@ -66,14 +69,18 @@ class Feed {
   uint64_t key(int64_t position) const;
   // 0 <= position < size()
   Ticket ticket(int64_t position) const;
-  // Tells the dataset what will be read later, when it is the turn of `position` to do so.
+  // Tells the dataset what will be read later, when it is the turn of `position` to do so: of a
+  // random order each picture, kAhead before its turn, so that a disk has much to do at a time
+  // whatever the number of threads.
   void announce(int64_t position) const;
+  static constexpr int64_t kAhead = 64;  // pictures of this rank
 
  private:
   struct Place {
     int64_t in_order = 0, repetition = 0;
   };
   Place place(int64_t position) const;
+  void announce_number(int64_t number) const;
 
   std::shared_ptr<const Dataset> dataset_;
   uint64_t seed_;
@@ -83,7 +90,7 @@ class Feed {
   EpochOrder random_;
   std::optional<ChunkedOrder> chunked_;
   std::shared_ptr<StreamEpoch> stream_;
-  BatchPlan plan_;  // of a stream
+  BatchPlan plan_;
 };
 
 }  // namespace shoal::data

@@ -137,6 +137,17 @@ int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {
   return read_from(descriptor_, path_, offset, to, bytes);
 }
 
+void File::will_read(uint64_t offset, uint64_t bytes) const {
+  if (!window_)
+    ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                    POSIX_FADV_WILLNEED);
+}
+
+void will_read_file(const std::string& path) {
+  const Closing file{open_to_read(path)};
+  ::posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_WILLNEED);
+}
+
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes) {
   const Closing file{open_to_read(path)};
   const int64_t size = status_of(file.descriptor, path).st_size;

@@ -68,6 +68,8 @@ class File : public Readable {
   FileStamp stamp() const;
   bool is_regular() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
+  // The system may fetch this part already. A hint; of no effect where reading is forward.
+  void will_read(uint64_t offset, uint64_t bytes) const;
   const std::string& path() const { return path_; }
 
  private:
@@ -77,6 +79,9 @@ class File : public Readable {
   int descriptor_;
   std::unique_ptr<Window> window_;
 };
+
+// The system may fetch the file already: a hint. Allocates nothing. Throws FileFailure.
+void will_read_file(const std::string& path);
 
 // Replaces `bytes` with the file and returns how long it is; reads nothing of one that is longer
 // than `most`. Allocates nothing where `bytes` has the room. Throws FileFailure.

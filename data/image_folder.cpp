@@ -46,6 +46,13 @@ class ImageFolder : public Dataset {
     write_path(sample, path);
     read_picture_file(path, bytes);
   }
+  void will_read(int64_t first, int64_t count) const override {
+    thread_local std::string path;
+    for (int64_t i = first; i < first + count; ++i) {
+      write_path(i, path);
+      will_read_picture_file(path);
+    }
+  }
 
  private:
   void write_path(int64_t sample, std::string& path) const {
@@ -83,6 +90,13 @@ void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
   } catch (const FileFailure& failure) {
     if (concerns_one_file(failure.error())) throw DamagedPicture(failure.what_failed());
     throw;
+  }
+}
+
+void will_read_picture_file(const std::string& path) {
+  try {
+    will_read_file(path);
+  } catch (const FileFailure&) {  // reading will say it
   }
 }
 

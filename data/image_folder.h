@@ -27,5 +27,7 @@ std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
 // Replaces `bytes` with the file. Throws DamagedPicture where it cannot be read or is too large to
 // be a picture, std::runtime_error where no other file could be read either.
 void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes);
+// It will be read before long: a hint to the system.
+void will_read_picture_file(const std::string& path);
 
 }  // namespace shoal::data

@@ -111,7 +111,7 @@ struct Loader::Impl {
   std::shared_ptr<const Feed> feed(int64_t epoch) const {
     const int64_t number = options.train ? epoch : 0;  // evaluation's epochs are all alike
     return std::make_shared<const Feed>(dataset, options.seed, number, options.train, options.order,
-                                        options.repeats);
+                                        options.repeats, plan);
   }
 
   // What a stream is in the middle of is given up first: nobody may wait for it.
@@ -170,8 +170,11 @@ bool Loader::has_batches(int64_t count, const std::function<bool()>& give_up) {
   return !impl_->stream || impl_->stream->has(count * impl_->options.batch_size, give_up);
 }
 
-StreamCounts Loader::stream_counts() const {
-  return impl_->stream ? impl_->stream->counts() : StreamCounts{};
+StreamCounts Loader::count_rest(std::chrono::milliseconds patience,
+                                const std::function<bool()>& give_up) {
+  if (!impl_->stream) return {};
+  impl_->stream->pass_rest(patience, give_up);
+  return impl_->stream->counts();
 }
 
 LoaderStats Loader::stats() const {

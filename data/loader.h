@@ -68,7 +68,10 @@ class Loader {
   // Of a stream: true when the epoch has, from its start, so many whole batches; waits until that
   // is known or `give_up` says so. Throws what the stream threw. Else always true.
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
-  StreamCounts stream_counts() const;
+  // Of a stream, after the epoch's last batch: counts the pictures that nobody takes, as far as they
+  // come within `patience` and `give_up` does not say so.
+  StreamCounts count_rest(std::chrono::milliseconds patience,
+                          const std::function<bool()>& give_up = {});
 
   // Begins an epoch at batch `first_batch` (0: its start). Abandons what is under way, unless it is
   // the start of the epoch after one that is through: that has been begun in the meantime.

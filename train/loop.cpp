@@ -15,6 +15,7 @@
 
 #include "data/loader.h"
 #include "dist/control_word.h"
+#include "train/bad_pictures.h"
 #include "train/checkpoint_store.h"
 #include "train/evaluate.h"
 #include "train/export.h"
@@ -46,7 +47,8 @@ class Run {
         recovery_(job, trainer_, store_, communicator, reporter_, position_),
         control_(communicator.control),
         supply_(job, communicator),
-        val_loader_(val, share_options(job, communicator.rank(), false), log::warning) {
+        val_loader_(val, share_options(job, communicator.rank(), false), log::warning),
+        bad_pictures_(job) {
     if (train)
       train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning);
     if (!leader() || job.job.eval_only) return;
@@ -72,7 +74,6 @@ class Run {
     return promised || position_.epoch_over;
   }
   void check_finite(const StepResult& step, double lr);
-  void check_pictures(const dist::ControlWord& word);
   bool evaluate_all();  // false: stopped
   bool evaluate_once(bool ema);
   bool go_on();
@@ -103,9 +104,8 @@ class Run {
 
   RunResult result_;
   Pace pace_;
+  BadPictures bad_pictures_;
   double run_start_ = now(), saved_at_ = now();
-  // Damaged pictures: told to the others; of all ranks.
-  int64_t bad_reported_ = 0, bad_in_epoch_ = 0;
 };
 
 FileLock Run::lock(const std::string& folder) {
@@ -134,7 +134,10 @@ RunResult Run::all() {
     reporter_.finish(now() - run_start_, "evaluated", pace_.whole());
     return result_;
   }
-  if (position_.step >= job_.last_step) log::info("nothing left to do: the run is complete");
+  if (position_.step >= job_.last_step)
+    log::info(
+        strf("nothing left to train: the checkpoint is at update %lld, the run is complete at %lld",
+             static_cast<long long>(position_.step), static_cast<long long>(job_.last_step)));
   // What the ranks had yet to tell one another when the state was saved.
   if (!position_.posted.empty()) post({}, leader() ? position_.posted : Meter{});
   // A run stopped between an epoch's last update and its evaluation continues with the evaluation.
@@ -168,7 +171,7 @@ bool Run::train_epoch() {
     log::info(strf("epoch %lld: training pictures of %lld pixels",
                    static_cast<long long>(position_.epoch),
                    static_cast<long long>(job_.progression.side(position_.epoch, 0))));
-  bad_reported_ = bad_in_epoch_ = 0;
+  bad_pictures_.begin_epoch();
   pace_.begin_epoch();
   while (position_.step_in_epoch < steps) {
     const double start = now();
@@ -217,9 +220,7 @@ dist::ControlWord Run::word_of(const StepResult& step) {
       now() - saved_at_ > 60 * job_.job.checkpoint_minutes) {
     word.checkpoint_requested = true;
   }
-  const int64_t bad = train_loader_->stats().bad;
-  word.bad_pictures = bad - bad_reported_;
-  bad_reported_ = bad;
+  word.bad_pictures = bad_pictures_.fresh(train_loader_->stats().bad);
   word.non_finite = step.finite ? 0 : 1;
   return word;
 }
@@ -233,7 +234,7 @@ void Run::post(dist::ControlWord word, const Meter& meter) {
 
 // Does what all ranks have agreed on: they said it when they had done update `step`. False: stop.
 bool Run::act(const dist::ControlWord& word, int64_t step) {
-  check_pictures(word);
+  bad_pictures_.heard(word.bad_pictures, position_.step_in_epoch);
   const bool spiked = recovery_.heard(word, step);
   if (word.stop_signal != 0) {
     control_.collect();  // what was posted since: nobody waits for it later
@@ -277,18 +278,6 @@ void Run::check_finite(const StepResult& step, double lr) {
       "at the data",
       static_cast<long long>(position_.non_finite_in_a_row), static_cast<long long>(position_.step),
       lr, step.gradient_norm, store_.directory().c_str()));
-}
-
-void Run::check_pictures(const dist::ControlWord& word) {
-  bad_in_epoch_ += word.bad_pictures;
-  // How many there are is not always known: of the first ten thousand a hundred may be damaged.
-  const int64_t seen = position_.step_in_epoch * job_.global_batch_size;
-  const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
-  if (static_cast<double>(bad_in_epoch_) <= 0.01 * static_cast<double>(all)) return;
-  throw std::runtime_error(
-      strf("%lld of %lld training pictures could not be read, more than 1 %%; the log names them. "
-           "Repair or remove them and continue with --resume",
-           static_cast<long long>(bad_in_epoch_), static_cast<long long>(all)));
 }
 
 void Run::report(const StepResult& step, double lr, double step_seconds) {

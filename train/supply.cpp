@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "train/stop.h"
 
 namespace shoal::train {
+
+namespace {
+
+constexpr std::chrono::seconds kCountingTime(5);  // for pictures that nobody will take
+
+}  // namespace
 
 data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
@@ -45,15 +52,16 @@ bool Supply::lasts(data::Loader& loader, int64_t step_in_epoch) {
   return word.out_of_data == 0;
 }
 
-void Supply::tell_end(const data::Loader& loader, int64_t epoch, int64_t steps) {
-  const data::StreamCounts counts = loader.stream_counts();
+void Supply::tell_end(data::Loader& loader, int64_t epoch, int64_t steps) {
+  const data::StreamCounts counts =
+      loader.count_rest(kCountingTime, [] { return shoal::train::stop_signal() != 0; });
   const int64_t taken = job_.accumulate * job_.batch_size * job_.job.mix.pictures_per_row();
   const int64_t used = steps * taken;
   at::Tensor mine = at::empty({2}, at::kLong);
   mine.mutable_data_ptr<int64_t>()[0] = counts.read - used;
   mine.mutable_data_ptr<int64_t>()[1] = counts.complete ? 1 : 0;
   const std::vector<at::Tensor> all = communicator_.main.all_gather(mine);
-  int64_t left = 0, closed = 0;
+  int64_t left = 0, open = 0;
   std::string out;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const auto* const values = all[rank].const_data_ptr<int64_t>();
@@ -61,7 +69,7 @@ void Supply::tell_end(const data::Loader& loader, int64_t epoch, int64_t steps) 
     if (values[0] < taken)
       out += (out.empty() ? "" : ", ") + std::to_string(rank);
     else if (values[1] == 0)
-      ++closed;
+      ++open;
   }
   if (steps == 0)
     throw std::runtime_error(
@@ -69,11 +77,13 @@ void Supply::tell_end(const data::Loader& loader, int64_t epoch, int64_t steps) 
         " ended with fewer pictures than one update takes (" + std::to_string(taken) +
         " of each rank); look at what writes them, or lower --batch-size");
   const std::string of = job_.open_ended ? "" : " of " + std::to_string(job_.steps_per_epoch);
-  const std::string text = strf(
-      "epoch %lld ended after %lld%s updates, when the pictures of rank %s were used up; %lld "
-      "pictures that had been read were left out, and %lld streams closed before their end",
-      static_cast<long long>(epoch), static_cast<long long>(steps), of.c_str(), out.c_str(),
-      static_cast<long long>(left), static_cast<long long>(closed));
+  std::string text =
+      strf("epoch %lld ended after %lld%s updates, when the pictures of rank %s were used up; ",
+           static_cast<long long>(epoch), static_cast<long long>(steps), of.c_str(), out.c_str());
+  text += strf("%s%lld pictures were left out", open > 0 ? "at least " : "",
+               static_cast<long long>(left));
+  if (open > 0)
+    text += strf(", and %lld streams closed before their end", static_cast<long long>(open));
   if (communicator_.rank() != 0) return;
   if (job_.open_ended)
     log::info(text);

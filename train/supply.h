@@ -33,7 +33,7 @@ class Supply {
   // After lasts() said no and nobody stopped: says on rank 0 whose pictures ended the epoch, after
   // how many updates, and what the others were left with. Throws std::runtime_error when there was
   // not one update. Collective.
-  void tell_end(const data::Loader& loader, int64_t epoch, int64_t steps);
+  void tell_end(data::Loader& loader, int64_t epoch, int64_t steps);
 
  private:
   const ResolvedJob& job_;

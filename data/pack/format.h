@@ -4,7 +4,8 @@
 //   PackHeader
 //   pictures, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order
 //   PackEntry for each picture
-//   text: the names of the classes, then those of the pictures, each 32 bits of length and UTF-8
+//   text: the names of the classes, those of the pictures, and one for what was asked for, by which
+//     another call of the writer knows its own work; each 32 bits of length and UTF-8
 //
 // Numbers are little-endian as the machines that read it are. A file that is being written has
 // another name, and its header comes last, so a whole one is whole.

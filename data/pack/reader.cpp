@@ -94,6 +94,7 @@ PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(map(p
       if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
         refuse(path, "is damaged: picture " + std::to_string(i) + " has no class");
     }
+    if (at < header.end) request_ = next();
   } catch (...) {
     ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
     throw;

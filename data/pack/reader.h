@@ -36,6 +36,8 @@ class PackedDataset : public Dataset {
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return file_.size(); }
+  // What the writer was asked for; empty in files of its first versions.
+  const std::string& request() const { return request_; }
 
  private:
   std::span<const uint8_t> checked(int64_t sample) const;
@@ -46,6 +48,7 @@ class PackedDataset : public Dataset {
   std::span<const PackEntry> entries_;
   std::vector<std::string> classes_;
   std::vector<uint64_t> names_;  // offsets of the pictures' names
+  std::string request_;
 };
 
 // True when the file begins as a packed set does.

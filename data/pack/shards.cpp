@@ -75,7 +75,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
       throw std::invalid_argument(
           folder +
           " holds a packed set of another source or other options; choose another name, or "
-          "replace it with --overwrite");
+          "replace it with `shoal pack --overwrite`");
     clear(folder);
   } else if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is not empty and no packed set; choose another name");

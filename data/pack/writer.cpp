@@ -43,6 +43,12 @@ uint64_t request_of(const Dataset& source, const PackOptions& o, int64_t first) 
   return combine(combine(hash, static_cast<uint64_t>(o.shard_bytes)), static_cast<uint64_t>(first));
 }
 
+std::string text_of(uint64_t request) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(request));
+  return text;
+}
+
 // A finished picture, in the table of an unfinished set.
 struct Done {
   int64_t sample = 0;
@@ -215,6 +221,7 @@ class PackWriter {
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
     for (const Done& done : done_) put_text(behind, source_.name(done.sample));
+    put_text(behind, text_of(request_of(source_, options_, first_)));
     header.end = header.table + behind.size();
     header.check = pack_check(header, behind);
     data.append(behind.data(), behind.size());
@@ -274,6 +281,17 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
   if (options.shard_bytes > 0) return write_shards(source, path, options, progress, warning);
   if (fs::exists(path) && !options.overwrite) refuse_existing(path);
   return PackWriter(source, path, options, 0).run(progress, warning);
+}
+
+bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options) {
+  if (options.shard_bytes > 0)
+    return is_sharded_set(path) && ShardList(path, request_of(source, options, 0), false).whole();
+  if (!fs::exists(path)) return false;
+  if (PackedDataset(path).request() == text_of(request_of(source, options, 0))) return true;
+  throw std::invalid_argument(
+      path +
+      " holds a packed set of another source or other options; choose another name, or "
+      "remove it");
 }
 
 }  // namespace shoal::data

@@ -27,4 +27,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});
 
+// True when `path` is what write_pack() of the same makes, whole. Throws std::invalid_argument when
+// it is something else.
+bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options);
+
 }  // namespace shoal::data

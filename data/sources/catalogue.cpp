@@ -161,6 +161,16 @@ void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   read_fully(*open_file(p.file), p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
 }
 
+void ContainerDataset::will_read(int64_t first, int64_t count) const {
+  try {
+    for (int64_t i = first; i < first + count; ++i) {
+      const Picture& p = picture(i);
+      open_file(p.file)->will_read(p.offset - p.before, p.before + p.bytes + p.behind);
+    }
+  } catch (const std::runtime_error&) {  // reading will say it
+  }
+}
+
 void ContainerDataset::read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
   int64_t count = 0;
   try {

@@ -69,6 +69,7 @@ class ContainerDataset : public Dataset {
   // Throws DamagedPicture where the picture alone cannot be read, std::runtime_error when its file
   // has changed or is gone.
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
+  void will_read(int64_t first, int64_t count) const override;
 
  protected:
   const Picture& picture(int64_t sample) const {

@@ -14,6 +14,10 @@ void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   read_picture_file(at(sample).path, bytes);
 }
 
+void FileListDataset::will_read(int64_t first, int64_t count) const {
+  for (int64_t i = first; i < first + count; ++i) will_read_picture_file(at(i).path);
+}
+
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options) {
   const LabelFile labels(options.labels, options.synsets, options.classes);

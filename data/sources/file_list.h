@@ -26,6 +26,7 @@ class FileListDataset : public Dataset {
   int32_t label(int64_t sample) const override { return at(sample).label; }
   std::string name(int64_t sample) const override { return at(sample).path; }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
+  void will_read(int64_t first, int64_t count) const override;
 
  private:
   const ListedPicture& at(int64_t sample) const { return pictures_[static_cast<size_t>(sample)]; }

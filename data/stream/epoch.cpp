@@ -78,10 +78,14 @@ bool StreamEpoch::publish(size_t ahead) {
   if (next_++ < request_.first) return true;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] {
-    return abandoned_ || static_cast<int64_t>(slots_.size()) < ready_ || known() < wanted_;
+    return abandoned_ || passing_ || static_cast<int64_t>(slots_.size()) < ready_ ||
+           known() < wanted_;
   });
   if (abandoned_) return false;
-  slots_.emplace_back(std::move(drawn));
+  if (passing_)
+    ++passed_;
+  else
+    slots_.emplace_back(std::move(drawn));
   changed_.notify_all();
   return request_.limit == 0 || next_ < request_.limit;
 }
@@ -113,9 +117,19 @@ bool StreamEpoch::has(int64_t count, const std::function<bool()>& give_up) {
   return false;
 }
 
+void StreamEpoch::pass_rest(std::chrono::milliseconds patience,
+                            const std::function<bool()>& give_up) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::unique_lock lock(mutex_);
+  passing_ = true;
+  changed_.notify_all();
+  while (!changed_.wait_for(lock, kAskAgain, [&] { return abandoned_ || ended_; }))
+    if (std::chrono::steady_clock::now() >= end || (give_up && give_up())) return;
+}
+
 StreamCounts StreamEpoch::counts() const {
   const std::lock_guard lock(mutex_);
-  return {known(), complete_};
+  return {known() + passed_, complete_};
 }
 
 }  // namespace shoal::data

@@ -6,6 +6,7 @@
 // threads and timing change nothing.
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -32,7 +33,8 @@ struct EpochRequest {
 };
 
 struct StreamCounts {
-  int64_t read = 0;       // pictures that could be drawn, with those before EpochRequest::first
+  // Pictures that could be drawn, with those before EpochRequest::first and those passed over.
+  int64_t read = 0;
   bool complete = false;  // there are no more: the stream has been read to its end
 };
 
@@ -62,6 +64,9 @@ class StreamEpoch {
   bool has(int64_t count, const std::function<bool()>& give_up = {});
   // Ends the reading and all waiting. Any thread.
   void abandon();
+  // Passes over what nobody will draw, up to the end of the epoch, so that counts() knows it: waits
+  // until then, or as long as `patience`, or `give_up` says so. Any thread, when the drawing is over.
+  void pass_rest(std::chrono::milliseconds patience, const std::function<bool()>& give_up = {});
   StreamCounts counts() const;
 
  private:
@@ -82,8 +87,8 @@ class StreamEpoch {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::optional<Drawn>> slots_;  // of the numbers begin_ …; empty: has been drawn
-  int64_t begin_ = 0, wanted_ = 0;
-  bool ended_ = false, complete_ = false, abandoned_ = false;
+  int64_t begin_ = 0, wanted_ = 0, passed_ = 0;
+  bool ended_ = false, complete_ = false, abandoned_ = false, passing_ = false;
   std::exception_ptr error_;
   std::jthread reader_;  // last: joined first
 };

@@ -36,6 +36,37 @@ TEST_CASE("an evaluation feed follows the listing") {
   }
 }
 
+TEST_CASE("each picture of a rank, and none of another's, is announced before its turn") {
+  struct Announced : Dataset {
+    int64_t size() const override { return 1000; }
+    const std::vector<std::string>& classes() const override { return names; }
+    int32_t label(int64_t) const override { return 0; }
+    std::string name(int64_t) const override { return ""; }
+    void read(int64_t, std::vector<uint8_t>&) const override {}
+    void will_read(int64_t first, int64_t count) const override {
+      for (int64_t i = first; i < first + count; ++i) ++times[i];
+    }
+    std::vector<std::string> names = {"a"};
+    mutable std::map<int64_t, int> times;
+  };
+  for (const Order order : {Order::random, Order::chunked}) {
+    const auto data = std::make_shared<Announced>();
+    const BatchPlan plan{1000, 8, 1, 3, true};
+    const Feed feed(data, 5, 3, true, order, 1, plan);
+    std::set<int64_t> own;
+    for (int64_t number = 0; number < plan.batches() * 8; ++number) {
+      const int64_t position = plan.position(number);
+      CHECK(plan.number(position) == number);
+      CHECK((position / 8) % 3 == 1);
+      own.insert(feed.sample(position));
+      if (number > 0) CHECK(data->times.contains(feed.sample(position)));
+      feed.announce(position);
+    }
+    CHECK(data->times.size() == own.size() - 1);  // all but the first
+    for (const auto& [sample, times] : data->times) CHECK((own.contains(sample) && times == 1));
+  }
+}
+
 TEST_CASE("no two samples, epochs or seeds share a key") {
   const auto data = made_dataset(10);
   std::set<uint64_t> keys;

@@ -103,6 +103,13 @@ TEST_CASE("mpirun's processes train together", "[mpirun]") {
   pair_run().require_same("mpirun");
 }
 
+TEST_CASE("the real horovodrun's processes train together", "[horovodrun]") {
+  const auto words = pair_run().words("horovodrun");
+  test::require_success(test::run_together({with_launcher(
+      {tool("SHOAL_HOROVODRUN"), "--gloo", "-np", "2", "-H", "localhost:2"}, words)}));
+  pair_run().require_same("horovodrun");
+}
+
 TEST_CASE("srun's real tasks train together", "[srun]") {
   const auto words = pair_run().words("srun");
   test::require_success(

@@ -127,7 +127,32 @@ TEST_CASE("each epoch is the next pipe, also after one that was not read to its 
   CHECK(loader.has_batches(2));
   CHECK_FALSE(loader.has_batches(3));
   CHECK(rest_of(loader).counts.size() == 2);
-  CHECK((loader.stream_counts().read == 8 && loader.stream_counts().complete));
+  const StreamCounts counts = loader.count_rest(std::chrono::seconds(0));
+  CHECK((counts.read == 8 && counts.complete));
+}
+
+TEST_CASE("what nobody takes of an epoch is counted, as far as it comes") {
+  const TempFolder folder;
+  for (const char* name : {"p_0", "p_1"}) make_pipe(folder / name);
+  // More than are kept ready.
+  WriterProcess whole(folder / "p_0", tar_of(600));
+  WriterProcess stalled(folder / "p_1", [](int descriptor) {
+    write_text(descriptor, tar_of(50).substr(0, 30'000));
+    ::pause();
+  });
+  LoaderOptions options = small();
+  options.batches = 0;
+  Loader loader(open_dataset("pipe:" + folder / "p", opening(0)), options);
+  loader.start_epoch(0);
+  REQUIRE(loader.next() != nullptr);
+  const StreamCounts all = loader.count_rest(std::chrono::seconds(60));
+  CHECK((all.read == 600 && all.complete));
+  loader.start_epoch(1);
+  REQUIRE(loader.next() != nullptr);
+  const StreamCounts some = loader.count_rest(std::chrono::milliseconds(300));
+  CHECK((some.read >= 4 && some.read < 50 && !some.complete));
+  loader.start_epoch(0);  // nothing waits for the rest
+  CHECK_FALSE(loader.count_rest(std::chrono::hours(1), [] { return true; }).complete);
 }
 
 TEST_CASE("a writer that dies in the middle of a picture ends the epoch with its place") {

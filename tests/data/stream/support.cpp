@@ -139,7 +139,8 @@ std::string tar_of(int64_t count, int64_t damaged) {
     const Bytes bytes = made_jpeg(i);
     const std::string picture =
         i == damaged ? "no picture" : std::string(bytes.begin(), bytes.end());
-    members.push_back({"c" + std::to_string(100 + i) + "/1.jpg", picture});
+    const std::string name = std::to_string(100 + i % 50) + "/" + std::to_string(1 + i / 50);
+    members.push_back({"c" + name + ".jpg", picture});
   }
   return make_tar(members);
 }

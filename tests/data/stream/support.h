@@ -54,7 +54,7 @@ std::vector<int32_t> sorted(std::vector<int32_t> labels);
 LoaderOptions small(bool train = true);
 // Classes c100 … c149.
 OpenOptions opening(int64_t shuffle_buffer = 8);
-// A tar of `count` pictures, picture i of class i; number `damaged` is no picture.
+// A tar of `count` pictures, picture i of class i (modulo 50); number `damaged` is no picture.
 std::string tar_of(int64_t count, int64_t damaged = -1);
 
 }  // namespace shoal::data
