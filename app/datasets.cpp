@@ -111,7 +111,7 @@ void check_data_folder(const train::Job& job, const std::string& name) {
   }
   if (!fs::exists(job.data)) throw train::UserError("--data: there is no folder " + job.data);
   const std::string source = source_of(job, "", name);
-  if (fs::exists(source) || data::matches_files(source) || data::is_pipe_source(source)) return;
+  if (fs::exists(source) || data::matches_files(source)) return;
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_half = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw train::UserError(
@@ -158,6 +158,7 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
   options.classes = known;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (half.name == "val") {
+    options.in_order = job.forward_reads;
     options.labels = job.val_labels;
     options.synsets = job.val_synsets;
   }
@@ -213,14 +214,6 @@ void check_source_options(const train::Job& job, bool with_train) {
   throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
-// What has no effect on pictures that come one after the other.
-void tell_useless(const train::Job& job, const data::Dataset& pictures) {
-  if (!pictures.streamed()) return;
-  const std::string why = " has no effect: the training pictures are read from front to back";
-  if (job.cache_bytes > 0) train::log::warning("--cache" + why);
-  if (job.order == data::Order::chunked) train::log::warning("--order" + why);
-}
-
 }  // namespace
 
 bool is_sharded(const train::Job& job, const std::string& half) {
@@ -250,7 +243,6 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   if (train_piped && !val.piped() && names.empty()) datasets.val = open_half(val, known);
   if (train) {
     datasets.train = open_half(*train, datasets.val ? datasets.val->classes() : names);
-    tell_useless(job, *datasets.train);
     if (job.cache_bytes > 0 && !datasets.train->streamed())
       datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
   }

@@ -24,7 +24,7 @@ std::string index_folder(const train::Job& job);
 
 // Opens --data (or --train, --val) and checks that both halves have the same classes, and all ranks
 // the same pictures (agreement.h). Throws UserError naming the option. `known`: the classes of the
-// checkpoint where there is no training half. Collective.
+// checkpoint, where there is one; they count where nothing else tells them. Collective.
 Datasets open_datasets(const train::Job& job, bool with_train,
                        const std::vector<std::string>& known,
                        const dist::Communicator& communicator);

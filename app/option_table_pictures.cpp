@@ -112,7 +112,7 @@ void add_data(std::vector<Option>& table) {
        row("multi-scale", kTrain, "MIN-MAX",
            "each update's pictures have a side drawn from the multiples of 32 between",
            FIELD(job.multi_scale)),
-       unset_means("the model's own, or the training pictures' when that is given",
+       unset_means("the model's own; in training also --size when that is given",
                    row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
                        FIELD(job.val_size))),
        unset_means("the model's own",

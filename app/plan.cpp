@@ -80,6 +80,13 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   return false;
 }
 
+// The command line's number of hosts has no say where `decides` distributes the job.
+void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
+  if (asked <= 1 || asked == hosts) return;
+  plan.notes.push_back("--nnodes " + std::to_string(asked) + " is not used: " + decides +
+                       " distributes this job over " + std::to_string(hosts) + " host(s)");
+}
+
 // One worker per GPU of each host of the job. A job of several hosts gets a launcher even for one
 // worker per host, so that a host whose worker dies ends in order.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
@@ -89,6 +96,9 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
   plan.host = hosts.current_host;
   if (!take_part(plan, hosts, arguments, environment)) return;
+  if (hosts.current_host == hosts.hosts.front())
+    tell_unused_nodes(plan, arguments.nodes.count, "SageMaker",
+                      static_cast<int64_t>(hosts.hosts.size()));
   if (asked > 0) {
     hosts.workers_per_host = asked;
   } else if (arguments.job.device == "cpu") {
@@ -221,13 +231,6 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
   }
 }
 
-// Hosts of the command line, which somebody else decides.
-void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
-  if (asked <= 1 || asked == hosts) return;
-  plan.notes.push_back("--nnodes " + std::to_string(asked) + " is not used: " + decides +
-                       " distributes this job over " + std::to_string(hosts) + " host(s)");
-}
-
 }  // namespace
 
 dist::Variables tuned(dist::Variables environment, int threads) {
@@ -255,8 +258,6 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
                         launched->env.world_size / launched->env.local_world_size);
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
-    tell_unused_nodes(plan, arguments.nodes.count, "SageMaker",
-                      static_cast<int64_t>(hosts->hosts.size()));
   } else if (arguments.nodes.count > 1) {
     plan_nodes(plan, local_workers(arguments, asked, facts), arguments.nodes, environment);
   } else {

@@ -6,7 +6,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* kOrigin = "checkpoint";
+constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
 
 // Of these the user's word for one decides about the other too.
 constexpr std::pair<const char*, const char*> kTogether[] = {
@@ -25,7 +25,9 @@ void take_saved_settings(Arguments& arguments,
                          size_t data_classes) {
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
-    return origin != arguments.origins.end() && origin->second != kOrigin;
+    if (origin == arguments.origins.end() || origin->second == kOrigin) return false;
+    // The platform's word about a channel does not change the order of a run that is under way.
+    return option != "forward-reads" || origin->second != kPlatform;
   };
   for (const auto& [name, value] : saved) {
     std::string option = name;

@@ -30,14 +30,21 @@ void tell(const Arguments& arguments) {
   train::log::info("settings asked for\n" + origins_text(arguments));
 }
 
-// Options that only streams of pictures obey.
+// Options that only streams of pictures obey, or only what is none.
 void tell_useless(const Arguments& arguments, const train::ResolvedJob& job) {
-  for (const char* option : {"steps-per-epoch", "train-samples", "shuffle-buffer"}) {
-    const bool mixes = job.train_whole_files && option == std::string("shuffle-buffer");
-    if (arguments.origins.contains(option) && !job.train_streamed && !mixes)
-      train::log::warning(std::string("--") + option +
-                          " has no effect: the training pictures do not come through a pipe");
-  }
+  const bool streamed = job.train_streamed || job.train_whole_files;
+  const auto warn = [](const char* option, const char* why) {
+    train::log::warning(std::string("--") + option + " has no effect: the training pictures " +
+                        why);
+  };
+  const auto named = [&](const char* option) { return arguments.origins.contains(option); };
+  if (named("steps-per-epoch") && !job.train_streamed)
+    warn("steps-per-epoch", "do not come through a pipe");
+  if (named("shuffle-buffer") && !streamed)
+    warn("shuffle-buffer", "neither come through a pipe nor are read with --forward-reads");
+  if (!streamed) return;
+  if (job.job.cache_bytes > 0) warn("cache", "are read from front to back");
+  if (job.job.order == data::Order::chunked) warn("order", "are read from front to back");
 }
 
 // Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too

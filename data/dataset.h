@@ -43,9 +43,9 @@ class Dataset {
   // Of the encoded picture, where that is known without looking at it; else -1.
   virtual int64_t encoded_bytes(int64_t /*sample*/) const { return -1; }
 
-  // Of pictures of which many lie in a file.
+  // Of pictures of which many lie in a file that can be read forward; else nothing.
   virtual std::optional<FilePlace> file_place(int64_t /*sample*/) const { return std::nullopt; }
-  // Files that are read forward are read from the front again.
+  // Files that are read forward are read from the front again. Nobody may be reading.
   virtual void start_over() const {}
 
   // Pictures come one after the other, and only begin_epoch() gives them: read() is not called, and

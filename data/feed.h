@@ -70,7 +70,8 @@ class Feed {
   // 0 <= position < size()
   Ticket ticket(int64_t position) const;
   // Tells the dataset what will be read later, when it is the turn of `position` to do so: of a
-  // random order each picture, kAhead before its turn, so that a disk has much to do at a time
+  // random order each picture, kAhead before its turn (but for the first ones of an epoch that is
+  // taken up in its middle), so that a disk has much to do at a time
   // whatever the number of threads.
   void announce(int64_t position) const;
   static constexpr int64_t kAhead = 64;  // pictures of this rank

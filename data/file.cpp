@@ -61,23 +61,24 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
   return static_cast<int64_t>(count);
 }
 
-// The last two pieces that were read, of which the first begins where reading began.
+// The last two pieces that were read. Where a piece cannot be read there is a hole, and what is asked
+// for in it is read at its place: a bad spot costs what lies there and no more.
 class File::Window {
  public:
-  // As File::read_at, where `offset` does not lie before the window; else -1.
+  // As File::read_at, where all of it lies in the window or behind; else -1.
   int64_t read_at(const File& file, uint64_t offset, uint8_t* to, int64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (!begun_) latest_.begin = offset;
     begun_ = true;
-    if (offset < first()) return -1;
     int64_t done = 0;
     while (done < bytes) {
       const uint64_t at = offset + static_cast<uint64_t>(done);
       while (at >= latest_.end() && !ended_) advance(file);
       if (at >= latest_.end()) break;
-      const Piece& piece = at < latest_.begin ? earlier_ : latest_;
-      const auto count = std::min<int64_t>(bytes - done, static_cast<int64_t>(piece.end() - at));
-      std::memcpy(to + done, piece.bytes.data() + (at - piece.begin), static_cast<size_t>(count));
+      const Piece* piece = latest_.holds(at) ? &latest_ : earlier_.holds(at) ? &earlier_ : nullptr;
+      if (piece == nullptr) return -1;
+      const auto count = std::min<int64_t>(bytes - done, static_cast<int64_t>(piece->end() - at));
+      std::memcpy(to + done, piece->bytes.data() + (at - piece->begin), static_cast<size_t>(count));
       done += count;
     }
     return done;
@@ -89,18 +90,23 @@ class File::Window {
     uint64_t begin = 0;
     std::vector<uint8_t> bytes;
     uint64_t end() const { return begin + bytes.size(); }
+    bool holds(uint64_t at) const { return at >= begin && at < end(); }
   };
 
-  uint64_t first() const { return earlier_.bytes.empty() ? latest_.begin : earlier_.begin; }
-
   void advance(const File& file) {
-    const uint64_t begin = latest_.end();
-    if (!latest_.bytes.empty()) std::swap(earlier_, latest_);
-    latest_.begin = begin;
-    latest_.bytes.resize(kPieceBytes);
-    latest_.bytes.resize(static_cast<size_t>(
-        read_from(file.descriptor_, file.path_, latest_.begin, latest_.bytes.data(), kPieceBytes)));
-    ended_ = latest_.bytes.size() < kPieceBytes;
+    Piece next = std::move(earlier_);  // its memory
+    earlier_ = std::move(latest_);
+    next.begin = earlier_.end();
+    next.bytes.resize(kPieceBytes);
+    try {
+      next.bytes.resize(static_cast<size_t>(
+          read_from(file.descriptor_, file.path_, next.begin, next.bytes.data(), kPieceBytes)));
+      ended_ = next.bytes.size() < kPieceBytes;
+    } catch (const FileFailure&) {
+      next.begin += kPieceBytes;
+      next.bytes.clear();
+    }
+    latest_ = std::move(next);
   }
 
   std::mutex mutex_;

@@ -116,7 +116,7 @@ struct Loader::Impl {
 
   // What a stream is in the middle of is given up first: nobody may wait for it.
   void start_streamed(int64_t epoch, int64_t first_batch) {
-    if (stream) stream->abandon();
+    if (stream) stream->end();
     EpochRequest request{options.seed, epoch, options.train, first_batch * options.batch_size,
                          options.batches * options.batch_size};
     stream = dataset->begin_epoch(request);

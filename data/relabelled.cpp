@@ -41,7 +41,9 @@ class Relabelled : public Dataset {
   }
   bool keeps_indexes() const override { return source_->keeps_indexes(); }
   int64_t encoded_bytes(int64_t sample) const override { return source_->encoded_bytes(sample); }
-  std::optional<FilePlace> file_place(int64_t sample) const override { return source_->file_place(sample); }
+  std::optional<FilePlace> file_place(int64_t sample) const override {
+    return source_->file_place(sample);
+  }
   void start_over() const override { source_->start_over(); }
 
  private:

@@ -131,8 +131,8 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.train_streamed = here.train_streamed;
   out.train_whole_files = here.train_whole_files;
   require(!out.train_whole_files || job.repeated_augmentation == 1,
-          "--repeated-augmentation has no use where files are read from front to back; leave out "
-          "--forward-reads or it");
+          "--repeated-augmentation has no use where files are read from front to back; leave "
+          "it out, or give --no-forward-reads");
   if (out.train_streamed) resolve_stream(job, out);
   require(out.train_streamed || !job.train_samples,
           "--train-samples has no use: the training pictures can be counted");

@@ -41,10 +41,12 @@ struct Job {
   // Of training pictures that are streamed, whose number is not known: how many an epoch has over
   // all processes, or how many updates. With neither it lasts as long as each process has pictures.
   std::optional<int64_t> train_samples, steps_per_epoch;
-  int64_t shuffle_buffer = 1024;  // streamed pictures that each process holds to mix their order
+  // Pictures of a pipe, or with forward_reads, that each process holds to mix their order.
+  int64_t shuffle_buffer = 1024;
   // none | train | val | both: of which pictures each host holds a share of its own.
   std::string sharded = "none";
-  bool forward_reads = false;  // tars are looked through without seeking (data/byte_source.h)
+  // Tars, TFRecord and RecordIO are read from front to back (data/file.h, Reads::forward).
+  bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has

@@ -31,8 +31,8 @@ class Supply {
   int stop_signal() const { return stop_signal_; }
 
   // After lasts() said no and nobody stopped: says on rank 0 whose pictures ended the epoch, after
-  // how many updates, and what the others were left with. Throws std::runtime_error when there was
-  // not one update. Collective.
+  // how many updates, and what the others were left with, for which it reads on for 5 s at most.
+  // Throws std::runtime_error when there was not one update. Collective.
   void tell_end(data::Loader& loader, int64_t epoch, int64_t steps);
 
  private:

@@ -44,7 +44,7 @@ Read read_list(const std::string& folder) {
     const int64_t next = std::strtoll(line.c_str(), nullptr, 10);
     if (next <= (list.next.empty() ? 0 : list.next.back()))
       throw std::invalid_argument(folder + "/" + kList + " is damaged: '" + line +
-                                  "' is no number of a sample; pack anew with --overwrite");
+                                  "' is no number of a sample; remove the folder");
     list.next.push_back(next);
   }
   return list;

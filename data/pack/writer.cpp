@@ -287,7 +287,14 @@ bool is_packed_already(const Dataset& source, const std::string& path, const Pac
   if (options.shard_bytes > 0)
     return is_sharded_set(path) && ShardList(path, request_of(source, options, 0), false).whole();
   if (!fs::exists(path)) return false;
-  if (PackedDataset(path).request() == text_of(request_of(source, options, 0))) return true;
+  if (!is_packed_set(path)) throw std::invalid_argument(path + " is there and is no packed set");
+  const std::string request = PackedDataset(path).request();
+  if (request == text_of(request_of(source, options, 0))) return true;
+  if (request.empty())
+    throw std::invalid_argument(
+        path +
+        " was written by an earlier version, which did not note what it was "
+        "asked for; remove it");
   throw std::invalid_argument(
       path +
       " holds a packed set of another source or other options; choose another name, or "

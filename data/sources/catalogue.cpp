@@ -165,7 +165,8 @@ void ContainerDataset::will_read(int64_t first, int64_t count) const {
   try {
     for (int64_t i = first; i < first + count; ++i) {
       const Picture& p = picture(i);
-      open_file(p.file)->will_read(p.offset - p.before, p.before + p.bytes + p.behind);
+      const uint64_t before = std::min<uint64_t>(p.before, p.offset);
+      open_file(p.file)->will_read(p.offset - before, before + p.bytes + p.behind);
     }
   } catch (const std::runtime_error&) {  // reading will say it
   }

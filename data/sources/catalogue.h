@@ -16,10 +16,11 @@
 namespace shoal::data {
 
 struct Picture {
-  uint64_t offset = 0, bytes = 0;   // in its file
-  uint32_t file = 0;                // number of the file
-  int32_t label = 0;                // index into the classes
-  uint32_t before = 0, behind = 0;  // bytes of its record around it
+  uint64_t offset = 0, bytes = 0;  // in its file
+  uint32_t file = 0;               // number of the file
+  int32_t label = 0;               // index into the classes
+  // Bytes of its record around it; of a RecordIO record in parts what record_io.cpp says.
+  uint32_t before = 0, behind = 0;
 };
 
 struct Catalogue {

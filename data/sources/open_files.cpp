@@ -17,7 +17,10 @@ OpenFiles::OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads)
 std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   {
     const std::lock_guard lock(mutex_);
-    if (open_[file]) return open_[file];
+    if (open_[file]) {
+      if (reads_ == Reads::forward) used(file);
+      return open_[file];
+    }
   }
   auto opened = std::make_shared<const File>(files_[file].path, reads_);
   if (opened->stamp() != files_[file].stamp)
@@ -33,6 +36,14 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   open_[file] = opened;
   order_.push_back(file);
   return opened;
+}
+
+// What reads forward would begin anew: the one that was not used for longest is closed. The others
+// are many, and opened quickly.
+void OpenFiles::used(uint32_t file) const {
+  if (order_.back() == file) return;
+  order_.erase(std::find(order_.begin(), order_.end(), file));
+  order_.push_back(file);
 }
 
 void OpenFiles::close_all() const {

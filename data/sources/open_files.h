@@ -34,12 +34,14 @@ class OpenFiles {
   size_t open_now() const;  // files
 
  private:
+  void used(uint32_t file) const;
+
   std::vector<SourceFile> files_;
   size_t most_;
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  mutable std::deque<uint32_t> order_;                     // of opening
+  mutable std::deque<uint32_t> order_;  // of opening; of use where that is forward
 };
 
 // A share of what the process may open that leaves room for everything else.

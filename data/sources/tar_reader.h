@@ -24,7 +24,8 @@ using KeepContent = std::function<bool(std::string_view name, uint64_t bytes)>;
 
 // The regular files of the tar that lies in [begin, end) of `file`, in their order. A hard link is
 // the member it points to under another name; directories, devices and other things without
-// content are left out. Only headers and what `keep` asks for are read, in rising order. Throws
+// content are left out. Only headers and what `keep` asks for are read, in rising order; the latter
+// stays in memory with its member. Throws
 // std::invalid_argument with path and place where the tar is damaged, cut short (also when only its
 // end mark is missing), or has something that cannot be read in place: a sparse file, a symbolic
 // link, a part of a multi-volume archive.

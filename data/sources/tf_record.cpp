@@ -222,7 +222,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
   std::vector<bool> packed;
   for (const std::string& path : paths) {
     packed.push_back(packing_of(File(path)) == Packing::whole_file);
-    if (packed.back() && !options.in_order && options.reads == Reads::seeking)
+    if (packed.back() && !options.in_order)
       throw std::invalid_argument(
           path +
           " is compressed as a whole, so its pictures cannot be read in any order; unpack it "

@@ -18,9 +18,9 @@ namespace shoal::data {
 bool is_webdataset(const std::vector<TarMember>& members);
 
 // The samples of the shard `path` in their order, whose labels' content is kept with the members,
-// as far as it is not larger than kLargestSampleLabel; each named by its picture. The key is the name up to the
-// first dot of its last part. The picture is .jpg, .jpeg, .png or .webp; the label is .cls, else
-// .json (label_text.h), else .txt. Other files of a sample are left alone. Throws
+// as far as it is not larger than kLargestSampleLabel; each named by its picture. The key is the
+// name up to the first dot of its last part. The picture is .jpg, .jpeg, .png or .webp; the label
+// is .cls, else .json (label_text.h), else .txt. Other files of a sample are left alone. Throws
 // std::invalid_argument naming a sample with no or several pictures, or with a label that is
 // neither number nor name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);

@@ -35,6 +35,11 @@ void StreamEpoch::abandon() {
   changed_.notify_all();
 }
 
+void StreamEpoch::end() {
+  abandon();
+  if (reader_.joinable()) reader_.join();
+}
+
 void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>& open) {
   std::exception_ptr error;
   bool complete = false;

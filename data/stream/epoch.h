@@ -64,8 +64,12 @@ class StreamEpoch {
   bool has(int64_t count, const std::function<bool()>& give_up = {});
   // Ends the reading and all waiting. Any thread.
   void abandon();
-  // Passes over what nobody will draw, up to the end of the epoch, so that counts() knows it: waits
-  // until then, or as long as `patience`, or `give_up` says so. Any thread, when the drawing is over.
+  // Likewise; on return the stream is no longer read. One thread.
+  void end();
+  // Passes over what was not published yet, up to the end of the epoch, so that counts() knows it:
+  // waits until then, or as long as `patience`, or `give_up` says so. Whoever still draws gets what
+  // was published, and then nothing. Does not throw what the stream threw: counts() is incomplete
+  // then. Any thread.
   void pass_rest(std::chrono::milliseconds patience, const std::function<bool()>& give_up = {});
   StreamCounts counts() const;
 

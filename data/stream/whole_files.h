@@ -20,7 +20,7 @@ struct WholeFilesShare {
 // as they lie in them. Each reader has a stretch of that line, as long as the others' to one
 // picture, so that each picture is read once by all of them together; only where its stretch begins
 // does it seek. In training 16 files are read at a time, a picture of each in turn, so that files
-// of one class mix. Returns `set` itself where no file holds many pictures.
+// of one class mix. Returns `set` itself where it has no file_place(): class folders, packed sets.
 std::shared_ptr<const Dataset> read_whole_files(std::shared_ptr<const Dataset> set,
                                                 const WholeFilesShare& share);
 

@@ -61,6 +61,20 @@ TEST_CASE("what the user or a recipe named stays, with what depends on it") {
   CHECK(arguments.job.schedule.lr == train::Job().schedule.lr);
 }
 
+TEST_CASE("the way of reading is the checkpoint's, unless the user names another") {
+  const std::vector<std::pair<std::string, std::string>> saved = {{"forward_reads", "false"},
+                                                                  {"sharded", "none"}};
+  Arguments arguments = parsed({"--resume"});
+  app::apply(arguments, "forward-reads", "true", "SageMaker");
+  app::apply(arguments, "sharded", "train", "SageMaker");
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK_FALSE(arguments.job.forward_reads);
+  CHECK(arguments.job.sharded == "train");  // what the hosts have is no choice
+  arguments = parsed({"--resume", "--forward-reads"});
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK(arguments.job.forward_reads);
+}
+
 TEST_CASE("more classes than the data has were asked for and are asked for again") {
   Arguments arguments = parsed({"--resume"});
   app::take_saved_settings(arguments, kSaved, 8);

@@ -135,6 +135,10 @@ TEST_CASE("ImageNet's archives become folders, tars or packed files that train a
     losses.insert(summary.at("train").at("loss").dump() + summary.at("valid").at("loss").dump());
   }
   CHECK(losses.size() == 1);
+  const auto other = prepare("packs", {"--max-side", "40"});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err,
+             Contains("train.pack holds a packed set of another source or other options"));
   // GNU tar reads ours.
   tar({"-xf", root / "tars" / "train" / "n01.tar", "-C", root / "flat"});
   for (const auto& file : fs::directory_iterator(root / "folders" / "train" / "n01"))

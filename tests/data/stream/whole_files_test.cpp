@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <map>
 #include <mutex>
 #include <set>
@@ -24,6 +25,7 @@ struct ReadCall {
 // What pread() was asked for, by descriptor, while `recording`.
 std::mutex recorder;
 bool recording = false;
+off_t bad_spot = -1;  // what holds this byte of a file cannot be read
 std::map<int, std::vector<ReadCall>> calls;
 
 }  // namespace
@@ -32,6 +34,10 @@ std::map<int, std::vector<ReadCall>> calls;
 extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
   const std::lock_guard lock(recorder);
   if (recording) calls[descriptor].push_back({offset, bytes});
+  if (bad_spot >= offset && bad_spot < offset + static_cast<off_t>(bytes)) {
+    errno = EIO;
+    return -1;
+  }
   return ::syscall(SYS_pread64, descriptor, to, bytes, offset);
 }
 
@@ -199,8 +205,76 @@ TEST_CASE("read forward, records give the bytes they give otherwise") {
       CHECK(one->picture->label == seeking->label(i));
     }
   }
-  const auto packed = open_dataset(golden_record("imagenet.tfrecord.gz"), forward());
-  CHECK(described(*packed) == described(*open_dataset(golden_record("imagenet.tfrecord"))));
+  // What is compressed as a whole, in order only.
+  const std::string gzip = golden_record("imagenet.tfrecord.gz");
+  CHECK_THROWS_WITH(open_dataset(gzip, forward()), Contains("is compressed as a whole"));
+  OpenOptions in_order = forward();
+  in_order.in_order = true;
+  const auto packed = open_dataset(gzip, in_order);
+  const auto plain = open_dataset(golden_record("imagenet.tfrecord"));
+  CHECK(described(*packed) == described(*plain));
+  const auto epoch = read_whole_files(packed, {0, 1, 0})->begin_epoch(request(0, false));
+  for (int64_t i = 0; i < plain->size(); ++i) {
+    const auto one = epoch->draw(i);
+    REQUIRE(one);
+    Bytes bytes;
+    plain->read(i, bytes);
+    CHECK(one->picture->bytes == bytes);
+  }
+}
+
+TEST_CASE("long files among many short ones are opened once") {
+  const TempFolder folder;
+  std::vector<int> pictures(60, 1);
+  for (const size_t file : {7, 20, 33, 50}) pictures[file] = 26;  // more than 16 MiB
+  const Names all = write_tars(folder, pictures, 700'000);
+  const auto set = read_whole_files(open_dataset(folder / "", forward()), {0, 1, 0});
+  {
+    const std::lock_guard lock(recorder);
+    recording = true;
+    calls.clear();
+  }
+  size_t drawn = 0;
+  const auto epoch = set->begin_epoch(request(0));
+  for (int64_t i = 0; epoch->draw(i); ++i) ++drawn;
+  const std::lock_guard lock(recorder);
+  recording = false;
+  CHECK(drawn == all.size());
+  std::set<off_t> begins;  // of its pieces, in which the short files have no part
+  for (const auto& [descriptor, reads] : calls)
+    for (const ReadCall& read : reads)
+      if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));
+  CHECK(begins.size() == 1 + 1);  // where its first picture begins; where the file ends
+}
+
+TEST_CASE("a bad spot of a file that is read forward costs the picture that lies there") {
+  const TempFolder folder;
+  write_tars(folder, {12}, 1'000'000);
+  const auto set = open_dataset(folder / "", forward());
+  {
+    const std::lock_guard lock(recorder);
+    bad_spot = 5'400'000;  // of the tar's bytes: in the sixth picture
+  }
+  const auto epoch = read_whole_files(set, {0, 1, 0})->begin_epoch(request(0, false));
+  Names damaged;
+  for (int64_t i = 0; i < 12; ++i) {
+    const auto one = epoch->draw(i);
+    REQUIRE(one);
+    const StreamPicture& picture = *one->picture;
+    if (!picture.damage.empty()) {
+      damaged.push_back(picture.damage);
+      continue;
+    }
+    const char letter =
+        static_cast<char>('A' + std::stoi(picture.name.substr(picture.name.rfind('_') + 1)));
+    CHECK(picture.bytes == Bytes(1'000'000, static_cast<uint8_t>(letter)));
+  }
+  {
+    const std::lock_guard lock(recorder);
+    bad_spot = -1;
+  }
+  REQUIRE(damaged.size() == 1);
+  CHECK_THAT(damaged[0], Contains("Input/output error"));
 }
 
 TEST_CASE("pictures in files of their own are read as ever") {

@@ -1,0 +1,32 @@
+#include "train/bad_pictures.h"
+
+#include <catch2/catch.hpp>
+
+using namespace shoal::train;
+
+TEST_CASE("one in a hundred training pictures may be bad, and not one more") {
+  ResolvedJob job;
+  job.train_images = 400;
+  job.global_batch_size = 8;
+  BadPictures bad(job);
+  bad.begin_epoch();
+  CHECK(bad.fresh(3) == 3);
+  CHECK(bad.fresh(5) == 2);
+  CHECK_NOTHROW(bad.heard(3, 1));
+  CHECK_NOTHROW(bad.heard(1, 2));
+  CHECK_THROWS_WITH(bad.heard(1, 3), Catch::Contains("5 of 400 training pictures"));
+  bad.begin_epoch();
+  CHECK(bad.fresh(1) == 1);
+  CHECK_NOTHROW(bad.heard(4, 1));
+}
+
+TEST_CASE("of a stream a hundred may be bad, then one in a hundred of those seen") {
+  ResolvedJob job;
+  job.open_ended = true;
+  job.global_batch_size = 8;
+  BadPictures bad(job);
+  bad.begin_epoch();
+  CHECK_NOTHROW(bad.heard(100, 1));
+  CHECK_NOTHROW(bad.heard(60, 2000));
+  CHECK_THROWS_WITH(bad.heard(1, 2000), Catch::Contains("161 of 16000 training pictures"));
+}
