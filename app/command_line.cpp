@@ -177,6 +177,7 @@ void apply_recipe(Arguments& arguments, const std::string& name,
     for (const auto& [option, value] : recipe->values) {
       // One of the two follows from the other.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
+      if (option == "val-size" && given.contains("size")) continue;
       apply(arguments, option, value, "recipe " + name);
     }
     return;

@@ -13,8 +13,10 @@ nlohmann::json parse_config(const std::string& path, const std::string& text) {
     if (json.is_object()) return json;
     where = std::string("it is of type ") + json.type_name();
   } catch (const nlohmann::json::parse_error& error) {
-    where = "it is damaged at byte " + std::to_string(error.byte) + " of " +
-            std::to_string(text.size());
+    where = text.empty()               ? "it is empty"
+            : error.byte > text.size() ? "it ends too early"
+                                       : "it is damaged at byte " + std::to_string(error.byte) +
+                                             " of " + std::to_string(text.size());
   }
   throw train::UserError(path + " must hold a JSON object, but " + where +
                          "; correct what writes it");

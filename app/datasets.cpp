@@ -115,8 +115,8 @@ void check_data_folder(const train::Job& job, const std::string& name) {
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_half = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw train::UserError(
-      "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, .tar, .rec or " + name +
-      "-*" +
+      "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, " + name + ".tar, " +
+      name + ".rec or " + name + "-*" +
       (is_half ? "; name the folder above it: --data " + parent.lexically_normal().string()
                : "; name them by themselves: --train DIR|FILE --val DIR|FILE"));
 }

@@ -1,5 +1,6 @@
 #include "app/platform.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -28,13 +29,18 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   std::ostringstream text;
   text << file.rdbuf();
   const auto json = parse_config(path, text.str());
-  const bool sound = json.contains("hosts") && json["hosts"].is_array() &&
-                     json.contains("current_host") && json["current_host"].is_string();
-  if (!sound) {
-    throw train::UserError(path +
-                           " names no hosts and current_host, so the job's other hosts are not "
-                           "known; correct what writes it");
-  }
+  const auto refuse = [&](const std::string& what) {
+    throw train::UserError(path + what +
+                           ", so the job's other hosts are not known; correct what writes it");
+  };
+  if (!json.contains("hosts") || !json["hosts"].is_array() || json["hosts"].empty())
+    refuse(" has no list `hosts`");
+  if (!json.contains("current_host") || !json["current_host"].is_string())
+    refuse(" has no name `current_host`");
+  const auto& hosts = json["hosts"];
+  if (std::find(hosts.begin(), hosts.end(), json["current_host"]) == hosts.end())
+    refuse(": current_host is " + json["current_host"].get<std::string>() +
+           ", which is not one of its hosts " + hosts.dump());
   const auto interface = json.find("network_interface_name");
   const auto set = [&](const char* name, const std::string& value) {
     if (std::string& present = environment[name]; present.empty()) present = value;

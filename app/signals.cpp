@@ -3,20 +3,33 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "train/stop.h"
 
 namespace shoal::app {
 namespace {
 
+std::atomic<bool> training = false;
+bool platform = false;
+
+template <size_t N>
+[[noreturn]] void leave(const char (&text)[N], int code) {
+  if (::write(STDERR_FILENO, text, N - 1) < 0) _exit(code);
+  _exit(code);
+}
+
 void on_stop(int number) {
+  if (!training)
+    leave("shoal: stopped before training began; there is nothing new to save\n",
+          platform ? 0 : 128 + number);
   if (train::request_stop(number)) return;
-  constexpr char kText[] = "shoal: stopped at once by a second signal, without saving\n";
-  if (::write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(128 + number);
-  _exit(128 + number);
+  leave("shoal: stopped at once by a second signal, without saving\n", 128 + number);
 }
 
 // The terminal is gone: as SIGTERM.
 void on_hangup(int) {
+  if (!training) on_stop(SIGTERM);
   train::request_stop(SIGTERM);
 }
 
@@ -33,13 +46,18 @@ void install(int number, void (*handler)(int)) {
 
 }  // namespace
 
-void install_training_signals() {
+void install_training_signals(bool on_platform) {
+  platform = on_platform;
   install(SIGTERM, on_stop);
   install(SIGINT, on_stop);
   install(SIGUSR1, on_checkpoint);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup keeps it ignored
+}
+
+void training_begins() {
+  training = true;
 }
 
 }  // namespace shoal::app

@@ -3,6 +3,7 @@
 #include "app/session.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "models/model.h"
 #include "train/log.h"
 #include "train/loop.h"
 
@@ -71,13 +72,15 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
 
 int train_command(const Arguments& given) {
   Arguments arguments = given;
-  install_training_signals();
+  install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   dist::Communicator communicator = connect_ranks(arguments.job, env);
+  if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  models::describe(arguments.job.model);  // a name that is none is said before pictures are listed
   const Datasets datasets =
       open_datasets(arguments.job, !arguments.job.eval_only,
                     start.data ? start.data->classes : std::vector<std::string>(), communicator);
@@ -94,6 +97,7 @@ int train_command(const Arguments& given) {
     if (datasets.train) tell_useless(arguments, job);
     advise(arguments);
   }
+  training_begins();
   const train::RunResult result =
       train::run(job, std::move(start), datasets.train, datasets.val, communicator);
   communicator.shutdown();

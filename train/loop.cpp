@@ -365,6 +365,8 @@ void Run::save(std::optional<double> top1) {
 // Also when the run was stopped: it is the model that there is.
 void Run::export_finished() {
   if (!leader() || !job_.job.export_dir) return;
+  if (position_.step == 0 && job_.job.weights.empty())
+    return log::warning("nothing was trained yet, so no model is exported");
   export_model(snapshot(trainer_, position_, job_, classes_), *job_.job.export_dir);
   log::info("exported " + *job_.job.export_dir + "/" + kModelFile);
 }

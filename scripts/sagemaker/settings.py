@@ -241,6 +241,13 @@ def channel_map(name, channel):
     return channel
 
 
+def other_job(job, name):
+    other = "process" if job == "train" else "train"
+    known = any(row.name == name for row in rows(other))
+    command = "launch.py process FILE" if other == "process" else "launch.py FILE"
+    return f"; it is one of a {other} job: {command}" if known else ""
+
+
 def gather(job, path, words):
     """The settings that the file `path` (or None) and the options {row name: value} give."""
     table = {row.name: row for row in rows(job)}
@@ -250,7 +257,7 @@ def gather(job, path, words):
             near = difflib.get_close_matches(name, table, 1)
             raise UserError(
                 f"{path}: {name} is no setting of a {job} job"
-                + (f"; did you mean {near[0]}?" if near else "")
+                + (f"; did you mean {near[0]}?" if near else other_job(job, name))
             )
         if value is not None:
             settings[name] = from_file(table[name], value)

@@ -84,7 +84,9 @@ TEST_CASE("names that are not ours are listed in one sentence with the nearest o
 TEST_CASE("a file or variable that is no JSON object is named") {
   CHECK_THROWS_AS(gathered("{\"lr\": "), train::UserError);
   CHECK_THROWS_WITH(gathered("{\"lr\": "), Contains("/base/input/config/hyperparameters.json") &&
-                                               Contains("damaged at byte"));
+                                               Contains("ends too early"));
+  CHECK_THROWS_WITH(gathered("{\"lr\": x}"), Contains("/base/input/config/hyperparameters.json") &&
+                                                 Contains("damaged at byte"));
   CHECK_THROWS_WITH(gathered("[1]"), Contains("hyperparameters.json") && Contains("array"));
   CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}), Contains("SM_HPS must hold a JSON"));
 }

@@ -42,7 +42,17 @@ TEST_CASE("the hosts of a training job are known without a toolkit's variables")
   CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), train::UserError);
   CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
                     Catch::Contains("resourceconfig.json"));
+  environment.erase("SM_CURRENT_HOST");
+  for (const auto& [text, part] :
+       {std::pair(R"({"hosts": [], "current_host": "a"})", "no list `hosts`"),
+        {R"({"hosts": ["a"]})", "no name `current_host`"},
+        {R"({"hosts": ["a", "b"], "current_host": "c"})",
+         "current_host is c, which is not one of its hosts"}}) {
+    test::write_text(config, text);
+    CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
+                      Catch::Contains("resourceconfig.json") && Catch::Contains(part));
+  }
   test::write_text(config, "{\"hosts\": ");
   CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
-                    Catch::Contains("resourceconfig.json") && Catch::Contains("damaged at byte"));
+                    Catch::Contains("resourceconfig.json") && Catch::Contains("ends too early"));
 }

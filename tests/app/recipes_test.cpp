@@ -29,6 +29,15 @@ TEST_CASE("every recipe parses, says what it is, and sets each option once") {
   CHECK(names.count("demo") == 1);
 }
 
+TEST_CASE("a recipe's evaluation size goes with its training size") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    return app::parse(app::Command::train, words).job;
+  };
+  CHECK(parsed({"--recipe", "efficientnet_b0"}).val_size == 224);
+  CHECK_FALSE(parsed({"--recipe", "efficientnet_b0", "--size", "96"}).val_size);
+  CHECK(parsed({"--recipe", "efficientnet_b0", "--size", "96", "--val-size", "64"}).val_size == 64);
+}
+
 TEST_CASE("the list of recipes can be pasted onto a command line") {
   const std::string text = app::recipe_list();
   for (const app::Recipe& recipe : app::recipes()) {

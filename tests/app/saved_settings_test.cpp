@@ -51,7 +51,7 @@ TEST_CASE("what the user or a recipe named stays, with what depends on it") {
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.epochs == 9);
   CHECK(arguments.job.size == 64);
-  CHECK(arguments.job.val_size == 64);                   // of the recipe
+  CHECK_FALSE(arguments.job.val_size);                   // neither: it goes with the size
   CHECK(arguments.job.model.name == "efficientnet_b0");  // of the recipe
 
   arguments = parsed({"--batch-size", "8", "--scale-lr", "256", "--size", "64"});

@@ -1,6 +1,7 @@
 // The program as a SageMaker container runs it, on a made-up /opt/ml.
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -210,6 +211,32 @@ TEST_CASE("SIGTERM in a container saves, leaves the model and is no failure") {
   container.fill(80, 4);
   require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run("2"),
                                               [](pid_t process) { ::kill(process, SIGTERM); }));
+}
+
+TEST_CASE("SIGTERM while another host does not come ends the job at once and in order") {
+  Container container;
+  container.fill(8, 4);
+  container.write("resourceconfig",
+                  R"({"current_host": "127.0.0.1", "hosts": ["127.0.0.1", "localhost"]})");
+  bool sent = false;
+  const auto outcome = test::run_program(
+      test::shoal_program(), long_run("1"), container.environment(),
+      [&](pid_t process) {
+        // Only once its worker runs is there somebody who waits.
+        std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(process) +
+                           "/children");
+        pid_t worker = 0;
+        if (sent || !(file >> worker)) return false;
+        ::sleep(3);
+        sent = ::kill(process, SIGTERM) == 0;
+        return false;
+      },
+      60);
+  INFO(outcome.err);
+  CHECK(sent);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.err, Catch::Contains("stopped before training began"));
+  CHECK_FALSE(fs::exists(container / "output/failure"));
 }
 
 #ifdef SHOAL_HAVE_PID_NAMESPACES
