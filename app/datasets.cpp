@@ -124,9 +124,8 @@ void check_data_folder(const train::Job& job, const std::string& name) {
 HalfSource half_of(const train::Job& job, const std::string& name,
                    const dist::Communicator& communicator) {
   const std::string& own = name == "train" ? job.train_dir : job.val_dir;
-  const std::string option = "--" + name;
   if (own.empty()) check_data_folder(job, name);
-  return {job, communicator, name, source_of(job, own, name), own.empty() ? "--data" : option};
+  return {job, communicator, name, source_of(job, own, name), own.empty() ? "--data" : "--" + name};
 }
 
 // This process's pipe, and its part in it. Collective.

@@ -43,6 +43,18 @@ extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
 
 namespace {
 
+// Begins anew, or ends.
+void record(bool on) {
+  const std::lock_guard lock(recorder);
+  recording = on;
+  if (on) calls.clear();
+}
+
+void set_bad_spot(off_t place) {
+  const std::lock_guard lock(recorder);
+  bad_spot = place;
+}
+
 using Names = std::vector<std::string>;
 constexpr size_t kPiece = size_t{4} << 20;
 
@@ -144,11 +156,6 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     }
     return true;
   };
-  const auto record = [](bool on) {
-    const std::lock_guard lock(recorder);
-    recording = on;
-    if (on) calls.clear();
-  };
   // A descriptor may stand for several files one after the other: their kinds are looked for first.
   record(true);
   const auto set = open_dataset(folder / "", forward());
@@ -229,16 +236,11 @@ TEST_CASE("long files among many short ones are opened once") {
   for (const size_t file : {7, 20, 33, 50}) pictures[file] = 26;  // more than 16 MiB
   const Names all = write_tars(folder, pictures, 700'000);
   const auto set = read_whole_files(open_dataset(folder / "", forward()), {0, 1, 0});
-  {
-    const std::lock_guard lock(recorder);
-    recording = true;
-    calls.clear();
-  }
+  record(true);
   size_t drawn = 0;
   const auto epoch = set->begin_epoch(request(0));
   for (int64_t i = 0; epoch->draw(i); ++i) ++drawn;
-  const std::lock_guard lock(recorder);
-  recording = false;
+  record(false);
   CHECK(drawn == all.size());
   std::set<off_t> begins;  // of its pieces, in which the short files have no part
   for (const auto& [descriptor, reads] : calls)
@@ -251,10 +253,7 @@ TEST_CASE("a bad spot of a file that is read forward costs the picture that lies
   const TempFolder folder;
   write_tars(folder, {12}, 1'000'000);
   const auto set = open_dataset(folder / "", forward());
-  {
-    const std::lock_guard lock(recorder);
-    bad_spot = 5'400'000;  // of the tar's bytes: in the sixth picture
-  }
+  set_bad_spot(5'400'000);  // of the tar's bytes: in the sixth picture
   const auto epoch = read_whole_files(set, {0, 1, 0})->begin_epoch(request(0, false));
   Names damaged;
   for (int64_t i = 0; i < 12; ++i) {
@@ -269,10 +268,7 @@ TEST_CASE("a bad spot of a file that is read forward costs the picture that lies
         static_cast<char>('A' + std::stoi(picture.name.substr(picture.name.rfind('_') + 1)));
     CHECK(picture.bytes == Bytes(1'000'000, static_cast<uint8_t>(letter)));
   }
-  {
-    const std::lock_guard lock(recorder);
-    bad_spot = -1;
-  }
+  set_bad_spot(-1);
   REQUIRE(damaged.size() == 1);
   CHECK_THAT(damaged[0], Contains("Input/output error"));
 }
