@@ -258,6 +258,26 @@ TEST_CASE("a stop while a pipe brings nothing saves and ends at once") {
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
 }
 
+TEST_CASE("a stop before the first update leaves no model") {
+  Streams streams;
+  streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
+                                       "eval": {"TrainingInputMode": "Pipe"}})");
+  const Channel silent("mkfifo \"$0_0\"; sleep 1000 >\"$0_0\"", streams.channel("train"),
+                       streams.tar("a", 4));
+  bool asked = false;
+  const auto stop_when_it_runs = [&](pid_t group) {
+    if (!asked && fs::exists(streams / "output/data/classes.json"))
+      asked = ::kill(group, SIGTERM) == 0;
+    return false;
+  };
+  const auto run = streams.train({"--train-samples", "40"}, stop_when_it_runs);
+  INFO(run.err);
+  CHECK(asked);
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.err, Contains("no model is exported"));
+  CHECK_FALSE(fs::exists(streams / "model/model.safetensors"));
+}
+
 TEST_CASE("a stop while an evaluation's pipe brings nothing saves and ends at once") {
   Streams streams;
   streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},

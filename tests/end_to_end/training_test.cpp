@@ -190,6 +190,11 @@ TEST_CASE("eval and predict read what training wrote") {
     REQUIRE(json.at("images") == 11);
     REQUIRE(json.at("acc1").get<double>() == Approx(accuracy).margin(1e-5));
   }
+  const auto some = test::run_shoal({"predict", "--checkpoint", output + "/checkpoints", "--csv",
+                                     data + "/none.jpg", data + "/val"});
+  CHECK(some.exit_code == 1);
+  CHECK(some.err.find("none.jpg: there is no such file") != std::string::npos);
+  CHECK(some.out.find("/val/") != std::string::npos);  // the others are named all the same
   const auto predict = test::run_shoal(
       {"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});
   INFO(predict.err);
