@@ -270,7 +270,9 @@ void add_packing(std::vector<Option>& table) {
            "reduce pictures whose longer side is longer, and encode them anew; 0: none",
            FIELD(pack.max_side)),
        row("quality", kPack | kPrepare, "N",
-           "JPEG quality of pictures that are encoded anew, 1..100", FIELD(pack.quality)),
+           "encode all pictures anew as JPEGs of this quality, 1..100, where that saves a tenth of "
+           "the bytes; 0: only those that --max-side reduces, with 90",
+           FIELD(pack.quality)),
        row("raw-share", kPack | kPrepare, "SHARE",
            "share of the pictures, drawn by their place, that are kept as pixels, 0..1",
            FIELD(pack.raw_share)),

@@ -74,7 +74,7 @@ int describe(const Arguments& arguments) {
                                    {"pictures", count},
                                    {"classes", classes},
                                    {"original", kinds[0]},
-                                   {"reduced", kinds[1]},
+                                   {"encoded", kinds[1]},
                                    {"pixels", kinds[2]},
                                    {"file_bytes", file_bytes},
                                    {"picture_bytes", pictures},
@@ -87,7 +87,7 @@ int describe(const Arguments& arguments) {
   train::log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes, %zu file(s)",
                         arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
                         packs.size()));
-  train::log::line(strf("as they were %lld, reduced %lld, as pixels %lld", number(kinds[0]),
+  train::log::line(strf("as they were %lld, encoded anew %lld, as pixels %lld", number(kinds[0]),
                         number(kinds[1]), number(kinds[2])));
   train::log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
                         megabytes(file_bytes), megabytes(pictures),
@@ -142,7 +142,7 @@ int pack(const Arguments& arguments, int threads) {
     train::log::line(nlohmann::ordered_json{
         {"pictures", s.pictures},
         {"original", s.original},
-        {"reduced", s.reduced},
+        {"encoded", s.encoded},
         {"pixels", s.pixels},
         {"damaged", s.damaged},
         {"resumed", s.resumed},
@@ -154,7 +154,7 @@ int pack(const Arguments& arguments, int threads) {
   std::string line =
       strf("%s: %lld pictures, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
            number(s.pictures), megabytes(s.file_bytes), megabytes(s.index_bytes));
-  if (s.reduced > 0) line += strf(", %lld reduced", number(s.reduced));
+  if (s.encoded > 0) line += strf(", %lld encoded anew", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
   if (s.damaged > 0) line += strf(", %lld damaged ones left out", number(s.damaged));
   if (s.resumed > 0) line += strf("; went on after %lld of an interrupted run", number(s.resumed));

@@ -23,16 +23,19 @@ ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: a bar; between panels; a
 
 
 def panels(results):
-    """Titles and rows (name, rates) of each column: crops, then batches with both numbers of cores."""
-    columns = [{}, {}]
+    """Titles and rows (name, rates) of each column: crops, batches with both numbers of cores."""
+    found = {}
     for title, rates in results.items():
         kind, _, cores = title.rpartition(", ")
         if title.startswith("crops"):
-            columns[0][title] = list(rates.items())
+            found[title] = list(rates.items())
         else:
-            columns[1].setdefault(kind, []).extend((f"{name}, {cores}", own) for name, own in rates.items())
-    for rows in columns[1].values():
-        rows.sort(key=lambda row: (not row[0].startswith("shoal"), row[0]))
+            rows = found.setdefault(kind, [])
+            rows.extend((f"{name}, {cores}", own) for name, own in rates.items())
+            rows.sort(key=lambda row: (not row[0].startswith("shoal"), row[0]))
+    columns = [{}, {}]
+    for title, rows in found.items():  # each to the shorter column
+        min(columns, key=lambda column: sum(map(len, column.values())))[title] = rows
     return [column for column in columns if column]
 
 

@@ -8,8 +8,9 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
   dali        DALI's CPU operators with that many threads; SOURCE: the same
   ffcv        FFCV's Loader with that many threads; SOURCE: a file that it has written:
 
-  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    SIDE: longest side of pictures, 0: as they are
+  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY
   loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    the JPEGs that FILE holds, in class folders
+  (SIDE: the longest side of pictures, 0: as they are; QUALITY 0: pixels instead of JPEGs)
 
 The passes run into one another, so that no loader is caught with empty hands at an epoch's end; one
 more comes before them, and the time to its first batch is told (after imports).
@@ -83,7 +84,7 @@ def write_ffcv(out, side, quality):
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
     from torchvision.datasets import ImageFolder
-    fields = {"image": RGBImageField(write_mode="jpg", max_resolution=side or None,
+    fields = {"image": RGBImageField(write_mode="jpg" if quality else "raw", max_resolution=side or None,
                                      jpeg_quality=quality), "label": IntField()}
     DatasetWriter(out, fields, num_workers=1).from_indexed_dataset(ImageFolder(source))
 

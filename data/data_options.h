@@ -137,7 +137,9 @@ struct StreamRelay {
 struct PackOptions {
   // Pictures whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
   int64_t max_side = 0;
-  int quality = 90;      // of pictures that are encoded anew, 1 … 100; 4:2:0
+  // JPEG quality, 1 … 100, 4:2:0, with which every picture is encoded anew that gets a tenth smaller;
+  // 0: only those that are reduced, with 90.
+  int quality = 0;
   double raw_share = 0;  // of pictures, drawn by their place, that are kept as pixels
   bool index = true;     // seek indexes of baseline JPEGs
   // Files of about so many bytes, in a folder; 0: one file.

@@ -62,6 +62,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const at::Tensor x = channels_last(x_any);
     const at::Tensor residual = residual_any ? channels_last(*residual_any) : at::Tensor();
     const ops::Table& table = operations(x);
+    void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
     Saved saved{settings.activation, residual.defined(), -1, settings.sum_across_ranks};
     at::Tensor mean = settings.running_mean, inv_std;
@@ -70,7 +71,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
       const int64_t rows = x.numel() / channels;
       at::Tensor sums = at::empty({2 * channels + 1}, options.dtype(at::kDouble));
       table.batch_norm_sums(type_of(x), x.const_data_ptr(), rows, channels,
-                            sums.mutable_data_ptr<double>(), nullptr);
+                            sums.mutable_data_ptr<double>(), stream);
       sums[2 * channels].fill_(rows);
       if (settings.sum_across_ranks) settings.sum_across_ranks(sums);
       saved.count =
@@ -85,13 +86,13 @@ struct BatchNormActivation : Function<BatchNormActivation> {
                                .mean = mean.mutable_data_ptr(),
                                .inv_std = inv_std.mutable_data_ptr(),
                                .pending = settings.pending.mutable_data_ptr()},
-                              nullptr);
+                              stream);
     } else {
       inv_std = at::rsqrt(settings.running_var + settings.eps);
     }
     at::Tensor y = at::empty_like(x);
     table.batch_norm_apply(operation(saved.activation, x, residual, mean, inv_std, weight, bias),
-                           y.mutable_data_ptr(), nullptr);
+                           y.mutable_data_ptr(), stream);
     // Without an activation the residual's values do not matter to the gradient.
     const at::Tensor kept_residual =
         saved.activation == ops::Activation::none ? at::Tensor() : residual;
@@ -105,13 +106,14 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const at::Tensor &x = v[0], &weight = v[4];
     const auto& saved = decapsulate<Saved>(ctx->saved_data["saved"]);
     const ops::Table& table = operations(x);
+    void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
     const at::Tensor dy = channels_last(gradients[0]);
     const ops::BatchNorm op = operation(saved.activation, x, v[1], v[2], v[3], weight, v[5]);
 
     at::Tensor sums = at::empty({2 * channels}, weight.options().dtype(at::kDouble));
     table.batch_norm_backward_sums(op, dy.const_data_ptr(), sums.mutable_data_ptr<double>(),
-                                   nullptr);
+                                   stream);
     const at::Tensor local = sums.to(weight.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
     if (saved.count >= 0 && saved.sum_across_ranks) saved.sum_across_ranks(sums);
 
@@ -123,7 +125,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     void* residual_out =
         wants_residual && !d_residual.is_same(dy) ? d_residual.mutable_data_ptr() : nullptr;
     table.batch_norm_backward_apply(op, dy.const_data_ptr(), sums.const_data_ptr<double>(),
-                                    saved.count, dx.mutable_data_ptr(), residual_out, nullptr);
+                                    saved.count, dx.mutable_data_ptr(), residual_out, stream);
     return {dx, local.slice(0, channels), local.slice(0, 0, channels), d_residual, {}};
   }
 };

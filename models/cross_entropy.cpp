@@ -55,7 +55,7 @@ LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, dou
        .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
        .top1 = result.top1.mutable_data_ptr<int64_t>(),
        .top5 = result.top5.mutable_data_ptr<int64_t>()},
-      nullptr);
+      stream_of(logits.device()));
   const at::Tensor loss = result.loss_sum * scale;
   result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;
   return result;

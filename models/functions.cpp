@@ -5,6 +5,8 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <stdexcept>
@@ -20,8 +22,14 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 const ops::Table& operations(const at::Tensor& x) {
-  if (!x.is_cpu()) throw std::invalid_argument("no operations for device " + x.device().str());
-  return ops::cpu();
+  if (x.is_cpu()) return ops::cpu();
+  if (x.is_cuda() && ops::gpu() != nullptr) return *ops::gpu();
+  throw std::invalid_argument("no operations for device " + x.device().str());
+}
+
+void* stream_of(at::Device device) {
+  if (device.is_cpu()) return nullptr;
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 }
 
 ops::Type type_of(const at::Tensor& x) {

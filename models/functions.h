@@ -1,7 +1,8 @@
 #pragma once
 // The autograd functions of shoal: where the operations of ops/ meet tensors. Activations are
 // N×C×H×W in channels-last memory, float32, float64, bfloat16 or half; statistics and batch norm
-// parameters float64 for float64, else float32. All are differentiable once. Device: the CPU.
+// parameters float64 for float64, else float32. All are differentiable once. Devices: the CPU, and
+// GPUs once the CUDA plug-in is open (work is enqueued on the current stream).
 
 #include <ATen/core/Tensor.h>
 
@@ -15,6 +16,9 @@ namespace shoal::models {
 // The dtype of statistics and small vectors beside activations like x: float64 for float64, else
 // float32.
 at::ScalarType statistics_dtype(const at::Tensor& x);
+
+// The current stream of a device as the operations want it: nullptr on the CPU.
+void* stream_of(at::Device device);
 
 struct ConvolutionShape {
   int64_t stride = 1, padding = 0, groups = 1;

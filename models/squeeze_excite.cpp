@@ -41,14 +41,15 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
                             const at::Tensor& weight2, const at::Tensor& bias2) {
     const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
     const ops::Table& table = operations(x);
+    void* const stream = stream_of(x.device());
     const at::Tensor pooled =
         at::empty({x.size(0), x.size(1)}, weight1.options().requires_grad(false));
-    table.pool(operation(x, {}), pooled.mutable_data_ptr(), nullptr);
+    table.pool(operation(x, {}), pooled.mutable_data_ptr(), stream);
     const at::Tensor hidden = at::addmm(bias1, pooled, matrix(weight1).t());
     const at::Tensor squeezed = at::silu(hidden);
     const at::Tensor gate = at::sigmoid(at::addmm(bias2, squeezed, matrix(weight2).t()));
     at::Tensor y = at::empty_like(x);
-    table.gate_apply(operation(x, gate), y.mutable_data_ptr(), nullptr);
+    table.gate_apply(operation(x, gate), y.mutable_data_ptr(), stream);
     ctx->save_for_backward({x, pooled, hidden, squeezed, gate, weight1, weight2});
     return y;
   }
@@ -59,16 +60,17 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
     const at::Tensor &weight1 = v[5], &weight2 = v[6];
     const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     const ops::Table& table = operations(x);
+    void* const stream = stream_of(x.device());
     const ops::Gate op = operation(x, gate);
 
     const at::Tensor d_gate = at::empty_like(gate);
-    table.gate_backward_sums(op, dy.const_data_ptr(), d_gate.mutable_data_ptr(), nullptr);
+    table.gate_backward_sums(op, dy.const_data_ptr(), d_gate.mutable_data_ptr(), stream);
     const at::Tensor d_excited = at::sigmoid_backward(d_gate, gate);
     const at::Tensor d_hidden = at::silu_backward(at::mm(d_excited, matrix(weight2)), hidden);
     const at::Tensor d_pooled = at::mm(d_hidden, matrix(weight1));
     at::Tensor dx = at::empty_like(x);
     table.gate_backward_apply(op, dy.const_data_ptr(), d_pooled.const_data_ptr(),
-                              dx.mutable_data_ptr(), nullptr);
+                              dx.mutable_data_ptr(), stream);
     return {dx, at::mm(d_hidden.t(), pooled).view(weight1.sizes()), d_hidden.sum(0),
             at::mm(d_excited.t(), squeezed).view(weight2.sizes()), d_excited.sum(0)};
   }

@@ -3,14 +3,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
+#include "ops/both.h"
 #include "ops/ops.h"
 
 namespace shoal::ops {
 
 // SplitMix64's finaliser over a counter.
-inline uint64_t erase_bits(uint64_t key, uint64_t index) {
+SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
   uint64_t x = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -18,15 +18,16 @@ inline uint64_t erase_bits(uint64_t key, uint64_t index) {
 }
 
 // A standard normal variate for (key, index) (Box and Muller).
-inline double erase_normal(uint64_t key, uint64_t index) {
+SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
+  constexpr double kTwoPi = 6.283185307179586476925;
   const uint64_t bits = erase_bits(key, index);
   const double first = static_cast<double>((bits >> 32) + 1) * 0x1p-32;  // (0, 1]
   const double second = static_cast<double>(bits & 0xffffffff) * 0x1p-32;
-  return std::sqrt(-2 * std::log(first)) * std::cos(2 * std::numbers::pi * second);
+  return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
 }
 
 // The value at `value` (3 * (y * width + x) + channel) of rectangle number `rectangle`.
-inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
+SHOAL_BOTH inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
   if (mix.erase_fill == EraseFill::constant) return 0;
   const bool color = mix.erase_fill == EraseFill::color;
   const int64_t index = color ? value % 3 : value + 3;

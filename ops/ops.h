@@ -50,7 +50,7 @@ struct MixRow {
 
 struct PrepareBatch {
   const uint8_t* images;  // (N·each)×H×W×3
-  const MixRow* mix;      // N, or nullptr: no mixing, no erasing
+  const MixRow* mix;      // N, memory of the device; or nullptr: no mixing, no erasing
   void* out;              // N×H×W×3 of `type` (the memory of an N×3×H×W channels-last tensor)
   Type type;
   int64_t n, height, width;
@@ -172,6 +172,7 @@ struct Table {
                               void* stream);
 
   // d_weight[c, row, column] = Σ over pictures and outputs of dy * the input that the weight met.
+  // nullptr where LibTorch's own is the one to use.
   void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
                                      void* d_weight, void* stream);
 
@@ -194,5 +195,9 @@ struct Table {
 
 const Table& reference();  // plain loops: the definition the others are tested against
 const Table& cpu();        // the fastest for this processor
+// The CUDA plug-in's, once it is open; nullptr before. It is opened and set from one thread, before
+// others ask.
+const Table* gpu();
+void set_gpu(const Table* table);
 
 }  // namespace shoal::ops

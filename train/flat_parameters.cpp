@@ -10,11 +10,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/Stream.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstring>
 #include <stdexcept>
+
+#include "models/functions.h"
 
 namespace shoal::train {
 namespace {
@@ -97,9 +97,7 @@ ops::Type FlatParameters::type() const {
 }
 
 void* FlatParameters::stream() const {
-  const at::Device device = flat_.device();
-  if (device.is_cpu()) return nullptr;
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+  return models::stream_of(flat_.device());
 }
 
 void FlatParameters::zero_gradients() {

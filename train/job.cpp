@@ -14,7 +14,7 @@ void check_devices(const Job& job) {
   require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
           "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
   require(job.device != "cuda",
-          "--device cuda: this version's CUDA plug-in has no training kernels; use --device cpu");
+          "--device cuda: this version trains on CPUs only; use --device cpu");
   require(job.backend != "nccl", "--backend nccl needs --device cuda; use --backend gloo");
   require(job.amp != Precision::fp16, "--amp fp16 needs a GPU; use --amp bf16 or off");
 }

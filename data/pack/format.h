@@ -29,7 +29,7 @@ struct PackHeader {
 };
 static_assert(sizeof(PackHeader) == 64);
 
-enum class Packed : uint32_t { original, reduced, pixels };  // as it was; encoded anew; raw RGB
+enum class Packed : uint32_t { original, encoded, pixels };  // as it was; encoded anew; raw RGB
 
 struct PackEntry {
   uint64_t offset = 0;

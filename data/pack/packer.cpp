@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "data/errors.h"
 #include "data/jpeg/index_store.h"
@@ -12,6 +13,8 @@
 
 namespace shoal::data {
 namespace {
+
+constexpr int kQualityOfReduced = 90;
 
 double unit(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
@@ -29,7 +32,7 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
     const bool raw = options_.raw_share > 0 && unit(sample_key(0, 0, sample)) < options_.raw_share;
     const bool large =
         options_.max_side > 0 && std::max(size.width, size.height) > options_.max_side;
-    if (raw || large) {
+    if (raw || large || options_.quality > 0) {
       encode(size, large, raw, out);
     } else if (!indexed_as_it_is(out)) {
       read_whole(size);  // only to see that it can be
@@ -87,9 +90,16 @@ void Packer::encode(Size size, bool large, bool raw, Result& out) {
   } else {
     read_whole(size);
   }
-  out.entry.kind = raw ? Packed::pixels : Packed::reduced;
-  out.bytes = raw ? raw_picture(pixels_.data(), size)
-                  : encode_jpeg(pixels_.data(), size, options_.quality, /*subsample=*/true);
+  if (raw) {
+    out.entry.kind = Packed::pixels;
+    out.bytes = raw_picture(pixels_.data(), size);
+    return;
+  }
+  const int quality = options_.quality > 0 ? options_.quality : kQualityOfReduced;
+  std::vector<uint8_t> encoded = encode_jpeg(pixels_.data(), size, quality, /*subsample=*/true);
+  if (!large && encoded.size() * 10 > out.bytes.size() * 9) return;  // too little is gained
+  out.entry.kind = Packed::encoded;
+  out.bytes = std::move(encoded);
 }
 
 }  // namespace shoal::data

@@ -71,7 +71,8 @@ void check_options(const PackOptions& o) {
     if (!good) throw std::invalid_argument(sentence);
   };
   require(o.max_side >= 0 && o.max_side <= 65500, "--max-side must lie between 0 (off) and 65500");
-  require(o.quality >= 1 && o.quality <= 100, "--quality must lie between 1 and 100");
+  require(o.quality >= 0 && o.quality <= 100,
+          "--quality must lie between 1 and 100, or be 0 (originals are kept)");
   require(o.shard_bytes >= 0, "--shard-size must not be negative");
   require(o.raw_share >= 0 && o.raw_share <= 1, "--raw-share must lie between 0 and 1");
 }
@@ -199,7 +200,7 @@ class PackWriter {
     done_.push_back(done);
     summary_.index_bytes += done.entry.index_bytes;
     ++(done.entry.kind == Packed::original  ? summary_.original
-       : done.entry.kind == Packed::reduced ? summary_.reduced
+       : done.entry.kind == Packed::encoded ? summary_.encoded
                                             : summary_.pixels);
   }
 
@@ -244,7 +245,7 @@ class PackWriter {
 void add(PackSummary& sum, const PackSummary& part) {
   sum.pictures += part.pictures;
   sum.original += part.original;
-  sum.reduced += part.reduced;
+  sum.encoded += part.encoded;
   sum.pixels += part.pixels;
   sum.damaged += part.damaged;
   sum.resumed += part.resumed;

@@ -11,7 +11,7 @@
 namespace shoal::data {
 
 struct PackSummary {
-  int64_t pictures = 0, original = 0, reduced = 0, pixels = 0;
+  int64_t pictures = 0, original = 0, encoded = 0, pixels = 0;
   int64_t damaged = 0;  // left out
   int64_t resumed = 0;  // found finished from an interrupted run
   uint64_t file_bytes = 0, index_bytes = 0;

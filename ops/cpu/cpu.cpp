@@ -3,6 +3,19 @@
 #include "ops/reference/kernels.h"
 
 namespace shoal::ops {
+namespace {
+
+const Table* table_of_gpu = nullptr;
+
+}  // namespace
+
+const Table* gpu() {
+  return table_of_gpu;
+}
+
+void set_gpu(const Table* table) {
+  table_of_gpu = table;
+}
 
 const Table& cpu() {
   namespace k = cpu_kernels;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/cpu/activations.h"
+#include "ops/cuda/table.h"
 #include "ops/ops.h"
 #include "tests/ops/activations.h"
 
@@ -116,7 +117,7 @@ void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms)
 }  // namespace
 
 TEST_CASE(
-    "the vector loops of batch norm equal the plain ones for every type, activation and shape") {
+    "the fast loops of batch norm equal the plain ones for every type, activation and shape") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
       for (const auto& [rows, channels] :
@@ -127,13 +128,17 @@ TEST_CASE(
             INFO(type_name(type) << " activation " << static_cast<int>(activation) << " " << rows
                                  << "x" << channels << (residual ? " with residual" : "")
                                  << " count " << count);
-            const Results want = run(reference(), c), got = run(cpu(), c);
+            const Results want = run(reference(), c);
             const double tolerance = rounding(type);
-            CHECK(largest_difference(got.sums, want.sums) < 2e-6);
-            CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
-            CHECK(difference(got.y, want.y) < tolerance);
-            CHECK(difference(got.dx, want.dx) < tolerance);
-            if (residual) CHECK(difference(got.d_residual, want.d_residual) < tolerance);
+            for (const Table* table : {&cpu(), &cuda_twin()}) {
+              INFO(table->name);
+              const Results got = run(*table, c);
+              CHECK(largest_difference(got.sums, want.sums) < 2e-6);
+              CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
+              CHECK(difference(got.y, want.y) < tolerance);
+              CHECK(difference(got.dx, want.dx) < tolerance);
+              if (residual) CHECK(difference(got.d_residual, want.d_residual) < tolerance);
+            }
           }
         }
       }
@@ -173,7 +178,7 @@ TEST_CASE("the loops without AVX2 equal those with it to four epsilon of the ter
 
 TEST_CASE("an input that is not a number makes such an output, whatever the activation") {
   const int64_t rows = 9, channels = 16, at = 5 * channels + 3;
-  for (const Table* table : {&reference(), &cpu()}) {
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
       for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
         for (const bool residual : {false, true}) {
@@ -213,7 +218,7 @@ TEST_CASE("the portable loops and the processor's pass not-a-number on alike") {
 }
 
 TEST_CASE("statistics of sums that are not numbers are none either") {
-  for (const Table* table : {&reference(), &cpu()}) {
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const double sums[] = {NAN, NAN, 10};
     float mean = 0, inv_std = 0, pending[2] = {};
     table->batch_norm_finish({Type::f32, 1, sums, 1e-3, 0.1, &mean, &inv_std, pending}, nullptr);
@@ -287,12 +292,14 @@ TEST_CASE("the sums keep their precision when the mean is a thousand times the d
   const Buffer x(Type::f32, rows * channels, 1, 0.1, 100);
   std::vector<double> want(2 * channels), got(2 * channels);
   reference().batch_norm_sums(Type::f32, x.data(), rows, channels, want.data(), nullptr);
-  cpu().batch_norm_sums(Type::f32, x.data(), rows, channels, got.data(), nullptr);
-  for (int64_t c = 0; c < channels; ++c) {
-    const auto variance = [&](const std::vector<double>& s) {
-      return s[channels + c] / rows - std::pow(s[c] / rows, 2);
-    };
-    CHECK(variance(got) == Approx(variance(want)).epsilon(1e-5));
+  for (const Table* table : {&cpu(), &cuda_twin()}) {
+    table->batch_norm_sums(Type::f32, x.data(), rows, channels, got.data(), nullptr);
+    for (int64_t c = 0; c < channels; ++c) {
+      const auto variance = [&](const std::vector<double>& s) {
+        return s[channels + c] / rows - std::pow(s[c] / rows, 2);
+      };
+      CHECK(variance(got) == Approx(variance(want)).epsilon(1e-5));
+    }
   }
 }
 
@@ -302,27 +309,35 @@ TEST_CASE("SiLU stays finite for large inputs and passes not-a-number on") {
   const float zeros[channels] = {}, ones[channels] = {1, 1, 1, 1, 1, 1, 1, 1};
   float y[channels], dx[channels];
   BatchNorm op{Type::f32, Activation::silu, 1, channels, x, nullptr, zeros, ones, ones, zeros};
-  cpu().batch_norm_apply(op, y, nullptr);
-  double sums[2 * channels] = {};
-  cpu().batch_norm_backward_apply(op, ones, sums, -1, dx, nullptr, nullptr);
-  for (int i = 0; i < channels; ++i) {
-    INFO(x[i]);
-    if (std::isnan(x[i])) {
-      CHECK(std::isnan(y[i]));
-      continue;
+  for (const Table* table : {&cpu(), &cuda_twin()}) {
+    table->batch_norm_apply(op, y, nullptr);
+    double sums[2 * channels] = {};
+    table->batch_norm_backward_apply(op, ones, sums, -1, dx, nullptr, nullptr);
+    for (int i = 0; i < channels; ++i) {
+      INFO(table->name << " " << x[i]);
+      if (std::isnan(x[i])) {
+        CHECK(std::isnan(y[i]));
+        continue;
+      }
+      CHECK(y[i] == Approx(silu(x[i])).epsilon(1e-6).margin(1e-34));
+      const double s = 1 / (1 + std::exp(-static_cast<double>(x[i])));
+      CHECK(dx[i] == Approx(s * (1 + x[i] * (1 - s))).epsilon(1e-6).margin(1e-34));
     }
-    CHECK(y[i] == Approx(silu(x[i])).epsilon(1e-6).margin(1e-34));
-    const double s = 1 / (1 + std::exp(-static_cast<double>(x[i])));
-    CHECK(dx[i] == Approx(s * (1 + x[i] * (1 - s))).epsilon(1e-6).margin(1e-34));
   }
 }
 
 TEST_CASE(
     "a large batch norm, written past the caches, equals the plain loops and repeats bit for bit") {
   const Case c{Type::f32, Activation::silu, 40000, 64, false, 1};
-  const Results want = run(reference(), c), got = run(cpu(), c), again = run(cpu(), c);
-  CHECK(difference(got.y, want.y) < rounding(c.type));
-  CHECK(difference(got.dx, want.dx) < rounding(c.type));
-  CHECK(got.sums == again.sums);
-  CHECK(got.backward_sums == again.backward_sums);
+  const Results want = run(reference(), c);
+  for (const Table* table : {&cpu(), &cuda_twin()}) {
+    INFO(table->name);
+    const Results got = run(*table, c), again = run(*table, c);
+    CHECK(largest_difference(got.sums, want.sums) < 2e-6);
+    CHECK(largest_difference(got.backward_sums, want.backward_sums) < 1e-5);
+    CHECK(difference(got.y, want.y) < rounding(c.type));
+    CHECK(difference(got.dx, want.dx) < rounding(c.type));
+    CHECK(got.sums == again.sums);
+    CHECK(got.backward_sums == again.backward_sums);
+  }
 }

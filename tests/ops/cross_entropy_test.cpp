@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <vector>
 
+#include "ops/cuda/table.h"
 #include "ops/ops.h"
 #include "tests/ops/activations.h"
 
@@ -15,10 +17,10 @@ struct Loss {
   Buffer gradient;
 };
 
-Loss run(const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
+Loss run(const Table& table, const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
          const float* lambda, float smoothing, double scale = 1) {
   Loss loss{0, 0, 0, {logits.type, logits.size}};
-  cpu().cross_entropy({logits.type, rows, logits.size / rows, logits.data(), a, b, lambda,
+  table.cross_entropy({logits.type, rows, logits.size / rows, logits.data(), a, b, lambda,
                        smoothing, scale, loss.gradient.data(), &loss.sum, &loss.top1, &loss.top5},
                       nullptr);
   return loss;
@@ -47,14 +49,15 @@ double formula(const Buffer& logits, int64_t rows, const int32_t* a, const int32
 TEST_CASE(
     "cross-entropy with smoothing and two labels equals its formula, its gradient the difference "
     "quotient") {
+  const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int64_t rows = 3, classes = 7;
   const int32_t a[] = {0, 3, 6}, b[] = {2, 3, 0};
   const float lambda[] = {0.25f, 0.5f, 1.0f};
   Buffer logits(Type::f64, rows * classes, 1, 2);
   for (const float smoothing : {0.0f, 0.125f}) {
-    CHECK(run(logits, rows, a, nullptr, nullptr, smoothing).sum ==
+    CHECK(run(table, logits, rows, a, nullptr, nullptr, smoothing).sum ==
           Approx(formula(logits, rows, a, nullptr, nullptr, smoothing)));
-    const Loss loss = run(logits, rows, a, b, lambda, smoothing, 0.5);
+    const Loss loss = run(table, logits, rows, a, b, lambda, smoothing, 0.5);
     CHECK(loss.sum == Approx(formula(logits, rows, a, b, lambda, smoothing)));
     for (int64_t i = 0; i < logits.size; ++i) {
       const double h = 1e-6;
@@ -70,28 +73,30 @@ TEST_CASE(
 }
 
 TEST_CASE("cross-entropy of every type agrees and large logits do not overflow") {
+  const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int32_t a[] = {1, 4};
   for (const Type type : {Type::f32, Type::bf16, Type::f16}) {
     INFO(type_name(type));
     const Buffer logits(type, 20, 1, 20);
     Buffer exact(Type::f64, 20);
     for (int64_t i = 0; i < 20; ++i) exact.set(i, logits.get(i));
-    const Loss got = run(logits, 2, a, nullptr, nullptr, 0.1f),
-               want = run(exact, 2, a, nullptr, nullptr, 0.1f);
+    const Loss got = run(table, logits, 2, a, nullptr, nullptr, 0.1f),
+               want = run(table, exact, 2, a, nullptr, nullptr, 0.1f);
     CHECK(got.sum == Approx(want.sum));
     for (int64_t i = 0; i < 20; ++i)
       CHECK(got.gradient.get(i) == Approx(want.gradient.get(i)).margin(rounding(type)));
   }
   Buffer logits(Type::f32, 10);
   logits.set(1, 30000);
-  CHECK(run(logits, 1, a, nullptr, nullptr, 0).sum == Approx(0).margin(1e-9));
+  CHECK(run(table, logits, 1, a, nullptr, nullptr, 0).sum == Approx(0).margin(1e-9));
   const int32_t wrong[] = {0};
-  CHECK(run(logits, 1, wrong, nullptr, nullptr, 0).sum == Approx(30000));
+  CHECK(run(table, logits, 1, wrong, nullptr, nullptr, 0).sum == Approx(30000));
 }
 
 TEST_CASE(
     "top-1 and top-5 count strictly higher scores, and a row that is not a number counts as "
     "wrong") {
+  const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int64_t classes = 8;
   Buffer logits(Type::f32, 4 * classes);
   for (int64_t c = 0; c < classes; ++c) {
@@ -101,8 +106,21 @@ TEST_CASE(
     logits.set(3 * classes + c, NAN);
   }
   const int32_t labels[] = {7, 4, 5, 0};
-  const Loss loss = run(logits, 4, labels, nullptr, nullptr, 0);
+  const Loss loss = run(table, logits, 4, labels, nullptr, nullptr, 0);
   CHECK(loss.top1 == 2);
   CHECK(loss.top5 == 3);
   CHECK(std::isnan(loss.sum));
+}
+
+TEST_CASE("more rows than fit the scratch memory at a time are all counted") {
+  const int64_t rows = 20000, classes = 5;
+  const Buffer logits(Type::f32, rows * classes, 1, 2);
+  std::vector<int32_t> labels(static_cast<size_t>(rows));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i % classes);
+  const Loss want = run(reference(), logits, rows, labels.data(), nullptr, nullptr, 0.1f),
+             got = run(cuda_twin(), logits, rows, labels.data(), nullptr, nullptr, 0.1f);
+  CHECK(got.sum == Approx(want.sum).epsilon(1e-12));
+  CHECK(got.top1 == want.top1);
+  CHECK(got.top5 == want.top5);
+  CHECK(difference(got.gradient, want.gradient) < rounding(Type::f32));
 }

@@ -1,4 +1,4 @@
-// The optimizer passes against PyTorch and timm (tests/golden/make_optimizers.py), and the vector
+// The optimizer passes against PyTorch and timm (tests/golden/make_optimizers.py), and the fast
 // loops against the plain ones: bit for bit, because both do the same operations in the same order.
 
 #include <catch2/catch.hpp>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/cuda/table.h"
 #include "ops/ops.h"
 
 namespace {
@@ -198,16 +199,16 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 template <typename T>
-void compare_implementations() {
+void compare_implementations(const Table& table) {
   for (const auto& [name, settings] : kCases) {
     Buffers<T> plain = large<T>(settings.kind), fast = plain;
     for (int step = 0; step < 3; ++step) {
       plain.update(shoal::ops::reference(), settings, 0.1, step + 1);
-      fast.update(shoal::ops::cpu(), settings, 0.1, step + 1);
-      INFO(name << " step " << step);
+      fast.update(table, settings, 0.1, step + 1);
+      INFO(table.name << " " << name << " step " << step);
       CHECK(fast.norm == Approx(plain.norm).epsilon(1e-13));
     }
-    INFO(name);
+    INFO(table.name << " " << name);
     if (settings.clip > 0) continue;  // the factor follows the last bit of the norm
     CHECK(same_bits(plain.parameters, fast.parameters));
     CHECK(same_bits(plain.state1, fast.state1));
@@ -222,20 +223,25 @@ void compare_implementations() {
 TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in double") {
   compare_with_golden<double>(shoal::ops::reference(), "f64", 1e-13);
   compare_with_golden<double>(shoal::ops::cpu(), "f64", 1e-13);
+  compare_with_golden<double>(shoal::ops::cuda_twin(), "f64", 1e-13);
 }
 
 TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float") {
   compare_with_golden<float>(shoal::ops::reference(), "f32", 2e-6);
   compare_with_golden<float>(shoal::ops::cpu(), "f32", 2e-6);
+  compare_with_golden<float>(shoal::ops::cuda_twin(), "f32", 2e-6);
 }
 
-TEST_CASE("the vector loops of the optimizers equal the plain loops bit for bit") {
-  compare_implementations<float>();
-  compare_implementations<double>();
+TEST_CASE("the fast loops of the optimizers equal the plain loops bit for bit") {
+  for (const Table* table : {&shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
+    compare_implementations<float>(*table);
+    compare_implementations<double>(*table);
+  }
 }
 
 TEST_CASE("a gradient that is not finite is noticed and keeps everything as it was") {
-  for (const Table* table : {&shoal::ops::reference(), &shoal::ops::cpu()}) {
+  for (const Table* table :
+       {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     for (float bad :
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       for (const auto& [name, settings] : kCases) {
@@ -259,7 +265,8 @@ TEST_CASE("a gradient that is not finite is noticed and keeps everything as it w
 }
 
 TEST_CASE("a gradient whose square does not fit a float is still finite") {
-  for (const Table* table : {&shoal::ops::reference(), &shoal::ops::cpu()}) {
+  for (const Table* table :
+       {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     std::vector<float> gradients(64, 1e30f);
     double norm = 0;
     int32_t non_finite = 0;
@@ -272,7 +279,8 @@ TEST_CASE("a gradient whose square does not fit a float is still finite") {
 TEST_CASE("copies in bf16 round to nearest even") {
   const std::vector<float> values = {1.0f, 1.00390625f, 1.01171875f, -1.00390625f, 3.4e38f};
   const std::vector<uint16_t> wanted = {0x3f80, 0x3f80, 0x3f82, 0xbf80, 0x7f80};
-  for (const Table* table : {&shoal::ops::reference(), &shoal::ops::cpu()}) {
+  for (const Table* table :
+       {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     Buffers<float> run({{0, 5, 1, 0}}, 16, Kind::sgd);
     std::copy(values.begin(), values.end(), run.parameters.begin());
     run.update(*table, {Kind::sgd}, 0.0, 1);

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "ops/cuda/table.h"
 #include "ops/erase.h"
 #include "ops/ops.h"
 #include "tests/ops/activations.h"
@@ -47,7 +48,7 @@ std::vector<MixRow> mixing() {
 
 TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of the bytes") {
   const std::vector<uint8_t> images = pictures();
-  for (const Table* table : {&reference(), &cpu()}) {
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const Buffer out = run(*table, Type::f64, images, nullptr);
     for (int64_t i = 0; i < out.size; ++i) {
       const int c = static_cast<int>(i % 3);
@@ -59,7 +60,7 @@ TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of
 TEST_CASE("of two pictures a row is made of the first, with the second mixed in") {
   const std::vector<uint8_t> images = pictures();
   const MixRow mix{.partner = 1, .lambda = 0.75f};
-  for (const Table* table : {&reference(), &cpu()}) {
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const auto prepare = [&](const MixRow* rows, int64_t n, int64_t each) {
       Buffer out(Type::f64, n * kPicture);
       PrepareBatch op{images.data(), rows, out.data(), Type::f64, n, kHeight, kWidth, {}, {}, each};
@@ -83,7 +84,7 @@ TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing write
   const std::vector<uint8_t> images = pictures();
   const std::vector<MixRow> mix = mixing();
   const Buffer plain = run(reference(), Type::f64, images, nullptr);
-  for (const Table* table : {&reference(), &cpu()}) {
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const Buffer out = run(*table, Type::f64, images, mix.data());
     for (int64_t y = 0; y < kHeight; ++y) {
       for (int64_t x = 0; x < kWidth; ++x) {
@@ -106,8 +107,9 @@ TEST_CASE("the threaded batch preparation equals the plain one in every type") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     INFO(type_name(type));
     for (const MixRow* rows : {static_cast<const MixRow*>(nullptr), mix.data()}) {
-      CHECK(difference(run(cpu(), type, images, rows), run(reference(), type, images, rows)) <
-            rounding(type));
+      const Buffer want = run(reference(), type, images, rows);
+      for (const Table* table : {&cpu(), &cuda_twin()})
+        CHECK(difference(run(*table, type, images, rows), want) < rounding(type));
     }
   }
 }
@@ -138,7 +140,7 @@ TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised
     std::vector<double> expected(picture.size());
     for (double& value : expected) numbers >> value;
     REQUIRE(numbers);
-    for (const Table* table : {&reference(), &cpu()}) {
+    for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
       table->prepare_batch(op, nullptr);
       for (size_t i = 0; i < expected.size(); ++i)
         CHECK(out.get(static_cast<int64_t>(i)) == Approx(expected[i]).margin(1e-6).epsilon(1e-6));
@@ -158,7 +160,7 @@ TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as t
     mix.erase_fill = fill;
     mix.erase_key = 7;
     std::vector<Buffer> made;
-    for (const Table* table : {&reference(), &cpu()}) {
+    for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
       made.emplace_back(Type::f64, kValues);
       PrepareBatch op{images.data(), &mix, made.back().data(), Type::f64, 1, kSide, kSide, {}, {}};
       for (int c = 0; c < 3; ++c) op.mean[c] = kMean[c], op.std[c] = kStd[c];
@@ -172,6 +174,7 @@ TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as t
           const int64_t i = 3 * (y * kSide + x) + c;
           const double value = made[0].get(i);
           REQUIRE(made[1].get(i) == Approx(value).margin(1e-12));
+          REQUIRE(made[2].get(i) == Approx(value).margin(1e-12));
           const bool first = x >= 10 && y >= 20 && x < 110 && y < 100, second = x < 50 && y >= 90;
           if (!first && !second) {
             REQUIRE(value == Approx((200 / 255.0 - kMean[c]) / kStd[c]).margin(1e-12));

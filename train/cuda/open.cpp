@@ -54,7 +54,10 @@ const cuda::Plugin* open_library(const std::string& path) {
 
 const cuda::Plugin& cuda_plugin(const std::string& directory) {
   const std::lock_guard lock(loading);
-  if (!loaded) loaded = open_library(find_library(directory));
+  if (!loaded) {
+    loaded = open_library(find_library(directory));
+    ops::set_gpu(loaded->operations);
+  }
   return *loaded;
 }
 

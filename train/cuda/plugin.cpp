@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "ops/cuda/device.h"
+#include "ops/cuda/table.h"
+#include "train/cuda/graph.h"
 
 namespace shoal::cuda {
 
@@ -104,6 +106,10 @@ MemoryStatistics memory_statistics(int device) {
           static_cast<uint64_t>(allocated.peak), static_cast<uint64_t>(reserved.peak)};
 }
 
+void empty_cache() {
+  c10::cuda::CUDACachingAllocator::emptyCache();
+}
+
 void reset_peak_memory(int device) {
   c10::cuda::CUDACachingAllocator::resetPeakStats(static_cast<c10::DeviceIndex>(device));
 }
@@ -123,6 +129,11 @@ const shoal::cuda::Plugin* shoal_cuda_plugin(int version) {
                                 check,
                                 memory_statistics,
                                 reset_peak_memory,
+                                empty_cache,
+                                &shoal::ops::cuda_table(),
+                                record,
+                                replay,
+                                destroy,
                                 shoal::dist::nccl_functions()};
   return version == kPluginVersion ? &plugin : nullptr;
 }

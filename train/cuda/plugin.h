@@ -10,10 +10,11 @@
 #include <cstdint>
 
 #include "dist/nccl.h"
+#include "ops/ops.h"
 
 namespace shoal::cuda {
 
-inline constexpr int kPluginVersion = 1;  // raise with every change of this file
+inline constexpr int kPluginVersion = 2;  // raise with every change of this file
 
 struct DeviceInfo {
   char name[256];    // "NVIDIA H100 80GB HBM3"
@@ -28,6 +29,8 @@ struct MemoryStatistics {
   uint64_t allocated_bytes, reserved_bytes;
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
 };
+
+struct Graph;  // work of a GPU that was recorded, to be repeated with one launch
 
 struct Plugin {
   int version;
@@ -46,6 +49,16 @@ struct Plugin {
 
   MemoryStatistics (*memory_statistics)(int device);
   void (*reset_peak_memory)(int device);
+  void (*empty_cache)();  // gives the memory that the allocator keeps but nobody uses back
+
+  const ops::Table* operations;
+
+  // Calls body(context) `warm_ups` times on a stream of its own, then once more while what it
+  // enqueues is recorded and not run. It must not wait for the device then, nor copy from or to
+  // memory of the host; tensors it makes keep their addresses. The caller owns the graph.
+  Graph* (*record)(void (*body)(void* context), void* context, int warm_ups);
+  void (*replay)(Graph* graph);  // enqueues on the current stream
+  void (*destroy)(Graph* graph);
 
   dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };

@@ -105,7 +105,7 @@ TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays
   options.max_side = 150;
   options.raw_share = 0.3;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
-  CHECK(summary.original + summary.reduced + summary.pixels == 20);
+  CHECK(summary.original + summary.encoded + summary.pixels == 20);
   CHECK(summary.pixels >= 2);
   const PackedDataset pack(folder / "set.pack");
   PictureReader reader;
@@ -122,6 +122,35 @@ TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays
     if (raw && full.width <= 150)
       CHECK((read_box(reader, bytes, all) == read_box(reader, before, all)));
   }
+}
+
+TEST_CASE("with a quality, pictures are encoded anew where that saves a tenth") {
+  const TempFolder folder;
+  const auto source = pictures(20);
+  PackOptions options;
+  options.quality = 60;
+  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
+  CHECK(summary.encoded >= 10);
+  CHECK(summary.original + summary.encoded == 20);
+  const PackedDataset pack(folder / "set.pack");
+  PictureReader reader;
+  Bytes bytes, before;
+  for (int64_t i = 0; i < 20; ++i) {
+    pack.read(i, bytes);
+    source->read(i, before);
+    if (pack.entry(i).kind == Packed::original) {
+      CHECK((bytes == before));
+      continue;
+    }
+    CHECK(bytes.size() * 10 <= before.size() * 9);
+    const Size size = reader.open(bytes), full = reader.open(before);
+    CHECK(size.width == full.width);
+    CHECK(size.height == full.height);
+  }
+  // Once more with the quality they have: nothing is gained.
+  CHECK(write_pack(pack, folder / "again.pack", options).encoded == 0);
+  options.quality = 100;
+  CHECK(write_pack(pack, folder / "larger.pack", options).encoded == 0);
 }
 
 TEST_CASE("packing goes on where it was interrupted, and only the same request does") {
@@ -206,7 +235,7 @@ TEST_CASE("damaged pictures are left out and named; a set that exists is not ove
   for (Bytes& bytes : source->pictures) bytes.clear();
   CHECK_THROWS_WITH(write_pack(*source, folder / "none.pack", {}), Catch::Contains("no picture"));
   PackOptions wrong;
-  wrong.quality = 0;
+  wrong.quality = 101;
   CHECK_THROWS_AS(write_pack(*source, folder / "none.pack", wrong), std::invalid_argument);
 }
 

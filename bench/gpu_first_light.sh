@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# What a first session with a GPU should tell: whether everything works there, how fast it is, how
+# fast its rivals are, and what the card could do. In parts of under ten minutes each; a part that is
+# run again goes on with what is missing.
+#
+#   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: puts the programs, the
+#                                               libraries they need and TAR, a .tar of class folders
+#                                               of JPEGs, into DIR
+#   bench/gpu_first_light.sh PART DIR OUT [ARGUMENTS OF ITS PROGRAM]
+#                                               on the machine with the GPU, which needs Python with
+#                                               torch 2.11, torchvision and timm, and no compiler
+#
+#   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
+#                    operations against the CPU's (about a minute)
+#          step      our training step: four models, three batches, bf16 and f16, eager and as a graph
+#          rivals    the same of timm: eager, torch.compile
+#          ceilings  bandwidth, matrix products, depthwise convolutions, launches, copies to the card
+#          loaders   our loader on 1 to 16 threads; torchvision's, timm's, nvJPEG
+#          table     Markdown of all that is in OUT
+#   OUT    gets PART.json, and the checks' trace
+#
+# Status: 0; 1 a check failed or a program did; 2 usage.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+limit=540 # seconds for a part
+
+usage() {
+  sed -n '6,24s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+# Of a program: the libraries that another Linux with torch does not have.
+libraries_of() {
+  ldd "$1" | awk '$3 ~ /opencv|jpeg|tbb|blas|lapack|gfortran|quadmath|spdlog|libfmt/ {print $3}'
+}
+
+pack() {
+  local build=$top/build/release
+  "$top/scripts/build" release -- --target gpu_first_light loader_bench shoal_cuda
+  mkdir -p "$1"
+  cp "$build"/{gpu_first_light,loader_bench,libshoal_cuda.so} "$1"
+  strip "$1"/gpu_first_light "$1"/loader_bench "$1"/libshoal_cuda.so
+  libraries_of "$build/loader_bench" | xargs -r cp -L -t "$1"
+  if [ $# -gt 1 ]; then cp "$2" "$1/pictures.tar"; fi
+  du -sh "$1"
+}
+
+python=${PYTHON:-python3}
+
+# LibTorch's libraries are Python's.
+use_libraries() {
+  local torch
+  torch=$($python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')
+  LD_LIBRARY_PATH=$1:$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib)
+  export LD_LIBRARY_PATH
+}
+
+[ $# -ge 2 ] || usage
+part=$1
+from=$(realpath "$2")
+shift 2
+if [ "$part" = pack ]; then
+  mkdir -p "$from"
+  pack "$from" "$@"
+  exit
+fi
+[ $# -ge 1 ] || usage
+out=$1
+shift
+mkdir -p "$out"
+case $part in
+  checks | step)
+    use_libraries "$from"
+    $python "$top/bench/gpu/native.py" "$part" "$from/gpu_first_light" --json "$out/$part.json" \
+      --deadline $limit "$@"
+    ;;
+  rivals | ceilings)
+    $python "$top/bench/gpu/$part.py" --json "$out/$part.json" --deadline $limit "$@"
+    ;;
+  loaders)
+    pictures=$out/pictures
+    [ -d "$pictures" ] || { mkdir "$pictures" && tar xf "$from/pictures.tar" -C "$pictures"; }
+    use_libraries "$from"
+    $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --pictures "$pictures" \
+      --json "$out/own_loader.json"
+    $python "$top/bench/gpu/loaders.py" "$pictures" --json "$out/loaders.json" --deadline $((limit - 120)) "$@"
+    ;;
+  table)
+    mapfile -t found < <(ls "$out"/{checks,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)
+    [ ${#found[@]} -gt 0 ] || { echo "gpu_first_light.sh: no results in $out" >&2; exit 1; }
+    $python "$top/bench/gpu/table.py" "${found[@]}"
+    ;;
+  *) usage ;;
+esac

@@ -1,0 +1,122 @@
+#pragma once
+// A training step on synthetic pictures: forward, loss, backward, gradient norm, optimizer,
+// statistics. For the benchmark programs; one thread.
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dist/gradient_reducer.h"
+#include "models/functions.h"
+#include "models/model.h"
+#include "train/flat_parameters.h"
+#include "train/flat_statistics.h"
+#include "train/optimizer.h"
+
+namespace shoal::bench {
+
+struct StepOptions {
+  std::string model = "efficientnet_b0";
+  int64_t batch = 32, size = 224;
+  at::Device device = at::kCPU;
+  at::ScalarType type = at::kFloat;         // of the parameters
+  std::optional<at::ScalarType> copy_type;  // what layers compute in, if another
+  bool masks = true;                        // dropout and stochastic depth as the model has them
+  uint64_t pictures = 0;                    // which ones: a seed
+  train::OptimizerOptions optimizer;
+};
+
+class SyntheticStep {
+ public:
+  explicit SyntheticStep(const StepOptions& options)
+      : batch_(options.batch),
+        model_(make_model(options)),
+        parameters_(*model_, flat_options(options)),
+        statistics_(*model_, options.type, options.device),
+        optimizer_(options.optimizer, parameters_),
+        keys_(static_cast<size_t>(batch_)) {
+    at::manual_seed(options.pictures);
+    const at::ScalarType type = options.copy_type.value_or(options.type);
+    images_ = at::randn({batch_, 3, options.size, options.size})
+                  .contiguous(at::MemoryFormat::ChannelsLast)
+                  .to(options.device, type);
+    const auto place = at::TensorOptions().device(options.device);
+    labels_.a = at::arange(batch_, at::kInt).mul(31).remainder(1000).to(options.device);
+    norm_ = at::zeros({1}, place.dtype(at::kDouble));
+    non_finite_ = at::zeros({1}, place.dtype(at::kInt));
+    loss_sum_ = at::zeros({}, place.dtype(at::kDouble));
+    std::iota(keys_.begin(), keys_.end(), uint64_t{1});
+    model_->train(true);
+  }
+
+  // From now on gradients are averaged over the group.
+  void average_over(const dist::Group& group) {
+    reducer_ = std::make_unique<dist::GradientReducer>(group, parameters_.tensors());
+  }
+
+  // Forward and backward.
+  void differentiate() {
+    parameters_.zero_gradients();
+    if (reducer_) reducer_->prepare(true);
+    models::StepContext context;
+    context.keys = keys_.data();
+    context.step = optimizer_.steps();
+    const at::Tensor logits = model_->forward(images_, context);
+    const auto result =
+        models::cross_entropy(logits, labels_, 0.1, 1.0 / static_cast<double>(batch_));
+    result.loss.backward();
+    if (reducer_) reducer_->finish();
+    loss_sum_.copy_(result.loss_sum);
+  }
+
+  // One update. Waits for nothing on a GPU, if there are no masks.
+  void enqueue() {
+    differentiate();
+    const at::NoGradGuard no_grad;
+    measure_gradients(parameters_, norm_, non_finite_);
+    optimizer_.step(0.01, norm_, non_finite_);
+    statistics_.commit(1, non_finite_);
+  }
+
+  // The last step's mean. Waits for it.
+  double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
+  const train::FlatParameters& parameters() const { return parameters_; }
+  const train::FlatStatistics& statistics() const { return statistics_; }
+
+ private:
+  static std::unique_ptr<models::Classifier> make_model(const StepOptions& o) {
+    models::ModelOptions options;
+    options.name = o.model;
+    if (!o.masks) options.dropout = options.drop_path = 0;
+    return models::create(options);
+  }
+  static train::FlatOptions flat_options(const StepOptions& o) {
+    train::FlatOptions options;
+    options.type = o.type;
+    options.copy_type = o.copy_type;
+    options.weight_decay = 1e-5;
+    options.device = o.device;
+    if (o.device.is_cuda()) options.table = ops::gpu();
+    return options;
+  }
+
+  int64_t batch_;
+  std::unique_ptr<models::Classifier> model_;
+  train::FlatParameters parameters_;
+  train::FlatStatistics statistics_;
+  train::Optimizer optimizer_;
+  std::unique_ptr<dist::GradientReducer> reducer_;
+  std::vector<uint64_t> keys_;
+  at::Tensor images_, norm_, non_finite_, loss_sum_;
+  models::Labels labels_;
+};
+
+}  // namespace shoal::bench

@@ -1,0 +1,68 @@
+#pragma once
+// Sums over rows, in double and in an order that depends on the shape alone.
+
+#include <cstdint>
+
+#include "ops/cuda/indexed.cuh"
+
+namespace shoal::ops::cuda_kernels {
+
+// How many threads share the rows of one group of channels.
+inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
+  return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
+}
+
+// For each of `outer` matrices of rows×channels: terms.lane(group).add(row, sums) adds what each row
+// (counted through all matrices) has for each group of kWidth channels to sums[kSums][kWidth]; then
+// store(matrix, sum * channels + channel, total) is called for each total.
+template <int kSums, int kWidth, class Terms, class Store>
+void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
+                 const Store& store) {
+  constexpr int64_t kFold = 128;  // partial sums that one thread adds up
+  const int64_t groups = channels / kWidth, columns = kSums * channels;
+  const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
+  double* const sums_of_lanes = scratch();
+  for_each_index(outer * split * groups, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t group = i % groups, lane = i / groups % split, matrix = i / groups / split;
+    double sums[kSums][kWidth] = {};
+    auto adder = terms.lane(group);
+    for (int64_t row = lane; row < rows; row += split) adder.add(matrix * rows + row, sums);
+    for (int s = 0; s < kSums; ++s) {
+      for (int j = 0; j < kWidth; ++j) {
+        const int64_t column = s * channels + group * kWidth + j;
+        if (split == 1) {
+          store(matrix, column, sums[s][j]);
+        } else {
+          sums_of_lanes[(matrix * split + lane) * columns + column] = sums[s][j];
+        }
+      }
+    }
+  });
+  if (split == 1) return;
+  int64_t lanes = split;
+  double* partial = sums_of_lanes;
+  while (lanes > kFold) {
+    const int64_t before = lanes, after = (lanes + kFold - 1) / kFold;
+    const double* const from = partial;
+    double* const to = partial + outer * before * columns;
+    for_each_index(outer * after * columns, stream, [=] SHOAL_BOTH(int64_t i) {
+      const int64_t column = i % columns, lane = i / columns % after, matrix = i / columns / after;
+      double sum = 0;
+      for (int64_t k = lane; k < before; k += after)
+        sum += from[(matrix * before + k) * columns + column];
+      to[i] = sum;
+    });
+    partial = to;
+    lanes = after;
+  }
+  const int64_t left = lanes;
+  const double* const from = partial;
+  for_each_index(outer * columns, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t column = i % columns, matrix = i / columns;
+    double sum = 0;
+    for (int64_t k = 0; k < left; ++k) sum += from[(matrix * left + k) * columns + column];
+    store(matrix, column, sum);
+  });
+}
+
+}  // namespace shoal::ops::cuda_kernels

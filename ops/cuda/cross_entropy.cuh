@@ -1,0 +1,109 @@
+#pragma once
+// Softmax cross-entropy. Kept in between, in the scratch memory: of each of kLanes threads per row
+// its largest logit, its Σ exp, Σ logits and number of higher scores; of each row its log Σ exp,
+// loss and rank.
+
+#include <cmath>
+
+#include "ops/cuda/elements.cuh"
+#include "ops/cuda/indexed.cuh"
+
+namespace shoal::ops::cuda_kernels {
+
+// Rows that are worked on at a time: what the scratch memory holds.
+constexpr int64_t kLanesPerRow = 32;
+constexpr int64_t kRowsAtATime = kPartialSums / (4 * kLanesPerRow + 4);
+
+struct RowSums {
+  double largest, exponentials, logits, higher;
+};
+struct RowResult {
+  double log_sum, loss, rank;
+};
+
+template <class S>
+void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, void* stream) {
+  using V = Value<S>;
+  RowSums* const lanes = reinterpret_cast<RowSums*>(scratch());
+  RowResult* const results = reinterpret_cast<RowResult*>(lanes + rows * kLanesPerRow);
+  const int64_t classes = op.classes;
+  const S* const all_logits = static_cast<const S*>(op.logits) + first * classes;
+
+  for_each_index(rows * kLanesPerRow, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t row = i / kLanesPerRow;
+    const S* logits = all_logits + row * classes;
+    const V own = Element<S>::load(logits[op.label_a[first + row]]);
+    RowSums sums = {-INFINITY, 0, 0, 0};
+    for (int64_t c = i % kLanesPerRow; c < classes; c += kLanesPerRow) {
+      const V logit = Element<S>::load(logits[c]);
+      sums.largest = std::fmax(sums.largest, static_cast<double>(logit));
+      sums.logits += static_cast<double>(logit);
+      sums.higher += !(logit <= own);  // what is not a number beats everything
+    }
+    lanes[i] = sums;
+  });
+  for_each_index(rows * kLanesPerRow, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t row = i / kLanesPerRow;
+    double largest = -INFINITY;
+    for (int64_t k = 0; k < kLanesPerRow; ++k)
+      largest = std::fmax(largest, lanes[row * kLanesPerRow + k].largest);
+    double sum = 0;
+    for (int64_t c = i % kLanesPerRow; c < classes; c += kLanesPerRow)
+      sum += std::exp(Element<S>::load(all_logits[row * classes + c]) - largest);
+    lanes[i].exponentials = sum;
+  });
+  for_each_index(rows, stream, [=] SHOAL_BOTH(int64_t row) {
+    double largest = -INFINITY, exponentials = 0, all = 0, higher = 0;
+    for (int64_t k = 0; k < kLanesPerRow; ++k) {
+      const RowSums& lane = lanes[row * kLanesPerRow + k];
+      largest = std::fmax(largest, lane.largest);
+      exponentials += lane.exponentials;
+      all += lane.logits;
+      higher += lane.higher;
+    }
+    const double log_sum = largest + std::log(exponentials);
+    const S* logits = all_logits + row * classes;
+    const int64_t a = op.label_a[first + row];
+    const int64_t b = op.label_b ? op.label_b[first + row] : a;
+    const double lambda = op.lambda ? op.lambda[first + row] : 1.0;
+    const double smoothing = op.smoothing;
+    const double log_a = Element<S>::load(logits[a]) - log_sum;
+    const double log_b = Element<S>::load(logits[b]) - log_sum;
+    double loss = -(1 - smoothing) * (lambda * log_a + (1 - lambda) * log_b);
+    if (smoothing > 0) loss -= smoothing * (all / static_cast<double>(classes) - log_sum);
+    results[row] = {log_sum, loss, higher};
+  });
+  for_each_index(3, stream, [=] SHOAL_BOTH(int64_t which) {
+    double loss = 0;
+    int64_t right = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      loss += results[row].loss;
+      right += results[row].rank < (which == 1 ? 1 : 5);
+    }
+    if (which == 0) *op.loss_sum += loss;
+    if (which == 1) *op.top1 += right;
+    if (which == 2) *op.top5 += right;
+  });
+  if (!op.gradient) return;
+  S* const gradient = static_cast<S*>(op.gradient) + first * classes;
+  for_each_index(rows * classes, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t row = i / classes, c = i % classes;
+    const int64_t a = op.label_a[first + row];
+    const int64_t b = op.label_b ? op.label_b[first + row] : a;
+    const double lambda = op.lambda ? op.lambda[first + row] : 1.0;
+    double target = op.smoothing / static_cast<double>(classes);
+    if (c == a) target += (1.0 - op.smoothing) * lambda;
+    if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
+    const double probability = std::exp(Element<S>::load(all_logits[i]) - results[row].log_sum);
+    gradient[i] = Element<S>::store(static_cast<V>(op.gradient_scale * (probability - target)));
+  });
+}
+
+inline void cross_entropy(const CrossEntropy& op, void* stream) {
+  for (int64_t first = 0; first < op.rows; first += kRowsAtATime) {
+    const int64_t rows = std::min(kRowsAtATime, op.rows - first);
+    with_type(op.type, [&](auto s) { typed_cross_entropy<decltype(s)>(op, first, rows, stream); });
+  }
+}
+
+}  // namespace shoal::ops::cuda_kernels

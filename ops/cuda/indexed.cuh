@@ -1,0 +1,70 @@
+#pragma once
+// The one way in which the CUDA operations reach the GPU: a function is called for each index, in
+// no order. nvcc makes a kernel of it; any other compiler a plain loop, and so the same sources are
+// tested on machines without a GPU (the table "twin").
+//
+// Nothing here waits, throws or returns an error: LibTorch's next launch reports one that failed.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/both.h"
+
+#ifndef __CUDACC__
+#include <vector>
+#endif
+
+namespace shoal::ops::cuda_kernels {
+
+// Enough threads to fill a large GPU, several times over.
+constexpr int64_t kManyThreads = 1 << 19;
+// Partial sums that the threads of a reduction leave to be added up: with the eight or sixteen of a
+// thread, enough threads to keep the memory of a large GPU busy.
+constexpr int64_t kPartialSums = 1 << 20;
+// Memory of a device for them, and for what adding them up leaves in between.
+constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
+
+#ifdef __CUDACC__
+
+template <class F>
+__global__ void call_for_index(int64_t n, F f) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+
+template <class F>
+void for_each_index(int64_t n, void* stream, const F& f) {
+  constexpr int kThreads = 256;
+  if (n <= 0) return;
+  const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
+  call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(n, f);
+}
+
+// kScratchBytes of the current device, made at the first call for it, which must not fall into the
+// capture of a graph. Operations that run at the same time, on two streams of a device, would
+// disturb one another; nullptr when there is no memory.
+inline double* scratch() {
+  constexpr int kMostDevices = 64;
+  static double* memory[kMostDevices] = {};
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || device >= kMostDevices) return nullptr;
+  if (!memory[device]) cudaMalloc(&memory[device], kScratchBytes);
+  return memory[device];
+}
+
+#else
+
+template <class F>
+void for_each_index(int64_t n, void*, const F& f) {
+  for (int64_t i = 0; i < n; ++i) f(i);
+}
+
+inline double* scratch() {
+  static std::vector<double> memory(kScratchBytes / sizeof(double));
+  return memory.data();
+}
+
+#endif
+
+}  // namespace shoal::ops::cuda_kernels
