@@ -27,6 +27,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -384,7 +385,7 @@ bool shared_check(const Place& where) {
   connection.backend = dist::Backend::gloo;
   connection.use_cuda = where.plugin != nullptr;
   dist::Communicator world = dist::connect(env, connection);
-  report.check("two_ranks", world.size() == 2);
+  if (world.size() != 2) throw std::invalid_argument("shared is one of two: set RANK and so on");
   at::Tensor sum = at::ones({1000}, where.device) * (env.rank + 1);
   world.main.all_reduce_sum(sum);
   report.check("all_reduce", sum.sum().item<float>() == 3000);
@@ -415,6 +416,14 @@ bool shared_check(const Place& where) {
   return report.print();
 }
 
+int64_t count_of(const std::string& word) {
+  int64_t count = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+  if (error != std::errc() || end != word.data() + word.size() || count < 1)
+    throw std::invalid_argument("'" + word + "' must be a number of 1 or more");
+  return count;
+}
+
 bool time_step(const Place& where, const std::vector<std::string>& words) {
   constexpr int kGroups = 5;
   const std::string &model = words.at(0), &type = words.at(3), &way = words.at(4);
@@ -425,8 +434,8 @@ bool time_step(const Place& where, const std::vector<std::string>& words) {
   at::globalContext().setBenchmarkCuDNN(true);
   at::globalContext().setAllowTF32CuDNN(true);
   StepOptions options = gpu_options(where, model, type);
-  options.size = std::stoll(words[1]);
-  options.batch = std::stoll(words[2]);
+  options.size = count_of(words[1]);
+  options.batch = count_of(words[2]);
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto seconds_since = [&](auto start) {
     return std::chrono::duration<double>(now() - start).count();

@@ -29,6 +29,11 @@ usage() {
   exit 2
 }
 
+fail() {
+  echo "gpu_first_light.sh: $*" >&2
+  exit 1
+}
+
 # Of a program: the libraries that another Linux with torch does not have.
 libraries_of() {
   ldd "$1" | awk '$3 ~ /opencv|jpeg|tbb|blas|lapack|gfortran|quadmath|spdlog|libfmt/ {print $3}'
@@ -67,6 +72,7 @@ fi
 [ $# -ge 1 ] || usage
 out=$1
 shift
+[ -e "$from/gpu_first_light" ] || fail "no $from/gpu_first_light: make it with $0 pack $from"
 mkdir -p "$out"
 case $part in
   checks | step)
@@ -79,6 +85,7 @@ case $part in
     ;;
   loaders)
     pictures=$out/pictures
+    [ -d "$pictures" ] || [ -e "$from/pictures.tar" ] || fail "no $from/pictures.tar: name a TAR when packing"
     [ -d "$pictures" ] || { mkdir "$pictures" && tar xf "$from/pictures.tar" -C "$pictures"; }
     use_libraries "$from"
     $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --pictures "$pictures" \
@@ -87,7 +94,7 @@ case $part in
     ;;
   table)
     mapfile -t found < <(ls "$out"/{checks,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)
-    [ ${#found[@]} -gt 0 ] || { echo "gpu_first_light.sh: no results in $out" >&2; exit 1; }
+    [ ${#found[@]} -gt 0 ] || fail "no results in $out"
     $python "$top/bench/gpu/table.py" "${found[@]}"
     ;;
   *) usage ;;

@@ -1,0 +1,208 @@
+"""What the programs of this folder share: options, timings, the file of results, children.
+
+A file of results is {"title": ..., "machine": {...}, "results": [...]}; a result is a flat object with
+its "name". Where something was measured several times, KEY is the median, KEY_least and KEY_most the
+ends; what failed has "error" instead.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import platform
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from importlib import metadata
+
+import torch
+
+GROUPS = 5
+STARTED = time.perf_counter()
+
+
+def parser(description):
+    made = argparse.ArgumentParser(description=description,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--json", type=pathlib.Path, metavar="FILE",
+                      help="results go here after every measurement; those already here are not repeated")
+    made.add_argument("--retry", action="store_true", help="repeat those that failed")
+    made.add_argument("--only", default="", metavar="REGEX", help="of the names")
+    made.add_argument("--deadline", type=float, default=math.inf, metavar="SECONDS",
+                      help="start nothing that is not likely to end by then")
+    made.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    made.add_argument("--dry", action="store_true", help="tiny shapes, few repetitions")
+    return made
+
+
+def child_parser(description, timeout):
+    made = parser(description)
+    made.add_argument("--timeout", type=float, default=timeout, metavar="SECONDS",
+                      help="for one configuration")
+    made.add_argument("--child", help=argparse.SUPPRESS)
+    return made
+
+
+def machine(device):
+    def version(package):
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return None
+
+    facts = {"card": "none: on the processor"}
+    if device == "cuda":
+        try:
+            fields = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
+                                     "--format=csv,noheader", "--id=0"],
+                                    capture_output=True, text=True, check=True).stdout.strip().split(", ")
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(f"no usable GPU: nvidia-smi: {error} (--device cpu --dry tries the programs)")
+        facts = dict(zip(("card", "driver", "card_memory"), fields))
+        facts |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
+    models = re.findall(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    return facts | {"torch": torch.__version__} | {
+        package: version(package) for package in ("torchvision", "timm", "triton", "pillow")} | {
+        "python": platform.python_version(), "processor": models[0] if models else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)), "date": datetime.date.today().isoformat()}
+
+
+def spread(key, values):
+    return {key: statistics.median(values), f"{key}_least": min(values), f"{key}_most": max(values)}
+
+
+def finish(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def seconds_of(work, device):
+    """Seconds that one call of work takes, by the card's clock if there is one."""
+    if device == "cpu":
+        begin = time.perf_counter()
+        work()
+        return time.perf_counter() - begin
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    work()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / 1e3
+
+
+def described(error):
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}"[:400] + f" ({pathlib.Path(where.filename).name}:{where.lineno})"
+
+
+def digits(value):
+    if not isinstance(value, float) or not math.isfinite(value):
+        return "" if value is None else str(value)
+    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}" if value else "0"
+
+
+def cells(row):
+    """The row's texts, a median and its ends in one."""
+    return {key: f"{digits(value)} ({digits(row[key + '_least'])}–{digits(row[key + '_most'])})"
+            if key + "_least" in row else digits(value)
+            for key, value in row.items() if not re.search("_(least|most)$", key)}
+
+
+class Results:
+    """The rows of one program; shown: those of their keys that are printed."""
+
+    def __init__(self, title, options, shown):
+        self.options, self.shown = options, shown
+        self.head = {"title": title, "machine": machine(options.device)}
+        self.rows, self.left_out = [], 0
+        if options.json and options.json.exists():
+            before = json.loads(options.json.read_text())
+            if before["machine"]["card"] != self.head["machine"]["card"]:
+                sys.exit(f"{options.json} was measured with another card: {before['machine']['card']}")
+            self.rows = before["results"]
+
+    def wanted(self, name):
+        return re.search(self.options.only, name) and not any(
+            row["name"] == name and not ("error" in row and self.options.retry) for row in self.rows)
+
+    def seconds_left(self):
+        return self.options.deadline - (time.perf_counter() - STARTED)
+
+    def leave_out(self):
+        self.left_out += 1
+
+    def get(self, name, key):
+        return next((row.get(key) for row in self.rows if row["name"] == name), None)
+
+    def add(self, row):
+        self.rows = [other for other in self.rows if other["name"] != row["name"]] + [row]
+        if self.options.json:
+            part = self.options.json.with_name(self.options.json.name + ".part")
+            part.write_text(json.dumps(self.head | {"results": self.rows}, indent=1) + "\n")
+            os.replace(part, self.options.json)
+        texts = cells(row)
+        print(row["name"], *(f"{key} {texts[key]}" for key in self.shown if key in texts),
+              *([row["error"].splitlines()[0]] if "error" in row else []), sep="  ", flush=True)
+
+    def end(self):
+        if self.left_out:
+            print(f"{self.left_out} left out: the deadline")
+
+
+def run_child(name, seconds):
+    """This program again with --child NAME: its row; None when it is killed after these seconds."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen([sys.executable, *sys.argv, "--child", name], stdout=out, stderr=err,
+                                 process_group=0)
+        try:
+            status = child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        try:
+            os.killpg(child.pid, signal.SIGKILL)  # also what it has left behind
+        except ProcessLookupError:
+            pass
+        child.wait()
+        out.seek(0)
+        err.seek(0)
+        lines = out.read().splitlines()
+        if status is None:
+            return None
+        if status == 0 and lines:
+            return json.loads(lines[-1])
+        return {"error": f"status {status}: " + " / ".join(err.read().splitlines()[-3:])[-400:]}
+
+
+def each_in_a_child(title, names, measure, expected, options, shown):
+    """Rows measure(name), each from a fresh process, in this order as far as the deadline allows.
+
+    expected(name, rows): the seconds that this will likely take, by the rows so far.
+    """
+    if options.child:
+        try:
+            row = measure(options.child)
+        except Exception as error:
+            row = {"error": described(error)}
+        print(json.dumps(row))
+        return
+    results = Results(title, options, shown)
+    for name in filter(results.wanted, names):
+        left = results.seconds_left()
+        if expected(name, results.rows) > left:
+            results.leave_out()
+            continue
+        begin = time.perf_counter()
+        row = run_child(name, min(options.timeout, left))
+        if row is None and left < options.timeout:
+            print(f"{name}  not ended by the deadline", flush=True)
+            continue
+        row = row or {"error": f"not ended after {options.timeout:g} s"}
+        results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
+    results.end()

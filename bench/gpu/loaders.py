@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Other loaders over a folder of class folders of JPEGs, which is repeated: batches of 128 random crops of
+224 pixels, flipped or not, uint8, in random order.
+
+Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] [--dry --device cpu]
+
+  torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in memory
+  timm           its create_loader with fast collate and prefetcher, which puts them normalised on the card
+  nvjpeg/crop    files read by threads, decode_jpeg of a batch on the card, each picture cropped and
+                 resized there
+  nvjpeg/decode  the same without crops
+
+The number behind a name: worker processes, or threads that read. Files are in the page cache.
+processor_us is processor time, workers included, of one picture. Pictures that nvJPEG refuses are left
+out for it, and counted.
+"""
+
+import itertools
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+import common
+
+TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
+EPOCH = 200_000  # pictures at least, so that none ends while it is measured
+
+
+def names(options):
+    most, *fewer = options.workers.split(",")
+    return [f"{loader}/{most}" for loader in ("torchvision", "timm", "nvjpeg/crop", "nvjpeg/decode")] + [
+        f"torchvision/{workers}" for workers in fewer]
+
+
+def repeats(count):
+    return math.ceil(EPOCH / count)
+
+
+def torchvision(options, workers):
+    from torch.utils.data import ConcatDataset, DataLoader
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+    data = ImageFolder(options.folder, transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.PILToTensor()]))
+    return iter(DataLoader(ConcatDataset([data] * repeats(len(data))), options.batch, shuffle=True,
+                           num_workers=workers, drop_last=True)), {}
+
+
+def timm(options, workers):
+    from timm.data import ImageDataset, create_loader
+    data = ImageDataset(options.folder)
+    data.reader.samples *= repeats(len(data))
+    return iter(create_loader(data, 224, options.batch, is_training=True, color_jitter=0, num_workers=workers,
+                              device=torch.device(options.device))), {}
+
+
+def nvjpeg(options, workers, crop):
+    from torchvision.datasets import ImageFolder
+    from torchvision.io import ImageReadMode, decode_jpeg, read_file
+    from torchvision.transforms import RandomResizedCrop
+    from torchvision.transforms.v2 import functional
+
+    def decoded(files):
+        return decode_jpeg(files, ImageReadMode.RGB, options.device)
+
+    def readable(path):
+        try:
+            decoded([read_file(path)])
+        except RuntimeError:
+            return False
+        return True
+
+    def cropped(picture):
+        box = RandomResizedCrop.get_params(picture, (0.08, 1), (3 / 4, 4 / 3))
+        picture = functional.resized_crop(picture, *box, [224, 224], antialias=True)
+        return functional.horizontal_flip(picture) if torch.rand(()) < 0.5 else picture
+
+    found = [path for path, _ in ImageFolder(options.folder).samples]
+    paths = [path for path in found if readable(path)]
+
+    def batches():
+        with ThreadPoolExecutor(workers) as pool:
+            order = (paths[i] for _ in itertools.count() for i in torch.randperm(len(paths)).tolist())
+
+            def read():
+                return [pool.submit(read_file, path) for path in itertools.islice(order, options.batch)]
+
+            following = read()
+            while True:
+                files, following = [each.result() for each in following], read()
+                pictures = decoded(files)
+                yield torch.stack([cropped(picture) for picture in pictures]) if crop else pictures
+
+    return batches(), {"left_out": len(found) - len(paths)}
+
+
+def processor_seconds():
+    """Of this process and its children, also of those that have ended."""
+    import psutil
+    own = psutil.Process()
+    children = own.children(recursive=True)
+    return sum(own.cpu_times()[:4]) + sum(sum(child.cpu_times()[:2]) for child in children)
+
+
+def take(batches, seconds, options, least=1):
+    """Pictures per second while batches come for so long."""
+    begin, count = time.perf_counter(), 0
+    while count < least or time.perf_counter() - begin < seconds:
+        next(batches)
+        count += 1
+    common.finish(options.device)
+    return count * options.batch / (time.perf_counter() - begin), count * options.batch
+
+
+def measure(name, options):
+    torch.set_num_threads(1)
+    loader, workers = name.rsplit("/", 1)
+    workers = int(workers)
+    make = {"torchvision": torchvision, "timm": timm,
+            "nvjpeg/crop": lambda *given: nvjpeg(*given, crop=True),
+            "nvjpeg/decode": lambda *given: nvjpeg(*given, crop=False)}[loader]
+    batches, facts = make(options, workers)
+    begin = time.perf_counter()
+    next(batches)
+    first = time.perf_counter() - begin
+    take(batches, options.seconds, options, least=3 * workers)  # so many lie ready
+    busy = processor_seconds()
+    groups = [take(batches, options.seconds, options) for _ in range(common.GROUPS)]
+    busy = processor_seconds() - busy
+    return common.spread("images_per_second", [rate for rate, _ in groups]) | {
+        "processor_us": 1e6 * busy / sum(pictures for _, pictures in groups),
+        "first_batch_seconds": first} | facts
+
+
+parser = common.child_parser(__doc__, timeout=120)
+parser.add_argument("folder", metavar="DIR")
+parser.add_argument("--workers", default="16,8,4,2,1")
+options = parser.parse_args()
+options.batch, options.seconds = (4, 0.2) if options.dry else (128, 2)
+common.each_in_a_child(TITLE, names(options), lambda name: measure(name, options), lambda *_: 40, options,
+                       ("images_per_second", "processor_us", "left_out", "seconds"))

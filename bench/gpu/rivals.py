@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Training steps of timm's models as its train.py makes them, on random pictures that lie on the card.
+
+Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
+
+Channels-last, autocast, label smoothing 0.1, SGD with momentum; each configuration in a process of its
+own. Their names are MODEL/PIXELS/BATCH/bf16|fp16/WAY; a way is eager or a mode of torch.compile.
+
+  first_step_seconds  of the first step: compilation, cuDNN's choice of algorithms
+  steady_seconds      from there until a step takes about as long as the one before
+  images_per_second   of five groups of steps, by the card's clock
+  allocated_mb        most memory of these steps; reserved_mb: that the process ever took
+  graph_skips         parts that reduce-overhead could not record as CUDA graphs
+"""
+
+import math
+import os
+import tempfile
+import time
+
+import torch
+
+import common
+
+TITLE = ("Training steps of timm's models (torch.optim.SGD, its foreach form: PyTorch's and timm's default; "
+         "TF32 allowed, cudnn.benchmark)")
+COMPILED = ("compile", "reduce-overhead")
+SIZES = {"efficientnet_b0": 224, "resnet50": 224, "efficientnet_b4": 380, "tf_efficientnetv2_s": 300}
+DROPS = {"efficientnet_b0": (0.2, 0.2), "efficientnet_b4": (0.4, 0.2), "tf_efficientnetv2_s": (0.2, 0.2)}
+FIRST, LATER = ("efficientnet_b0", "resnet50"), ("efficientnet_b4", "tf_efficientnetv2_s")
+BATCHES = (256, 128, 32)
+EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 300}
+
+
+def names(dry):
+    """Most important first."""
+    if dry:
+        return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager", "resnet18/64/4/fp16/eager",
+                "resnet18/64/4/bf16/compile"]
+
+    def these(models, dtype, ways):
+        return [f"{model}/{SIZES[model]}/{batch}/{dtype}/{way}"
+                for batch in BATCHES for model in models for way in ways]
+
+    return [*these(FIRST, "bf16", ("eager",)),
+            *these(FIRST[:1], "bf16", COMPILED), *these(FIRST[1:], "bf16", COMPILED),
+            *these(LATER, "bf16", ("eager",)), *these(LATER, "bf16", COMPILED),
+            *these(FIRST + LATER, "fp16", ("eager",)), *these(FIRST + LATER, "fp16", COMPILED),
+            *these(FIRST[:1], "bf16", ("max-autotune",))]
+
+
+def expected(name, rows):
+    """The longest of this model and way so far, else of this way, else a guess."""
+    model, *_, way = name.split("/")
+    done = [row for row in rows if "error" not in row and row["name"].endswith("/" + way)]
+    done = [row for row in done if row["name"].startswith(model + "/")] or done
+    return max((row["seconds"] for row in done), default=EXPECTED[way])
+
+
+def steady(seconds, dry):
+    if dry:
+        return len(seconds) == 2
+    last = seconds[-3:]
+    return len(seconds) >= 5 and sum(seconds[1:]) > 1 and (
+        max(last) < 1.1 * min(last) or len(seconds) >= 100)
+
+
+def measure(name, options):
+    import timm
+    model, size, batch, dtype, way = name.split("/")
+    size, batch, device = int(size), int(batch), options.device
+    if device == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.backends.cudnn.benchmark = True
+    torch.manual_seed(0)
+    drop, drop_path = DROPS.get(model, (0, 0))
+    model = timm.create_model(model, drop_rate=drop, drop_path_rate=drop_path)
+    model = model.to(device, memory_format=torch.channels_last).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-5)
+    scaler = torch.amp.GradScaler(device, enabled=dtype == "fp16")
+    criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+    images = torch.randn(batch, 3, size, size, device=device).contiguous(memory_format=torch.channels_last)
+    labels = torch.randint(1000, (batch,), device=device)
+    forward = model
+    if way != "eager":
+        forward = torch.compile(model, mode="default" if way == "compile" else way)
+
+    def step():
+        optimizer.zero_grad()
+        with torch.autocast(device, {"bf16": torch.bfloat16, "fp16": torch.float16}[dtype]):
+            loss = criterion(forward(images), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    def steps(count):
+        for _ in range(count):
+            loss = step()
+        return loss
+
+    seconds = []
+    while not steady(seconds, options.dry):
+        begin = time.perf_counter()
+        step()
+        common.finish(device)
+        seconds.append(time.perf_counter() - begin)
+    count = 2 if options.dry else max(4, math.ceil(0.5 / seconds[-1]))
+    if device == "cuda":
+        reserved = torch.cuda.max_memory_reserved()
+        torch.cuda.reset_peak_memory_stats()
+    groups = [common.seconds_of(lambda: steps(count), device) for _ in range(common.GROUPS)]
+    row = common.spread("images_per_second", [batch * count / group for group in groups])
+    row |= {"first_step_seconds": seconds[0], "steady_seconds": sum(seconds[1:]), "steps_timed": 5 * count}
+    if device == "cuda":
+        row |= {"allocated_mb": torch.cuda.max_memory_allocated() >> 20,
+                "reserved_mb": max(reserved, torch.cuda.max_memory_reserved()) >> 20}
+    if way != "eager":
+        row |= {"graph_skips": torch._dynamo.utils.counters["inductor"]["cudagraph_skips"],
+                "cache": "kept" if options.cache else "fresh"}
+    return row | {"loss": steps(1).item()}
+
+
+parser = common.child_parser(__doc__, timeout=400)
+parser.add_argument("--cache", metavar="DIR", help="where compiled parts are kept and found; without it each "
+                    "configuration compiles everything anew, and first_step_seconds are those of a first run")
+options = parser.parse_args()
+with tempfile.TemporaryDirectory() as fresh:
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = options.cache or fresh
+    common.each_in_a_child(TITLE, names(options.dry), lambda name: measure(name, options), expected, options,
+                           ("images_per_second", "first_step_seconds", "reserved_mb", "seconds"))
