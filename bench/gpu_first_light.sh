@@ -12,12 +12,13 @@
 #
 #   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
 #                    operations against the CPU's (about a minute)
-#          step      our training step: four models, three batches, bf16 and f16, eager and as a graph
+#          step      our training step: three models, three batches, bf16 and f16, eager and as a graph
 #          rivals    the same of timm: eager, torch.compile
 #          ceilings  bandwidth, matrix products, depthwise convolutions, launches, copies to the card
 #          loaders   our loader on 1 to 16 threads; torchvision's, timm's, nvJPEG
 #          table     Markdown of all that is in OUT
-#   OUT    gets PART.json, and the checks' trace
+#   OUT    gets PART.json, and the checks' trace; what it has already is not measured again (--retry:
+#          but for failures)
 #
 # Status: 0; 1 a check failed or a program did; 2 usage.
 set -euo pipefail
@@ -25,7 +26,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds for a part
 
 usage() {
-  sed -n '6,24s/^# \{0,1\}//p' "$0" >&2
+  sed -n '6,25s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -34,9 +35,10 @@ fail() {
   exit 1
 }
 
-# Of a program: the libraries that another Linux with torch does not have.
+# Of programs: all libraries but the C library's, the compiler's and those that come with torch.
 libraries_of() {
-  ldd "$1" | awk '$3 ~ /opencv|jpeg|tbb|blas|lapack|gfortran|quadmath|spdlog|libfmt/ {print $3}'
+  ldd "$@" | awk '$2 == "=>" && $3 ~ "^/" &&
+    $1 !~ /^lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s|gomp|c10|torch_cpu|cudart|cupti)\.so/ {print $3}' | sort -u
 }
 
 pack() {
@@ -45,24 +47,24 @@ pack() {
   mkdir -p "$1"
   cp "$build"/{gpu_first_light,loader_bench,libshoal_cuda.so} "$1"
   strip "$1"/gpu_first_light "$1"/loader_bench "$1"/libshoal_cuda.so
-  libraries_of "$build/loader_bench" | xargs -r cp -L -t "$1"
+  libraries_of "$build"/{gpu_first_light,loader_bench} | xargs -r cp -L -t "$1"
   if [ $# -gt 1 ]; then cp "$2" "$1/pictures.tar"; fi
   du -sh "$1"
 }
 
 python=${PYTHON:-python3}
 
-# LibTorch's libraries are Python's.
+# LibTorch's libraries are Python's, and come first; ours are for what the system does not have.
 use_libraries() {
   local torch
   torch=$($python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')
-  LD_LIBRARY_PATH=$1:$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib)
+  LD_LIBRARY_PATH=$torch/lib$(printf ':%s' "$torch"/../nvidia/*/lib):${LD_LIBRARY_PATH-}:/usr/local/nvidia/lib64:$1
   export LD_LIBRARY_PATH
 }
 
 [ $# -ge 2 ] || usage
 part=$1
-from=$(realpath "$2")
+from=$(realpath -m "$2")
 shift 2
 if [ "$part" = pack ]; then
   mkdir -p "$from"
@@ -84,13 +86,15 @@ case $part in
     $python "$top/bench/gpu/$part.py" --json "$out/$part.json" --deadline $limit "$@"
     ;;
   loaders)
-    pictures=$out/pictures
+    pictures=$from/pictures
     [ -d "$pictures" ] || [ -e "$from/pictures.tar" ] || fail "no $from/pictures.tar: name a TAR when packing"
     [ -d "$pictures" ] || { mkdir "$pictures" && tar xf "$from/pictures.tar" -C "$pictures"; }
     use_libraries "$from"
+    status=0
     $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --pictures "$pictures" \
-      --json "$out/own_loader.json"
-    $python "$top/bench/gpu/loaders.py" "$pictures" --json "$out/loaders.json" --deadline $((limit - 120)) "$@"
+      --json "$out/own_loader.json" --deadline $((limit / 2)) "$@" || status=1
+    $python "$top/bench/gpu/loaders.py" "$pictures" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@"
+    exit $status
     ;;
   table)
     mapfile -t found < <(ls "$out"/{checks,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)

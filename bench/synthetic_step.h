@@ -88,6 +88,8 @@ class SyntheticStep {
 
   // The last step's mean. Waits for it.
   double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
+  // Whether every update so far was made: gradients were finite. Waits for it.
+  bool updated() const { return non_finite_.item<int32_t>() == 0; }
   const train::FlatParameters& parameters() const { return parameters_; }
   const train::FlatStatistics& statistics() const { return statistics_; }
 
@@ -104,7 +106,6 @@ class SyntheticStep {
     options.copy_type = o.copy_type;
     options.weight_decay = 1e-5;
     options.device = o.device;
-    if (o.device.is_cuda()) options.table = ops::gpu();
     return options;
   }
 

@@ -61,7 +61,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
                             const Settings& settings) {
     const at::Tensor x = channels_last(x_any);
     const at::Tensor residual = residual_any ? channels_last(*residual_any) : at::Tensor();
-    const ops::Table& table = operations(x);
+    const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
     Saved saved{settings.activation, residual.defined(), -1, settings.sum_across_ranks};
@@ -105,7 +105,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     const variable_list v = ctx->get_saved_variables();
     const at::Tensor &x = v[0], &weight = v[4];
     const auto& saved = decapsulate<Saved>(ctx->saved_data["saved"]);
-    const ops::Table& table = operations(x);
+    const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const int64_t channels = x.size(1);
     const at::Tensor dy = channels_last(gradients[0]);

@@ -41,21 +41,22 @@ LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, dou
   result.top5 = at::zeros({}, options.dtype(at::kLong));
   at::Tensor gradient;
   if (logits_any.requires_grad()) gradient = at::empty_like(logits);
-  operations(logits).cross_entropy(
-      {.type = type_of(logits),
-       .rows = logits.size(0),
-       .classes = logits.size(1),
-       .logits = logits.const_data_ptr(),
-       .label_a = labels.a.const_data_ptr<int32_t>(),
-       .label_b = labels.b.defined() ? labels.b.const_data_ptr<int32_t>() : nullptr,
-       .lambda = labels.lambda.defined() ? labels.lambda.const_data_ptr<float>() : nullptr,
-       .smoothing = static_cast<float>(smoothing),
-       .gradient_scale = scale,
-       .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
-       .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
-       .top1 = result.top1.mutable_data_ptr<int64_t>(),
-       .top5 = result.top5.mutable_data_ptr<int64_t>()},
-      stream_of(logits.device()));
+  operations(logits.device())
+      .cross_entropy(
+          {.type = type_of(logits),
+           .rows = logits.size(0),
+           .classes = logits.size(1),
+           .logits = logits.const_data_ptr(),
+           .label_a = labels.a.const_data_ptr<int32_t>(),
+           .label_b = labels.b.defined() ? labels.b.const_data_ptr<int32_t>() : nullptr,
+           .lambda = labels.lambda.defined() ? labels.lambda.const_data_ptr<float>() : nullptr,
+           .smoothing = static_cast<float>(smoothing),
+           .gradient_scale = scale,
+           .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
+           .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
+           .top1 = result.top1.mutable_data_ptr<int64_t>(),
+           .top5 = result.top5.mutable_data_ptr<int64_t>()},
+          stream_of(logits.device()));
   const at::Tensor loss = result.loss_sum * scale;
   result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;
   return result;

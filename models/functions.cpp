@@ -21,10 +21,10 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-const ops::Table& operations(const at::Tensor& x) {
-  if (x.is_cpu()) return ops::cpu();
-  if (x.is_cuda() && ops::gpu() != nullptr) return *ops::gpu();
-  throw std::invalid_argument("no operations for device " + x.device().str());
+const ops::Table& operations(at::Device device) {
+  if (device.is_cpu()) return ops::cpu();
+  if (device.is_cuda() && ops::gpu() != nullptr) return *ops::gpu();
+  throw std::invalid_argument("no operations for device " + device.str());
 }
 
 void* stream_of(at::Device device) {
@@ -89,7 +89,7 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   const at::Tensor dy = dy_any.contiguous(at::MemoryFormat::ChannelsLast);
   result.d_weight =
       at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
-  operations(x).depthwise_backward_weights({.type = type_of(x),
+  operations(x.device()).depthwise_backward_weights({.type = type_of(x),
                                             .pictures = x.size(0),
                                             .height = x.size(2),
                                             .width = x.size(3),

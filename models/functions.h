@@ -17,6 +17,10 @@ namespace shoal::models {
 // float32.
 at::ScalarType statistics_dtype(const at::Tensor& x);
 
+// The operations of a device. Throws std::invalid_argument for one without any: a GPU while the CUDA
+// plug-in is not open.
+const ops::Table& operations(at::Device device);
+
 // The current stream of a device as the operations want it: nullptr on the CPU.
 void* stream_of(at::Device device);
 

@@ -12,9 +12,8 @@
 
 namespace shoal::models {
 
-// The operations for the tensor's device, and its element type as they name it. Throw
-// std::invalid_argument for a device or dtype without operations.
-const ops::Table& operations(const at::Tensor& x);
+// The tensor's element type as the operations name it. Throws std::invalid_argument for one without
+// operations.
 ops::Type type_of(const at::Tensor& x);
 
 // Carries a plain value from an autograd function's forward to its backward.

@@ -40,7 +40,7 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
                             const at::Tensor& weight1, const at::Tensor& bias1,
                             const at::Tensor& weight2, const at::Tensor& bias2) {
     const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
-    const ops::Table& table = operations(x);
+    const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const at::Tensor pooled =
         at::empty({x.size(0), x.size(1)}, weight1.options().requires_grad(false));
@@ -59,7 +59,7 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
     const at::Tensor &x = v[0], &pooled = v[1], &hidden = v[2], &squeezed = v[3], &gate = v[4];
     const at::Tensor &weight1 = v[5], &weight2 = v[6];
     const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const ops::Table& table = operations(x);
+    const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const ops::Gate op = operation(x, gate);
 

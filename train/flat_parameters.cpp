@@ -44,7 +44,7 @@ std::string shape_of(const at::Tensor& tensor) {
 }  // namespace
 
 FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& options)
-    : table_(options.table != nullptr ? options.table : &ops::cpu()) {
+    : table_(&models::operations(options.device)) {
   at::NoGradGuard no_grad;
   if (options.type != at::kFloat && options.type != at::kDouble) {
     throw std::invalid_argument("flat parameters are float or double");

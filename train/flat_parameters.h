@@ -29,7 +29,6 @@ struct FlatOptions {
   std::optional<at::ScalarType> copy_type = std::nullopt;
   double weight_decay = 0;  // for parameters of two and more dimensions; others get none
   at::Device device = at::kCPU;
-  const ops::Table* table = nullptr;  // kernels that work on `device`; nullptr: ops::cpu()
 };
 
 class FlatParameters {

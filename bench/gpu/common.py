@@ -130,7 +130,8 @@ class Results:
 
     def wanted(self, name):
         return re.search(self.options.only, name) and not any(
-            row["name"] == name and not ("error" in row and self.options.retry) for row in self.rows)
+            row["name"] == name and not (self.options.retry and ("error" in row or row.get("ok") is False))
+            for row in self.rows)
 
     def seconds_left(self):
         return self.options.deadline - (time.perf_counter() - STARTED)

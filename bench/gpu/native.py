@@ -2,7 +2,7 @@
 
     native.py PART PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
 
-  checks    those of gpu_first_light (bench/gpu_first_light.cpp); status 1 when one failed
+  checks    those of gpu_first_light (bench/gpu/first_light.cpp); status 1 when one failed
   step      its training step, on the shapes that rivals.py measures
   loader    loader_bench over --pictures DIR, on 1 to 16 threads
 """
@@ -22,7 +22,7 @@ CHECKS = ["plugin", "operations", "step resnet18", "step efficientnet_b0", "nccl
           "graph resnet18 bf16", "graph efficientnet_b0 f32", "graph efficientnet_b0 bf16",
           "trace TRACE", "shared"]
 ON_CPU = re.compile("operations|step|shared|time")
-MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380), ("efficientnet_v2_s", 300)]
+MODELS = [("efficientnet_b0", 224), ("resnet50", 224), ("efficientnet_b4", 380)]
 THREADS = (16, 8, 4, 2, 1)
 LIKELY_SECONDS = 15
 
@@ -39,8 +39,11 @@ def loader_rates(program, name, options):
     """Of five runs; the first makes the seek indexes."""
     with tempfile.TemporaryDirectory() as indexes:
         command = [program, "loader", options.pictures, "2" if options.dry else "25", name.split()[1], indexes]
-        done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
-                                          timeout=options.timeout).stdout) for _ in range(6)][1:]
+        try:
+            done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
+                                              timeout=options.timeout).stdout) for _ in range(6)][1:]
+        except subprocess.SubprocessError as error:
+            return {"ok": False, "error": str(error)}
     return {"ok": True} | common.spread("images_per_second", [each["images_per_second"] for each in done]) | (
         common.spread("processor_us", [each["processor_us"] for each in done]))
 
@@ -60,27 +63,44 @@ def environments(name):
     return [{**meeting, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(2)]
 
 
+class Child:
+    """One process of a program, whose output is kept."""
+
+    def __init__(self, command, variables):
+        self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, env={**os.environ, **variables}, text=True, stdout=self.out,
+                                        stderr=self.err)
+
+    def end(self):
+        """The object that it printed, with an error if it had one; kills it if it still runs."""
+        killed = self.process.poll() is None
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.out, self.err):
+            stream.seek(0)
+        row = json.loads(([line for line in self.out if line.startswith("{")] or ["{}"])[-1])
+        last_words = " / ".join(self.err.read().splitlines()[-3:])[-400:]
+        if killed:
+            row |= {"ok": False, "error": "did not end in time: " + last_words}
+        elif self.process.returncode != 0:
+            row |= {"ok": False, "error": f"status {self.process.returncode}: {last_words}"}
+        return row
+
+
 def answer(program, name, options):
+    """What it printed; of several processes the one that failed first, if one did."""
     words = [str(options.json) + ".trace.json" if word == "TRACE" else word for word in name.split()]
     words += ["cpu"] * (options.device == "cpu")
-    running = [subprocess.Popen([program, *words], env={**os.environ, **added}, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-               for added in environments(name)]
-    rows = []
-    for process in running:
-        try:
-            out, err = process.communicate(timeout=options.timeout)
-        except subprocess.TimeoutExpired:
-            for other in running:
-                other.kill()
-            return {"error": f"not ended after {options.timeout:g} s"}
-        if not out.startswith("{"):
-            for other in running:
-                other.kill()
-            return {"error": f"status {process.returncode}: " + " / ".join(err.splitlines()[-3:])[-400:]}
-        rows.append(json.loads(out))
-    row = {key: value for key, value in rows[0].items() if key != "check"}
-    row["ok"] = all(other["ok"] for other in rows)
+    children = [Child([program, *words], variables) for variables in environments(name)]
+    until = time.monotonic() + options.timeout
+    while time.monotonic() < until:
+        states = [child.process.poll() for child in children]
+        if any(states) or None not in states:
+            break
+        time.sleep(0.02)
+    children.sort(key=lambda child: not child.process.poll())  # one that failed comes first
+    row = [child.end() for child in children][0]
+    row.pop("check", None)
     if "least" in row:
         row["images_per_second_least"], row["images_per_second_most"] = row.pop("least"), row.pop("most")
     return row
@@ -102,11 +122,14 @@ def main():
         measure = loader_rates
     else:
         title, names = "shoal's own step, without dropout and stochastic depth", steps(options.dry)
-    results = common.Results(title, options, ("ok", "images_per_second", "peak_allocated_mib"))
+    results = common.Results(title, options, ("ok", "images_per_second", "reserved_mib"))
+    limit = options.timeout
     for name in filter(results.wanted, names):
-        if results.seconds_left() < LIKELY_SECONDS:
+        left = results.seconds_left()
+        if left < LIKELY_SECONDS:
             results.leave_out()
             continue
+        options.timeout = min(limit, left)
         begin = time.perf_counter()
         row = measure(options.program, name, options)
         results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})

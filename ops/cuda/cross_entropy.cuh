@@ -1,5 +1,5 @@
 #pragma once
-// Softmax cross-entropy. Kept in between, in the scratch memory: of each of kLanes threads per row
+// Softmax cross-entropy. Kept in between, in the scratch memory: of each of kLanesPerRow threads
 // its largest logit, its Σ exp, Σ logits and number of higher scores; of each row its log Σ exp,
 // loss and rank.
 
@@ -10,9 +10,7 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Rows that are worked on at a time: what the scratch memory holds.
 constexpr int64_t kLanesPerRow = 32;
-constexpr int64_t kRowsAtATime = kPartialSums / (4 * kLanesPerRow + 4);
 
 struct RowSums {
   double largest, exponentials, logits, higher;
@@ -20,6 +18,10 @@ struct RowSums {
 struct RowResult {
   double log_sum, loss, rank;
 };
+
+// Rows that are worked on at a time: what the scratch memory holds.
+constexpr int64_t kRowsAtATime =
+    kPartialSums * sizeof(double) / (kLanesPerRow * sizeof(RowSums) + sizeof(RowResult));
 
 template <class S>
 void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, void* stream) {

@@ -19,9 +19,10 @@ namespace shoal::ops::cuda_kernels {
 
 // Enough threads to fill a large GPU, several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Partial sums that the threads of a reduction leave to be added up: with the eight or sixteen of a
-// thread, enough threads to keep the memory of a large GPU busy.
-constexpr int64_t kPartialSums = 1 << 20;
+// Partial sums that the threads of a reduction leave to be added up. A thread leaves eight or sixteen
+// of them and has 16 or 32 bytes on their way, so that four megabytes or more are on their way at a
+// time, which the memory of a large GPU wants.
+constexpr int64_t kPartialSums = 1 << 22;
 // Memory of a device for them, and for what adding them up leaves in between.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 

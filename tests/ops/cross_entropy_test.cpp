@@ -113,7 +113,7 @@ TEST_CASE(
 }
 
 TEST_CASE("more rows than fit the scratch memory at a time are all counted") {
-  const int64_t rows = 20000, classes = 5;
+  const int64_t rows = 70000, classes = 5;
   const Buffer logits(Type::f32, rows * classes, 1, 2);
   std::vector<int32_t> labels(static_cast<size_t>(rows));
   for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i % classes);

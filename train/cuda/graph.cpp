@@ -2,6 +2,7 @@
 
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 
 #include <memory>
@@ -21,6 +22,8 @@ Graph* record(void (*body)(void* context), void* context, int warm_ups) {
     const c10::cuda::CUDAStreamGuard on(stream);  // the default stream cannot be recorded
     for (int i = 0; i < warm_ups; ++i) body(context);
     stream.synchronize();
+    // What the warm-ups used stays with this stream, and the graph takes as much again for itself.
+    c10::cuda::CUDACachingAllocator::emptyCache();
     // Other threads (a loader's, NCCL's watchdog) may go on calling CUDA meanwhile.
     result->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {

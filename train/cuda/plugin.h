@@ -3,7 +3,7 @@
 // headers here.
 //
 // The plug-in exports one function, shoal_cuda_plugin(version). It returns nullptr when it was
-// built for another version of this header. Functions throw std::runtime_error naming the CUDA
+// built for another version of this header. Functions throw std::exceptions naming the CUDA
 // operation that failed, unless said otherwise.
 
 #include <cstddef>
@@ -53,9 +53,10 @@ struct Plugin {
 
   const ops::Table* operations;
 
-  // Calls body(context) `warm_ups` times on a stream of its own, then once more while what it
-  // enqueues is recorded and not run. It must not wait for the device then, nor copy from or to
-  // memory of the host; tensors it makes keep their addresses. The caller owns the graph.
+  // Calls body(context) `warm_ups` times, at least once, on a stream of its own, then once more while
+  // what it enqueues is recorded and not run. It must not wait for the device then, nor copy from or
+  // to memory of the host; tensors it makes keep their addresses, and numbers that it passes (a
+  // learning rate, the number of an update) their values. The caller owns the graph.
   Graph* (*record)(void (*body)(void* context), void* context, int warm_ups);
   void (*replay)(Graph* graph);  // enqueues on the current stream
   void (*destroy)(Graph* graph);

@@ -1,0 +1,98 @@
+#pragma once
+// What the files of gpu_first_light share.
+
+#include <ATen/core/Tensor.h>
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/synthetic_step.h"
+#include "train/cuda/open.h"
+
+namespace shoal::bench {
+
+struct NoGpu : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One flat JSON object, whose member "ok" tells whether every check held.
+class Report {
+ public:
+  explicit Report(const std::string& name) { text("check", name); }
+  ~Report() {  // left by an exception: what was found until then
+    if (!printed_) good_ = false, print();
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  void text(const std::string& key, const std::string& value) { raw(key, '"' + value + '"'); }
+  void number(const std::string& key, double value) {
+    char digits[40];
+    std::snprintf(digits, sizeof digits, "%.6g", value);
+    raw(key, std::isfinite(value) ? digits : "null");
+  }
+  void check(const std::string& key, bool good) {
+    raw(key, good ? "true" : "false");
+    good_ &= good;
+  }
+  // Also remembers whether it is small enough; what is not a number is not.
+  void below(const std::string& key, double value, double limit) {
+    number(key, value);
+    good_ &= value <= limit;
+  }
+  bool print() {
+    std::printf("{%s, \"ok\": %s}\n", members_.c_str(), good_ ? "true" : "false");
+    printed_ = true;
+    return good_;
+  }
+
+ private:
+  void raw(const std::string& key, const std::string& value) {
+    members_ += (members_.empty() ? "\"" : ", \"") + key + "\": " + value;
+  }
+  std::string members_;
+  bool good_ = true, printed_ = false;
+};
+
+struct Place {
+  at::Device device = at::kCPU;
+  const cuda::Plugin* plugin = nullptr;
+  void synchronize() const {
+    if (plugin) plugin->synchronize();
+  }
+};
+
+// GPU 0, with the plug-in opened; throws NoGpu.
+Place place(bool on_cpu);
+
+// So that two runs of the same step are the same.
+void compute_exactly();
+
+// ‖got − want‖ / ‖want‖.
+double relative_difference(const at::Tensor& got, const at::Tensor& want);
+
+// Of a step on that device, without masks. type: f32, bf16 or f16.
+StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
+
+using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;
+
+// A step's updates as a graph; three are made first.
+inline Recorded record(const cuda::Plugin& plugin, bench::SyntheticStep& step) {
+  const auto update = [](void* context) { static_cast<bench::SyntheticStep*>(context)->enqueue(); };
+  return {plugin.record(update, &step, 3), plugin.destroy};
+}
+
+// Each prints a report, and returns whether all was well.
+bool plugin_check();
+bool step_check(const Place& where, const std::string& model);
+bool operations_check(const Place& where);
+bool nccl_check();
+bool graph_check(const std::string& model, const std::string& type);
+bool trace_check(const std::string& file);
+bool shared_check(const Place& where);
+bool time_step(const Place& where, const std::vector<std::string>& words);
+
+}  // namespace shoal::bench
