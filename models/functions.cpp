@@ -89,16 +89,17 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   const at::Tensor dy = dy_any.contiguous(at::MemoryFormat::ChannelsLast);
   result.d_weight =
       at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
-  operations(x.device()).depthwise_backward_weights({.type = type_of(x),
-                                            .pictures = x.size(0),
-                                            .height = x.size(2),
-                                            .width = x.size(3),
-                                            .channels = x.size(1),
-                                            .kernel = weight.size(2),
-                                            .stride = s.stride,
-                                            .padding = s.padding},
-                                           x.const_data_ptr(), dy.const_data_ptr(),
-                                           result.d_weight.mutable_data_ptr(), nullptr);
+  operations(x.device())
+      .depthwise_backward_weights({.type = type_of(x),
+                                   .pictures = x.size(0),
+                                   .height = x.size(2),
+                                   .width = x.size(3),
+                                   .channels = x.size(1),
+                                   .kernel = weight.size(2),
+                                   .stride = s.stride,
+                                   .padding = s.padding},
+                                  x.const_data_ptr(), dy.const_data_ptr(),
+                                  result.d_weight.mutable_data_ptr(), nullptr);
   return result;
 }
 
