@@ -68,8 +68,8 @@ class TarStream : public RecordStream {
   void read_member() {
     const std::string& name = entry_.name;
     if (name.ends_with(".tar")) {
-      inner_ = std::make_unique<Inner>(
-          LimitedSource(source_, entry_.bytes, source_.name() + ":" + name), nullptr);
+      inner_.reset(
+          new Inner{LimitedSource(source_, entry_.bytes, source_.name() + ":" + name), nullptr});
       inner_->stream = std::make_unique<TarStream>(inner_->source, labels_, folder_ + name + "/");
       return;
     }
