@@ -16,7 +16,8 @@ namespace shoal::data {
 // for every format.
 class PictureReader {
  public:
-  explicit PictureReader(Decoder decoder = Decoder::shoal) : jpeg_(decoder == Decoder::shoal) {}
+  explicit PictureReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
+      : jpeg_(decoder == Decoder::shoal, isa) {}
 
   // Throws DamagedPicture (an empty file, an unknown format, a broken header).
   Size open(std::span<const uint8_t> bytes);

@@ -66,6 +66,7 @@ void transpose(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_s
 
 }  // namespace
 
-const PlanarKernels kAvx2PlanarKernels{sum_rows, transpose};
+extern const PlanarKernels kAvx2Planar;
+const PlanarKernels kAvx2Planar{sum_rows, transpose};
 
 }  // namespace shoal::data

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "data/isa.h"
+
 namespace shoal::data {
 
 enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight
@@ -29,9 +31,6 @@ struct PlanarKernels {
                     int64_t rows, int64_t columns);
 };
 
-extern const PlanarKernels kPortablePlanarKernels;
-#if defined(__x86_64__)
-extern const PlanarKernels kAvx2PlanarKernels;
-#endif
+const PlanarKernels& planar_kernels(Isa isa);
 
 }  // namespace shoal::data

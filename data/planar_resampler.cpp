@@ -18,12 +18,6 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
   if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
 }
 
-// Tap k of 22 fractional bits (resample_kernels.h).
-int32_t tap(const int16_t* weights, int32_t k) {
-  const int16_t* at = weights + k / kGroup * 2 * kGroup + k % kGroup;
-  return at[0] * (1 << kLowBits) + at[kGroup];
-}
-
 }  // namespace
 
 // `axis` counts full-size samples from `offset` + axis.source_first on. `halved`: the plane has one
@@ -44,14 +38,14 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
   weights.assign(static_cast<size_t>(outputs * taps), 0);
   sums_.resize(static_cast<size_t>(taps));
   for (int64_t i = 0; i < outputs; ++i) {
-    const int16_t* const exact = axis.weights.data() + i * 2 * axis.taps;
+    const int32_t* const exact = axis.weights.data() + i * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
     // Taps of weight zero lie before the others rather than behind the last sample.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
     std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {
-      const int32_t weight = tap(exact, k);
+      const int32_t weight = exact[k];
       if (weight == 0) continue;
       const int64_t full = at + k;
       if (!halved) {
@@ -78,16 +72,8 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
   }
 }
 
-PlanarResampler::PlanarResampler(bool portable)
-    : kernels_(portable || &jpeg::best_kernels() == &jpeg::kPortableKernels ? kPortablePlanarKernels
-#if defined(__x86_64__)
-                                                                            : kAvx2PlanarKernels
-#else
-                                                                            : kPortablePlanarKernels
-#endif
-               ),
-      colours_(portable ? jpeg::kPortableKernels : jpeg::best_kernels()) {
-}
+PlanarResampler::PlanarResampler(Isa isa)
+    : kernels_(planar_kernels(isa)), colours_(jpeg::kernels(isa)) {}
 
 void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x,
                           const Axis& y, uint8_t* out, int64_t stride) {

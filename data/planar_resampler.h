@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/isa.h"
 #include "data/jpeg/planes.h"
 #include "data/planar_kernels.h"
 #include "data/resample.h"
@@ -19,7 +20,7 @@ namespace shoal::data {
 // One object per thread; it keeps its memory.
 class PlanarResampler {
  public:
-  explicit PlanarResampler(bool portable = false);
+  explicit PlanarResampler(Isa isa = best_isa());
 
   // Resizes with the weights of `x` and `y`, which count from (left, top) of the picture on, and
   // writes RGB rows `stride` bytes apart. `planes` holds what mcus_of() names for the pixels that

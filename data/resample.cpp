@@ -29,23 +29,23 @@ struct Window {
   double center;
 };
 
-const ResampleKernels& best_kernels() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return kAvx2Kernels;
-#endif
-  return kPortableKernels;
-}
-
-// Rounds to 22 bits, halves away from zero, and splits (see resample_kernels.h). `out`: high half;
-// the low half is `group` places further.
-void store_weight(double exact, int16_t* out) {
+// Rounds to 22 bits, halves away from zero.
+int32_t rounded(double exact) {
   const double scaled = exact * (1 << kWeightBits);
-  const auto weight = static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
-  out[0] = static_cast<int16_t>(weight >> kLowBits);
-  out[kGroup] = static_cast<int16_t>(weight & ((1 << kLowBits) - 1));
+  return static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
 }  // namespace
+
+extern const ResampleKernels kPortableResample, kAvx2Resample, kAvx512Resample;
+
+const ResampleKernels& resample_kernels([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) return kAvx512Resample;
+  if (isa == Isa::avx2) return kAvx2Resample;
+#endif
+  return kPortableResample;
+}
 
 void Axis::build(const AxisRequest& r, Interpolation interpolation) {
   const bool bilinear = interpolation == Interpolation::bilinear;
@@ -69,10 +69,10 @@ void Axis::build(const AxisRequest& r, Interpolation interpolation) {
   }
   source_first = low;
   source_count = high - low;
-  taps = static_cast<int32_t>((widest + kGroup - 1) / kGroup * kGroup);
+  taps = static_cast<int32_t>(widest);
 
   starts.resize(static_cast<size_t>(r.count));
-  weights.assign(static_cast<size_t>(r.count * 2 * taps), 0);
+  weights.assign(static_cast<size_t>(r.count * taps), 0);
   exact_.resize(static_cast<size_t>(widest));
   for (int64_t i = 0; i < r.count; ++i) {
     const Window w = window(i);
@@ -82,20 +82,28 @@ void Axis::build(const AxisRequest& r, Interpolation interpolation) {
       const double at = (static_cast<double>(k + w.begin) - w.center + 0.5) * inverse;
       sum += exact_[k] = bilinear ? triangle(at) : cubic(at);
     }
-    int16_t* const out = weights.data() + i * 2 * taps;
-    for (int64_t k = 0; k < w.end - w.begin; ++k)
-      store_weight(exact_[k] / sum, out + k / kGroup * 2 * kGroup + k % kGroup);
+    for (int64_t k = 0; k < w.end - w.begin; ++k) weights[i * taps + k] = rounded(exact_[k] / sum);
   }
 }
 
-Resizer::Resizer(bool portable) : kernels_(portable ? kPortableKernels : best_kernels()) {}
+Resizer::Resizer(Isa isa) : kernels_(resample_kernels(isa)) {}
+
+void Resizer::pack(const Axis& axis, Packed& packed) const {
+  const int32_t group = kernels_.group, groups = (axis.taps + group - 1) / group;
+  packed.taps = groups * group;
+  packed.weights.resize(axis.starts.size() * static_cast<size_t>(groups * kernels_.words));
+  kernels_.pack(axis.weights.data(), static_cast<int64_t>(axis.starts.size()), axis.taps,
+                packed.weights.data());
+}
 
 void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation) {
   x_.build(x, interpolation);
   y_.build(y, interpolation);
-  middle_stride_ = (x.count * 3 + 1 + 31) / 32 * 32;
+  pack(x_, packed_x_);
+  pack(y_, packed_y_);
+  middle_stride_ = (x.count * 3 + 16 + 31) / 32 * 32;
   // Padding taps of the vertical pass look at up to `taps` rows beyond the last.
-  const auto need = static_cast<size_t>((y_.source_count + y_.taps) * middle_stride_);
+  const auto need = static_cast<size_t>((y_.source_count + packed_y_.taps) * middle_stride_);
   if (middle_.size() < need) middle_.resize(need);
   rows_ = 0;
 }
@@ -105,15 +113,15 @@ Box Resizer::needed() const {
 }
 
 int64_t Resizer::padding() const {
-  return 3 * static_cast<int64_t>(x_.taps) + 16;
+  return 3 * static_cast<int64_t>(packed_x_.taps) + 16;
 }
 
 void Resizer::push(const RowBlock& rows) {
   HorizontalPass pass{};
   pass.starts = x_.starts.data();
-  pass.weights = x_.weights.data();
+  pass.weights = packed_x_.weights.data();
   pass.count = static_cast<int64_t>(x_.starts.size());
-  pass.taps = x_.taps;
+  pass.taps = packed_x_.taps;
   for (int64_t row = 0; row < rows.count; row += 4) {
     for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
       const int64_t at = std::min(row + i, rows.count - 1);
@@ -129,10 +137,11 @@ void Resizer::finish(uint8_t* out, int64_t stride) {
   VerticalPass pass{};
   pass.stride = middle_stride_;
   pass.bytes = static_cast<int64_t>(x_.starts.size()) * 3;
-  pass.taps = y_.taps;
+  pass.taps = packed_y_.taps;
+  const int32_t words = pass.taps / kernels_.group * kernels_.words;
   for (size_t y = 0; y < y_.starts.size(); ++y) {
     pass.in = middle_.data() + y_.starts[y] * middle_stride_;
-    pass.weights = y_.weights.data() + y * 2 * static_cast<size_t>(y_.taps);
+    pass.weights = packed_y_.weights.data() + y * static_cast<size_t>(words);
     pass.out = out + static_cast<int64_t>(y) * stride;
     kernels_.vertical(pass);
   }

@@ -10,6 +10,7 @@
 
 #include "data/data_options.h"
 #include "data/geometry.h"
+#include "data/isa.h"
 
 namespace shoal::data {
 
@@ -25,7 +26,7 @@ struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are looked at
   int32_t taps = 0;              // of every pixel, those beyond its window with weight 0
   std::vector<int32_t> starts;   // count: first source pixel, relative to source_first
-  std::vector<int16_t> weights;  // count × 2 * taps, split and grouped as resample_kernels.h says
+  std::vector<int32_t> weights;  // count × taps, of kWeightBits fractional bits
 
   void build(const AxisRequest& request, Interpolation interpolation);
 
@@ -37,8 +38,7 @@ struct Axis {
 // the top as they are decoded, so the source is never held as a whole.
 class Resizer {
  public:
-  // The processor's best kernels, or the portable ones (tests).
-  explicit Resizer(bool portable = false);
+  explicit Resizer(Isa isa = best_isa());
 
   void begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation);
 
@@ -56,8 +56,16 @@ class Resizer {
   void finish(uint8_t* out, int64_t stride);
 
  private:
+  // The weights of an axis as the kernels want them.
+  struct Packed {
+    int32_t taps = 0;  // with those that fill the last group
+    std::vector<int32_t> weights;
+  };
+  void pack(const Axis& axis, Packed& packed) const;
+
   const struct ResampleKernels& kernels_;
   Axis x_, y_;
+  Packed packed_x_, packed_y_;
   std::vector<uint8_t> middle_;  // source rows after the horizontal pass
   int64_t middle_stride_ = 0, rows_ = 0;
 };

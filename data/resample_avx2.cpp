@@ -9,6 +9,24 @@
 namespace shoal::data {
 namespace {
 
+enum : int32_t { kLowBits = 11, kGroup = 2, kWords = 2 };
+
+// The halves of two weights, weight = high * 2048 + low with 0 <= low < 2048: first the high ones.
+void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
+  const auto pair = [](int32_t first, int32_t second) {
+    return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
+                                static_cast<uint32_t>(second) << 16);
+  };
+  constexpr int32_t kLow = (1 << kLowBits) - 1;
+  for (int64_t row = 0; row < rows; ++row, weights += taps) {
+    for (int32_t k = 0; k < taps; k += kGroup, words += kWords) {
+      const int32_t first = weights[k], second = k + 1 < taps ? weights[k + 1] : 0;
+      words[0] = pair(first >> kLowBits, second >> kLowBits);
+      words[1] = pair(first & kLow, second & kLow);
+    }
+  }
+}
+
 // Sum of the products with the high and with the low halves of the weights.
 struct Sums {
   __m256i high, low;
@@ -25,12 +43,6 @@ inline __m256i total(const Sums& sums) {
 
 inline __m256i levels(const Sums& sums) {
   return _mm256_srai_epi32(total(sums), kWeightBits);
-}
-
-inline __m256i broadcast_pair(const int16_t* weights) {
-  int32_t pair;
-  __builtin_memcpy(&pair, weights, 4);
-  return _mm256_set1_epi32(pair);
 }
 
 // 16 bytes of one row and 16 of another.
@@ -58,16 +70,16 @@ void horizontal(const HorizontalPass& p) {
                        *const in3 = p.in[3];
   uint8_t *out0 = p.out[0], *out1 = p.out[1], *out2 = p.out[2], *out3 = p.out[3];
   const int32_t* const starts = p.starts;
-  const int16_t* weights = p.weights;
+  const int32_t* weights = p.weights;
   const int32_t taps = p.taps;
   const int64_t count = p.count;
   for (int64_t x = 0; x < count; ++x) {
     int64_t at = 3 * static_cast<int64_t>(starts[x]);
     Sums upper = start, lower = start;  // rows 0 and 1, rows 2 and 3
     int32_t left = taps;
-    for (; left >= 4; left -= 4, at += 12, weights += 8) {
-      const __m256i high01 = broadcast_pair(weights), low01 = broadcast_pair(weights + 2);
-      const __m256i high23 = broadcast_pair(weights + 4), low23 = broadcast_pair(weights + 6);
+    for (; left >= 4; left -= 4, at += 12, weights += 2 * kWords) {
+      const __m256i high01 = _mm256_set1_epi32(weights[0]), low01 = _mm256_set1_epi32(weights[1]);
+      const __m256i high23 = _mm256_set1_epi32(weights[2]), low23 = _mm256_set1_epi32(weights[3]);
       const __m256i a = load_rows(in0 + at, in1 + at), b = load_rows(in2 + at, in3 + at);
       add(upper, pair_pixels(a, order01), high01, low01);
       add(lower, pair_pixels(b, order01), high01, low01);
@@ -75,10 +87,10 @@ void horizontal(const HorizontalPass& p) {
       add(lower, pair_pixels(b, order23), high23, low23);
     }
     if (left > 0) {
-      const __m256i high = broadcast_pair(weights), low = broadcast_pair(weights + 2);
+      const __m256i high = _mm256_set1_epi32(weights[0]), low = _mm256_set1_epi32(weights[1]);
       add(upper, pair_pixels(load_rows(in0 + at, in1 + at), order01), high, low);
       add(lower, pair_pixels(load_rows(in2 + at, in3 + at), order01), high, low);
-      weights += 4;
+      weights += kWords;
     }
     const __m256i words = _mm256_packs_epi32(levels(upper), levels(lower));
     const __m256i pixels = _mm256_packus_epi16(words, words);
@@ -100,9 +112,9 @@ void vertical(const VerticalPass& p) {
   for (int64_t begin = 0; begin < p.bytes; begin += 32) {
     Sums sum0 = start, sum1 = start, sum2 = start, sum3 = start;
     const uint8_t* in = p.in + begin;
-    const int16_t* weights = p.weights;
-    for (int32_t k = 0; k < p.taps; k += 2, in += 2 * p.stride, weights += 4) {
-      const __m256i high = broadcast_pair(weights), low = broadcast_pair(weights + 2);
+    const int32_t* weights = p.weights;
+    for (int32_t k = 0; k < p.taps; k += kGroup, in += 2 * p.stride, weights += kWords) {
+      const __m256i high = _mm256_set1_epi32(weights[0]), low = _mm256_set1_epi32(weights[1]);
       const __m256i a = load(in), b = load(in + p.stride);
       const __m256i first = _mm256_unpacklo_epi8(a, b), second = _mm256_unpackhi_epi8(a, b);
       add(sum0, _mm256_unpacklo_epi8(first, zero), high, low);
@@ -125,7 +137,7 @@ void vertical(const VerticalPass& p) {
 
 }  // namespace
 
-extern const ResampleKernels kAvx2Kernels;
-const ResampleKernels kAvx2Kernels{horizontal, vertical};
+extern const ResampleKernels kAvx2Resample;
+const ResampleKernels kAvx2Resample{kGroup, kWords, pack, horizontal, vertical};
 
 }  // namespace shoal::data

@@ -8,13 +8,11 @@ inline uint8_t to_byte(int32_t sum) {
   return static_cast<uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-// The weight of tap k, put together again.
-inline int32_t weight(const int16_t* weights, int32_t k) {
-  const int16_t* at = weights + k / kGroup * 2 * kGroup + k % kGroup;
-  return at[0] * (1 << kLowBits) + at[kGroup];
-}
-
 constexpr int32_t kHalf = 1 << (kWeightBits - 1);
+
+void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
+  __builtin_memcpy(words, weights, sizeof(int32_t) * static_cast<uint64_t>(rows * taps));
+}
 
 void horizontal(const HorizontalPass& p) {
   for (int64_t row = 0; row < 4; ++row) {
@@ -22,7 +20,7 @@ void horizontal(const HorizontalPass& p) {
       const uint8_t* in = p.in[row] + 3 * p.starts[x];
       int32_t red = kHalf, green = kHalf, blue = kHalf;
       for (int32_t k = 0; k < p.taps; ++k) {
-        const int32_t w = weight(p.weights + x * 2 * p.taps, k);
+        const int32_t w = p.weights[x * p.taps + k];
         red += w * in[3 * k];
         green += w * in[3 * k + 1];
         blue += w * in[3 * k + 2];
@@ -43,7 +41,7 @@ void vertical(const VerticalPass& p) {
     for (int64_t i = 0; i < length; ++i) sums[i] = kHalf;
     for (int32_t k = 0; k < p.taps; ++k) {
       const uint8_t* in = p.in + k * p.stride + begin;
-      const int32_t w = weight(p.weights, k);
+      const int32_t w = p.weights[k];
       for (int64_t i = 0; i < length; ++i) sums[i] += w * in[i];
     }
     for (int64_t i = 0; i < length; ++i) p.out[begin + i] = to_byte(sums[i]);
@@ -52,6 +50,7 @@ void vertical(const VerticalPass& p) {
 
 }  // namespace
 
-const ResampleKernels kPortableKernels{horizontal, vertical};
+extern const ResampleKernels kPortableResample;
+const ResampleKernels kPortableResample{1, 1, pack, horizontal, vertical};
 
 }  // namespace shoal::data

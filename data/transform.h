@@ -15,10 +15,12 @@ namespace shoal::data {
 // One object per thread; it keeps its buffers. Throws DamagedPicture.
 class Transform {
  public:
-  explicit Transform(const TransformOptions& options)
+  explicit Transform(const TransformOptions& options, Isa isa = best_isa())
       : options_(options),
-        augmenter_(options.augment, options.interpolation),
-        reader_(options.decoder) {}
+        augmenter_(options.augment, options.interpolation, isa),
+        reader_(options.decoder, isa),
+        resizer_(isa),
+        planar_(isa) {}
 
   // From the next training row on: side of the output in pixels (options.size at the start), and
   // Augmenter::set_strength().

@@ -33,14 +33,15 @@ int64_t below(int64_t bound, KeyedRandom& random) {
 
 }  // namespace
 
-Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation)
+Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa)
     : options_(options),
       interpolation_(interpolation),
       policy_(parse_policy(options.policy)),
       jitter_(parse_jitter(options.color_jitter)),
       active_(policy_.kind != Policy::Kind::none || jitter_.brightness > 0 ||
               jitter_.contrast > 0 || jitter_.saturation > 0 || jitter_.hue > 0 ||
-              options.grayscale > 0 || options.gaussian_blur > 0 || options.solarize > 0) {
+              options.grayscale > 0 || options.gaussian_blur > 0 || options.solarize > 0),
+      editor_(isa) {
   check_augment(options);
 }
 

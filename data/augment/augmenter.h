@@ -17,7 +17,7 @@ namespace shoal::data::augment {
 // sense.
 class Augmenter {
  public:
-  Augmenter(const AugmentOptions& options, Interpolation interpolation);
+  Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa());
 
   // Factor of the magnitudes that RandAugment and AugMix are given, 0 or more; 1 at the start.
   void set_strength(double strength) { strength_ = strength; }

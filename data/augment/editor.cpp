@@ -11,28 +11,6 @@
 namespace shoal::data::augment {
 namespace {
 
-bool has_avx2() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2");
-#else
-  return false;
-#endif
-}
-
-const Kernels& kernels_for(bool portable) {
-#if defined(__x86_64__)
-  if (!portable && has_avx2()) return kAvx2Kernels;
-#endif
-  return kPortableKernels;
-}
-
-const PlanarKernels& sums_for(bool portable) {
-#if defined(__x86_64__)
-  if (!portable && has_avx2()) return kAvx2PlanarKernels;
-#endif
-  return kPortablePlanarKernels;
-}
-
 LevelMap map_of(const Operation& operation) {
   const double amount = operation.amount;
   switch (operation.effect) {
@@ -55,7 +33,7 @@ int64_t area(const Size& size) {
 
 }  // namespace
 
-Editor::Editor(bool portable) : kernels_(kernels_for(portable)), sums_(sums_for(portable)) {}
+Editor::Editor(Isa isa) : kernels_(kernels(isa)), sums_(planar_kernels(isa)) {}
 
 void Editor::apply(const Operation& operation, uint8_t* pixels, const Size& size) {
   const double amount = operation.amount;

@@ -17,8 +17,7 @@ namespace shoal::data::augment {
 // same bits on every processor.
 class Editor {
  public:
-  // The processor's best kernels, or the portable ones (tests).
-  explicit Editor(bool portable = false);
+  explicit Editor(Isa isa = best_isa());
 
   // In place; `pixels` is height×width×3, RGB, without gaps.
   void apply(const Operation& operation, uint8_t* pixels, const Size& size);

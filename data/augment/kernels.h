@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "data/isa.h"
+
 namespace shoal::data::augment {
 
 enum : int64_t { kBorder = 3 };  // pixels around a bordered picture that repeat its edge
@@ -52,9 +54,6 @@ struct Kernels {
   void (*bicubic)(const AffineRow& row);
 };
 
-extern const Kernels kPortableKernels;
-#if defined(__x86_64__)
-extern const Kernels kAvx2Kernels;
-#endif
+const Kernels& kernels(Isa isa);
 
 }  // namespace shoal::data::augment

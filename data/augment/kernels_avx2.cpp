@@ -165,6 +165,7 @@ void bicubic(const AffineRow& row) {
 
 }  // namespace
 
+extern const Kernels kAvx2Kernels;
 const Kernels kAvx2Kernels{grey, blend, stretch, map, smooth, box, bilinear, bicubic};
 
 }  // namespace shoal::data::augment

@@ -63,6 +63,14 @@ void bicubic(const AffineRow& row) {
 
 }  // namespace
 
-const Kernels kPortableKernels{grey, blend, stretch, map, smooth, box, bilinear, bicubic};
+extern const Kernels kAvx2Kernels;
+
+const Kernels& kernels([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa != Isa::portable) return kAvx2Kernels;
+#endif
+  static constexpr Kernels portable{grey, blend, stretch, map, smooth, box, bilinear, bicubic};
+  return portable;
+}
 
 }  // namespace shoal::data::augment

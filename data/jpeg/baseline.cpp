@@ -15,15 +15,6 @@ uint64_t consumed(const Stream& stream, const uint8_t* begin) {
   return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
 }
 
-// A stream over clean bytes, the first `bits` of which are another's.
-void attach(Stream& stream, const uint8_t* begin, const uint8_t* end, uint32_t bits) {
-  stream.at = begin + 1;
-  stream.end = end;
-  stream.bits = static_cast<uint64_t>(*begin) << (56 + bits);
-  stream.count = 8 - bits;
-  stream.damaged = 0;
-}
-
 // From places in clean bytes to places in the file: every ff of the former is two bytes there.
 // Asked in rising order.
 class FilePlaces {
@@ -56,11 +47,11 @@ void reserve(std::vector<T>& memory, int64_t count) {
 
 }  // namespace
 
-BaselineDecoder::BaselineDecoder(const Kernels& kernels)
-    : kernels_(kernels),
+BaselineDecoder::BaselineDecoder(Isa isa)
+    : kernels_(kernels(isa)),
       dc_tables_(4, CodeTableBuilder(true)),
       ac_tables_(4, CodeTableBuilder(false)),
-      planes_(kernels) {}
+      planes_(kernels_) {}
 
 bool BaselineDecoder::open(std::span<const uint8_t> bytes) {
   auto header = read_header(bytes);
@@ -72,15 +63,19 @@ bool BaselineDecoder::open(std::span<const uint8_t> bytes) {
 }
 
 void BaselineDecoder::make_kinds() {
-  kind_count_ = 0;
+  BlockKind* next = kinds_;
   for (int32_t i = 0; i < header_.count; ++i) {
     const Component& component = header_.components[i];
     const auto dc = static_cast<size_t>(component.dc), ac = static_cast<size_t>(component.ac);
     const BlockKind kind{&dc_tables_[dc].build(header_.dc[dc]),
-                         &ac_tables_[ac].build(header_.ac[ac]), i};
-    for (int b = 0; b < component.horizontal * component.vertical; ++b)
-      kinds_[kind_count_++] = kind;
+                         &ac_tables_[ac].build(header_.ac[ac]), nullptr, i};
+    for (int b = 0; b < component.horizontal * component.vertical; ++b) {
+      *next = kind;
+      next->next = next + 1;
+      ++next;
+    }
   }
+  next[-1].next = kinds_;
 }
 
 // What lies below the box is not decoded, but a file cut short must be seen whatever the box is.
@@ -118,31 +113,31 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
 // Every row begins where the index says: two of them at a time.
 bool BaselineDecoder::decode_known(const SeekIndex& index) {
   int64_t next = mcus_.row;
-  const auto more = [&](int lane) {
-    lanes_[lane].row = -1;
+  const auto more = [&](Lane& lane) {
+    lane.row = -1;
     return next == mcus_.row_end || begin_row(lane, next++, index);
   };
-  if (!more(0) || !more(1)) return false;
+  if (!more(lanes_[0]) || !more(lanes_[1])) return false;
   for (;;) {
     const bool first = lanes_[0].row >= 0, second = lanes_[1].row >= 0;
     if (!first && !second) return true;
     if (first && second) {
-      kernels_.decode_two(lanes_[0].stream, lanes_[1].stream, kinds_, kind_count_);
+      kernels_.decode_two(lanes_[0].stream, lanes_[1].stream);
     } else {
-      kernels_.decode(lanes_[first ? 0 : 1].stream, kinds_, kind_count_);
+      kernels_.decode(lanes_[first ? 0 : 1].stream);
     }
-    for (int lane = 0; lane < 2; ++lane) {
-      const Stream& stream = lanes_[lane].stream;
-      if (lanes_[lane].row < 0) continue;
-      if (stream.damaged) return false;
-      if (stream.block == stream.block_end && !(end_row(lane, index) && more(lane))) return false;
+    for (Lane& lane : lanes_) {
+      if (lane.row < 0) continue;
+      if (lane.stream.damaged) return false;
+      if (lane.stream.block != lane.stream.block_end) continue;
+      end_part(lane);
+      if (!end_row(lane, index) || !more(lane)) return false;
     }
   }
 }
 
 // The segments of one row that hold the MCUs.
-bool BaselineDecoder::begin_row(int number, int64_t row, const SeekIndex& index) {
-  Lane& lane = lanes_[number];
+bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
@@ -152,44 +147,63 @@ bool BaselineDecoder::begin_row(int number, int64_t row, const SeekIndex& index)
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
   if (point.byte < header_.scan || point.byte >= to || point.bit > 7) return false;
+  if (!attach(lane, point, to)) return false;
+  lane.row = row;
+  lane.column = first_segment_ * segments.width;
+  return begin_part(lane, mcus_.column_end);
+}
+
+// The bytes from a known place on, without their stuffing.
+bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
   uint8_t* const begin = lane.clean.data();
-  uint8_t* const clean_end =
-      kernels_.unstuff(bytes_.data() + point.byte, bytes_.data() + to, begin);
-  if (clean_end == begin) return false;
-  std::fill_n(clean_end, kReadAhead / 4, uint8_t{0});
-  attach(lane.stream, begin, clean_end, point.bit);
-  std::copy_n(point.predictor, 3, lane.stream.predictor);
-  const int64_t blocks =
-      (mcus_.column_end - first_segment_ * segments.width) * header_.blocks_per_mcu();
-  reserve(lane.coefficients, 64 * blocks + 64);
-  std::fill_n(lane.coefficients.data(), 64 * blocks, int16_t{0});
-  lane.stream.block = lane.coefficients.data();
-  lane.stream.block_end = lane.stream.block + 64 * blocks;
-  lane.stream.kind = 0;
-  lane.row = row;
-  kernels_.begin(lane.stream, kinds_, kind_count_);
-  return !lane.stream.damaged;
+  uint8_t* const end = kernels_.unstuff(bytes_.data() + point.byte, bytes_.data() + to, begin);
+  if (end == begin) return false;
+  std::fill_n(end, kReadAhead / 4, uint8_t{0});
+  Stream& stream = lane.stream;
+  stream.at = begin + 1;
+  stream.end = end;
+  stream.bits = static_cast<uint64_t>(*begin) << (56 + point.bit);
+  stream.count = 8u - point.bit;
+  stream.damaged = 0;
+  std::copy_n(point.predictor, 3, stream.predictor);
+  return true;
+}
+
+// So many MCUs of the lane's row, as far as the box goes.
+bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
+  lane.column_end = std::min(lane.column + mcus, mcus_.column_end);
+  const int64_t places = 64 * (lane.column_end - lane.column) * header_.blocks_per_mcu();
+  reserve(lane.coefficients, places + 64);
+  std::fill_n(lane.coefficients.data(), places, int16_t{0});
+  Stream& stream = lane.stream;
+  stream.block = lane.coefficients.data();
+  stream.block_end = stream.block + places;
+  stream.kind = kinds_;
+  kernels_.begin(stream);
+  return !stream.damaged;
+}
+
+void BaselineDecoder::end_part(Lane& lane) {
+  lap(Stage::entropy);
+  const int64_t first = std::max(lane.column, mcus_.column);
+  if (first < lane.column_end)
+    planes_.add(lane.row, first, lane.column_end - first,
+                lane.coefficients.data() + 64 * (first - lane.column) * header_.blocks_per_mcu());
+  lap(Stage::transform);
 }
 
 // A row must end where the next segment begins, or the index is not this file's.
-bool BaselineDecoder::end_row(int number, const SeekIndex& index) {
-  Lane& lane = lanes_[number];
+bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;
   const auto first = static_cast<size_t>(lane.row * segments.per_row + first_segment_);
   const auto end = static_cast<size_t>(lane.row * segments.per_row + segment_end_);
   const bool whole = segment_end_ * segments.width == mcus_.column_end ||
                      mcus_.column_end == header_.mcu_columns();
-  if (whole && end < index.size()) {
-    FilePlaces places(lane.clean.data(), index[first].byte);
-    if (!(places.point(lane.stream) == index[end])) return false;
-  }
-  const int64_t skipped = mcus_.column - first_segment_ * segments.width;
-  lap(Stage::entropy);
-  planes_.add_row(lane.row, lane.coefficients.data() + 64 * skipped * header_.blocks_per_mcu());
-  lap(Stage::transform);
-  return true;
+  if (!whole || end >= index.size()) return true;
+  FilePlaces places(lane.clean.data(), index[first].byte);
+  return places.point(lane.stream) == index[end];
 }
 
 // Segment after segment from the last known place on; what no MCU of the box needs is only walked.
@@ -204,51 +218,29 @@ bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
 
   Lane& lane = lanes_[0];
   Stream& stream = lane.stream;
-  const size_t rest = bytes_.size() - from.byte;
-  reserve(lane.clean, static_cast<int64_t>(rest) + kReadAhead);
-  uint8_t* const begin = lane.clean.data();
-  uint8_t* const end =
-      kernels_.unstuff(bytes_.data() + from.byte, bytes_.data() + bytes_.size(), begin);
-  if (end == begin) return false;
-  std::fill_n(end, kReadAhead / 4, uint8_t{0});
-  attach(stream, begin, end, from.bit);
-  std::copy_n(from.predictor, 3, stream.predictor);
-  FilePlaces places(begin, from.byte);
-
-  const int64_t kept = (mcus_.column_end - first_segment_ * segments.width) * blocks;
-  reserve(lane.coefficients, 64 * kept + 64);
+  if (!attach(lane, from, bytes_.size())) return false;
+  FilePlaces places(lane.clean.data(), from.byte);
   for (const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1; at <= last;
        ++at) {
     const int64_t row = at / segments.per_row, segment = at % segments.per_row;
     if (keep && at == static_cast<int64_t>(index.size())) index.push_back(places.point(stream));
     const int64_t first = segment * segments.width;
     const bool needed = row >= mcus_.row && segment >= first_segment_ && segment < segment_end_;
-    const int64_t mcus = std::min(segments.width, columns - first);
-    if (!needed) {
-      kernels_.walk(stream, kinds_, kind_count_, mcus * blocks);
-    } else {
-      if (segment == first_segment_) {
-        std::fill_n(lane.coefficients.data(), 64 * kept, int16_t{0});
-        stream.block = lane.coefficients.data();
-      }
-      const int64_t useful = std::min(mcus, mcus_.column_end - first);
-      stream.block_end = stream.block + 64 * useful * blocks;
-      stream.kind = 0;
-      int16_t* const block_end = stream.block_end;
-      kernels_.begin(stream, kinds_, kind_count_);
-      if (!stream.damaged) kernels_.decode(stream, kinds_, kind_count_);
+    int64_t mcus = std::min(segments.width, columns - first);
+    if (needed) {
+      lane.row = row;
+      lane.column = first;
+      if (!begin_part(lane, mcus)) return false;
+      kernels_.decode(stream);
       if (stream.damaged) return false;
-      if (useful < mcus && at != last)
-        kernels_.walk(stream, kinds_, kind_count_, (mcus - useful) * blocks);
-      stream.block = block_end;
-      if (segment + 1 == segment_end_) {
-        const int64_t skipped = mcus_.column - first_segment_ * segments.width;
-        lap(Stage::entropy);
-        planes_.add_row(row, lane.coefficients.data() + 64 * skipped * blocks);
-        lap(Stage::transform);
-      }
+      end_part(lane);
+      mcus -= lane.column_end - first;
     }
-    if (stream.damaged || ran_over(stream, begin)) return false;
+    if (mcus > 0 && at != last) {
+      stream.kind = kinds_;
+      kernels_.walk(stream, mcus * blocks);
+    }
+    if (stream.damaged || ran_over(stream, lane.clean.data())) return false;
   }
   return true;
 }

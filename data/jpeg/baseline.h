@@ -23,7 +23,7 @@ namespace shoal::data::jpeg {
 // One object per thread; it keeps its memory from picture to picture.
 class BaselineDecoder {
  public:
-  explicit BaselineDecoder(const Kernels& kernels = best_kernels());
+  explicit BaselineDecoder(Isa isa = best_isa());
 
   // Reads the header. `bytes` must stay until the picture is done with. False: of another kind.
   bool open(std::span<const uint8_t> bytes);
@@ -45,11 +45,14 @@ class BaselineDecoder {
   bool complete(SeekIndex& index);
 
  private:
-  struct Rows;  // what both ways to decode share
   bool decode_known(const SeekIndex& index);
   bool decode_serial(SeekIndex& index, bool keep);
-  bool begin_row(int lane, int64_t row, const SeekIndex& index);
-  bool end_row(int lane, const SeekIndex& index);
+  struct Lane;
+  bool begin_row(Lane& lane, int64_t row, const SeekIndex& index);
+  bool attach(Lane& lane, const SeekPoint& point, size_t to);
+  bool begin_part(Lane& lane, int64_t mcus);
+  void end_part(Lane& lane);
+  bool end_row(const Lane& lane, const SeekIndex& index);
   bool end_in_sight() const;
   void make_kinds();
 
@@ -57,7 +60,8 @@ class BaselineDecoder {
     Stream stream{};
     std::vector<uint8_t> clean;
     std::vector<int16_t> coefficients;
-    int64_t row = -1;  // none
+    int64_t row = -1;                    // none
+    int64_t column = 0, column_end = 0;  // MCUs of the part that is being decoded
   };
 
   const Kernels& kernels_;
@@ -65,7 +69,6 @@ class BaselineDecoder {
   Header header_;
   std::vector<CodeTableBuilder> dc_tables_, ac_tables_;
   BlockKind kinds_[6] = {};
-  int32_t kind_count_ = 0;
   Planes planes_;
   McuBox mcus_;
   int64_t first_segment_ = 0, segment_end_ = 0;  // of each row, that hold the MCUs

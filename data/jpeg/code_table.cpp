@@ -8,7 +8,7 @@ const CodeTable& CodeTableBuilder::build(const HuffmanSpec& spec) {
   if (spec.total > 0 && spec == spec_) return table_;
   spec_ = spec;
   std::copy(std::begin(spec.symbols), std::end(spec.symbols), table_.symbols);
-  std::fill(std::begin(table_.entry), std::end(table_.entry), kIncomplete);
+  std::fill(std::begin(table_.entry), std::end(table_.entry), kIncomplete | kUnseen << 8);
   uint32_t code = 0;
   int index = 0;
   for (int length = 1; length <= 16; ++length, code <<= 1) {
@@ -29,8 +29,9 @@ void CodeTableBuilder::add(int length, uint32_t code, uint8_t symbol) {
   const int free = kLookBits - length, rest = free - static_cast<int>(size);
   uint32_t* const entries = table_.entry + (code << free);
   if (rest < 0) {
-    std::fill_n(entries, 1 << free,
-                kIncomplete | static_cast<uint32_t>(length) << 8 | uint32_t{symbol} << 16);
+    std::fill_n(
+        entries, 1 << free,
+        kIncomplete | kUnseen << 8 | uint32_t{symbol} << 16 | static_cast<uint32_t>(length) << 24);
     return;
   }
   for (int32_t bits = 0; bits < 1 << size; ++bits) {

@@ -15,7 +15,7 @@ namespace shoal::data {
 class JpegDecoder {
  public:
   // own: false leaves every picture to libjpeg-turbo, for comparison.
-  explicit JpegDecoder(bool own = true) : own_(own) {}
+  explicit JpegDecoder(bool own = true, Isa isa = best_isa()) : own_(own), decoder_(isa) {}
 
   // Reads the header. `bytes` must stay until the picture is done with. Throws DamagedPicture.
   Size open(std::span<const uint8_t> bytes);

@@ -33,7 +33,7 @@ constexpr Places kPlaces = make_places();
 // The answer for what one look-up cannot see, in the same form. Bits: at least 27 at the top.
 __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
                                                const CodeTable& table, bool dc) {
-  uint32_t length = (entry >> 8) & 31, symbol = (entry >> 16) & 255;
+  uint32_t length = entry >> 24, symbol = (entry >> 16) & 255;
   if (length == 0) {
     for (length = kLookBits + 1; length <= 16; ++length) {
       const auto code = static_cast<int32_t>(bits >> (64 - length));
@@ -54,6 +54,10 @@ __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
   return (length + size) | (run + 1) << 8 | static_cast<uint32_t>(value) << 16;
 }
 
+// After so many symbols of kLookBits bits one more look-up's are left of 56.
+constexpr int kPerFill = 4;
+static_assert((kPerFill + 1) * kLookBits <= 56);
+
 // A stream's state in registers.
 struct Lane {
   const uint8_t* at;
@@ -61,38 +65,48 @@ struct Lane {
   int16_t* block;
   const CodeTable* table;
   uint32_t position;
-  int32_t kind;
 
-  SHOAL_INLINE void load(const Stream& s, const BlockKind* kinds) {
+  SHOAL_INLINE void load(const Stream& s) {
     at = s.at, bits = s.bits, count = s.count, block = s.block;
-    position = s.position, kind = s.kind, table = kinds[kind].ac;
+    position = s.position, table = s.kind->ac;
   }
   SHOAL_INLINE void store(Stream& s) const {
-    s.at = at, s.bits = bits, s.count = count, s.block = block;
-    s.position = position, s.kind = kind;
+    s.at = at, s.bits = bits, s.count = count & 63, s.block = block;
+    s.position = position;
   }
+  // At least 56 bits. Of `count` only the low six bits mean something.
   SHOAL_INLINE void fill() {
     uint64_t next;
     __builtin_memcpy(&next, at, 8);
-    bits |= __builtin_bswap64(next) >> count;
-    at += (63 - count) >> 3;
+    bits |= __builtin_bswap64(next) >> (count & 63);
+    at += (~count & 63) >> 3;
     count |= 56;
   }
   SHOAL_INLINE void drop(uint32_t entry) {
     bits <<= entry & 63;
-    count -= entry & 63;
+    count -= entry;
   }
-  SHOAL_INLINE uint32_t look(const CodeTable& codes, bool dc) {
+  SHOAL_INLINE uint32_t entry_of(const CodeTable& codes) const {
+    return codes.entry[bits >> (64 - kLookBits)];
+  }
+  // What a look-up left open; then at least 56 bits.
+  SHOAL_INLINE uint32_t complete(uint32_t entry, const CodeTable& codes, bool dc) {
     fill();
-    uint32_t entry = codes.entry[bits >> (64 - kLookBits)];
-    if (__builtin_expect(entry & kIncomplete, 0)) entry = long_symbol(bits, entry, codes, dc);
+    entry = long_symbol(bits, entry, codes, dc);
     drop(entry);
+    fill();
     return entry;
   }
-  // The difference of a block's DC, added to its predictor. False: no code.
-  SHOAL_INLINE bool take_dc(Stream& s, const BlockKind* kinds) {
-    const BlockKind& now = kinds[kind];
-    const uint32_t entry = look(*now.dc, true);
+  // The difference of a block's DC, added to its predictor; then at least 56 bits. False: no code.
+  SHOAL_INLINE bool take_dc(Stream& s) {
+    const BlockKind& now = *s.kind;
+    uint32_t entry = entry_of(*now.dc);
+    if (__builtin_expect(entry & kIncomplete, 0)) {
+      entry = complete(entry, *now.dc, true);
+    } else {
+      drop(entry);
+      fill();
+    }
     int32_t& predictor = s.predictor[now.component];
     predictor = static_cast<int16_t>(predictor + static_cast<int16_t>(entry >> 16));
     block[0] = static_cast<int16_t>(predictor);
@@ -101,62 +115,102 @@ struct Lane {
     return (entry & 0xff00) != kNoCode;
   }
   // One coefficient; at the end of a block on to the next. False: the run is through, or damaged.
-  SHOAL_INLINE bool step(Stream& s, const BlockKind* kinds, int32_t kind_count) {
-    const uint32_t entry = look(*table, false);
+  SHOAL_INLINE bool step(Stream& s) {
+    const uint32_t entry = entry_of(*table);
+    drop(entry);
     position += (entry >> 8) & 255;
-    block[kPlaces.at[position & 255]] = static_cast<int16_t>(entry >> 16);
+    block[kPlaces.at[position]] = static_cast<int16_t>(entry >> 16);
     if (__builtin_expect(position < 63, 1)) return true;
-    return next_block(s, kinds, kind_count);
+    if ((entry & kIncomplete) && store_long(entry)) return true;
+    return next_block(s);
   }
-  SHOAL_INLINE bool next_block(Stream& s, const BlockKind* kinds, int32_t kind_count) {
+  // What step() could not see. False: the block is at its end.
+  SHOAL_INLINE bool store_long(uint32_t entry) {
+    entry = complete(entry, *table, false);
+    position += ((entry >> 8) & 255) - kUnseen;
+    block[kPlaces.at[position]] = static_cast<int16_t>(entry >> 16);
+    return position < 63;
+  }
+  // One coefficient that nobody needs.
+  SHOAL_INLINE void skip() {
+    uint32_t entry = entry_of(*table);
+    if (__builtin_expect(entry & kIncomplete, 0))
+      entry = complete(entry, *table, false);
+    else
+      drop(entry);
+    position += (entry >> 8) & 255;
+  }
+  // Reading ahead takes 8 bytes; a stream that goes on far behind its end is cut short.
+  SHOAL_INLINE bool broken(const Stream& s) const { return position - 64 < 64u || at > s.end + 8; }
+  SHOAL_INLINE bool next_block(Stream& s) {
     block[64] = 0;
     block += 64;
-    kind = kind + 1 == kind_count ? 0 : kind + 1;
-    // Reading ahead takes 8 bytes; a stream that goes on far behind its end is cut short.
-    s.damaged |= position - 64 < 64u || at > s.end + 8;
-    if (block == s.block_end || s.damaged) return false;
-    s.damaged |= !take_dc(s, kinds);
+    s.kind = s.kind->next;
+    if (__builtin_expect(broken(s), 0)) return s.damaged = 1, false;
+    if (block == s.block_end) return false;
+    if (__builtin_expect(!take_dc(s), 0)) s.damaged = 1;
     return true;
   }
 };
 
-void begin(Stream& s, const BlockKind* kinds, int32_t) {
-  Lane lane;
-  lane.load(s, kinds);
-  s.damaged |= !lane.take_dc(s, kinds);
-  lane.store(s);
-}
-
-void decode(Stream& s, const BlockKind* kinds, int32_t kind_count) {
-  Lane lane;
-  lane.load(s, kinds);
-  while (lane.step(s, kinds, kind_count)) {
+// Symbols are taken kPerFill at a time, as many as 56 bits are enough for.
+SHOAL_INLINE void run(Lane& lane, Stream& s) {
+  for (;;) {
+    lane.fill();
+    if (!lane.step(s) || !lane.step(s) || !lane.step(s) || !lane.step(s)) return;
   }
+}
+
+SHOAL_INLINE void run_two(Lane& a, Stream& one, Lane& b, Stream& other) {
+  for (;;) {
+    a.fill();
+    b.fill();
+    if (!a.step(one) || !b.step(other)) return;
+    if (!a.step(one) || !b.step(other)) return;
+    if (!a.step(one) || !b.step(other)) return;
+    if (!a.step(one) || !b.step(other)) return;
+  }
+}
+
+void begin(Stream& s) {
+  Lane lane;
+  lane.load(s);
+  lane.fill();
+  s.damaged |= !lane.take_dc(s);
   lane.store(s);
 }
 
-void decode_two(Stream& one, Stream& other, const BlockKind* kinds, int32_t kind_count) {
+void decode(Stream& s) {
+  Lane lane;
+  lane.load(s);
+  run(lane, s);
+  lane.store(s);
+}
+
+void decode_two(Stream& one, Stream& other) {
   Lane a, b;
-  a.load(one, kinds);
-  b.load(other, kinds);
-  while (a.step(one, kinds, kind_count) && b.step(other, kinds, kind_count)) {
-  }
+  a.load(one);
+  b.load(other);
+  run_two(a, one, b, other);
   a.store(one);
   b.store(other);
 }
 
-void walk(Stream& s, const BlockKind* kinds, int32_t kind_count, int64_t blocks) {
+void walk(Stream& s, int64_t blocks) {
   int16_t place = 0;
   s.block = &place;
-  s.kind = 0;
   Lane lane;
-  lane.load(s, kinds);
+  lane.load(s);
   for (; blocks > 0; --blocks) {
-    s.damaged |= !lane.take_dc(s, kinds);
-    while (lane.position < 63) lane.position += (lane.look(*lane.table, false) >> 8) & 255;
-    s.damaged |= lane.position - 64 < 64u || lane.at > s.end + 8;
+    lane.fill();
+    s.damaged |= !lane.take_dc(s);
+    while (lane.position < 63) {
+      lane.fill();
+      for (int i = 0; i < kPerFill && lane.position < 63; ++i) lane.skip();
+    }
+    s.damaged |= lane.broken(s);
     if (s.damaged) break;
-    lane.kind = lane.kind + 1 == kind_count ? 0 : lane.kind + 1;
+    s.kind = s.kind->next;
   }
   lane.store(s);
   s.block = s.block_end = nullptr;

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "data/isa.h"
+
 namespace shoal::data::jpeg {
 
 // ---- entropy decoding (ITU-T T.81, annex F.2)
@@ -14,9 +16,10 @@ enum : int32_t {
   kReadAhead = 320,  // readable bytes behind the end of a stream: one block may run into them
 };
 
-// What a look-up answers: bits 0-5 length of code and value, bit 7 "not the whole story", bits 8-15
-// how far the position in the block advances, bits 16-31 the value.
-enum : uint32_t { kIncomplete = 0x80, kNoCode = 64u << 8 };
+// What a look-up answers: bits 0-5 length of code and value, bits 8-15 how far the position in the
+// block advances, bits 16-31 the value. With bit 7 it is not the whole story: length 0, an advance
+// that leaves every block, and of the code, if it is in sight, the symbol and its length (0: not).
+enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
   // Canonical codes of each length: the last one (-1: none) and symbol index minus code.
@@ -27,6 +30,7 @@ struct CodeTable {
 // The blocks of one MCU, in their order.
 struct BlockKind {
   const CodeTable *dc, *ac;
+  const BlockKind* next;  // of the last one: the first of the next MCU
   int32_t component;
 };
 
@@ -37,7 +41,7 @@ struct Stream {
   const uint8_t *at, *end;
   uint64_t bits, count;        // `count` bits at the top of `bits` are not consumed yet
   int32_t predictor[3];        // DC of each component
-  int32_t kind;                // of the current block
+  const BlockKind* kind;       // of the current block
   uint32_t position;           // in the current block, of the last coefficient
   int16_t *block, *block_end;  // the current block, and where the run ends
   int32_t damaged;             // a code that is none, or a block that is too long
@@ -58,13 +62,13 @@ struct BlockRow {
 
 struct Kernels {
   // Begins a run: takes the first block's DC.
-  void (*begin)(Stream& stream, const BlockKind* kinds, int32_t kind_count);
+  void (*begin)(Stream& stream);
   // Goes on to the end of the run, or to damage.
-  void (*decode)(Stream& stream, const BlockKind* kinds, int32_t kind_count);
+  void (*decode)(Stream& stream);
   // Two runs in one loop, so that each hides the other's waiting, until one of them is through.
-  void (*decode_two)(Stream& one, Stream& other, const BlockKind* kinds, int32_t kind_count);
-  // `blocks` blocks whose coefficients nobody needs, the first of kind 0. Needs no begin().
-  void (*walk)(Stream& stream, const BlockKind* kinds, int32_t kind_count, int64_t blocks);
+  void (*decode_two)(Stream& one, Stream& other);
+  // `blocks` blocks whose coefficients nobody needs. Needs no begin().
+  void (*walk)(Stream& stream, int64_t blocks);
   // Copies bytes without their stuffing (ff 00 becomes ff) until the end or a marker; returns where
   // the copy ends. Up to 64 bytes behind it are overwritten.
   uint8_t* (*unstuff)(const uint8_t* from, const uint8_t* to, uint8_t* out);
@@ -82,11 +86,6 @@ struct Kernels {
   void (*grey_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 
-extern const Kernels kPortableKernels;
-#if defined(__x86_64__)
-extern const Kernels kAvx2Kernels;  // AVX2, BMI1, BMI2
-#endif
-
-const Kernels& best_kernels();  // of this processor
+const Kernels& kernels(Isa isa);
 
 }  // namespace shoal::data::jpeg

@@ -106,6 +106,24 @@ inline void transpose(__m256i* v) {
   }
 }
 
+// Columns to rows, in each half, as saturated bytes: rows 2i and 2i + 1 of it make rows[i].
+inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
+  __m256i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(columns[2 * i], columns[2 * i + 1]);
+  for (int i = 0; i < 2; ++i) {  // 0 and 4, 1 and 5, 2 and 6, 3 and 7
+    b[2 * i] = _mm256_unpacklo_epi8(a[i], a[i + 2]);
+    b[2 * i + 1] = _mm256_unpackhi_epi8(a[i], a[i + 2]);
+  }
+  for (int i = 0; i < 2; ++i) {  // all even, all odd ones
+    a[2 * i] = _mm256_unpacklo_epi8(b[i], b[i + 2]);
+    a[2 * i + 1] = _mm256_unpackhi_epi8(b[i], b[i + 2]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    rows[2 * i] = _mm256_unpacklo_epi8(a[i], a[i + 2]);
+    rows[2 * i + 1] = _mm256_unpackhi_epi8(a[i], a[i + 2]);
+  }
+}
+
 // `first` and `second` may be the same.
 void transform_two(const int16_t* first, const int16_t* second, const int16_t* quantisation,
                    uint8_t* out_first, uint8_t* out_second, int64_t stride) {
@@ -118,10 +136,11 @@ void transform_two(const int16_t* first, const int16_t* second, const int16_t* q
   pass(v, kFirstShift);
   transpose(v);
   pass(v, kSecondShift);
-  transpose(v);
   const __m256i middle = _mm256_set1_epi8(-128);
+  __m256i rows[4];
+  transpose_bytes(v, rows);
   for (int i = 0; i < 8; i += 2) {
-    const __m256i levels = _mm256_xor_si256(_mm256_packs_epi16(v[i], v[i + 1]), middle);
+    const __m256i levels = _mm256_xor_si256(rows[i / 2], middle);
     const auto store_rows = [&](uint8_t* out, __m128i rows) {
       _mm_storel_epi64(reinterpret_cast<__m128i*>(out + i * stride), rows);
       _mm_storel_epi64(reinterpret_cast<__m128i*>(out + (i + 1) * stride),
@@ -213,8 +232,9 @@ void upsample(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t cou
     store_upsampled<4>(column(i - 1), column(i), column(i + 1), 8, 7, out + 2 * i);
 }
 
-// The 16 low and high sums of products, shifted by 16 fractional bits.
-inline __m256i scaled(__m256i a, __m256i b, __m256i factors, __m256i round) {
+// Sums of products, rounded, without their 16 fractional bits.
+inline __m256i scaled(__m256i a, __m256i b, __m256i factors) {
+  const __m256i round = _mm256_set1_epi32(1 << 15);
   const auto half = [&](__m256i both) {
     return _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(both, factors), round), 16);
   };
@@ -247,20 +267,21 @@ inline void store_pixels(__m128i red, __m128i green, __m128i blue, uint8_t* out)
 }
 
 void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int64_t count) {
-  const __m256i middle = _mm256_set1_epi16(128), two = _mm256_set1_epi16(2);
-  const __m256i none = _mm256_setzero_si256(), half = _mm256_set1_epi32(1 << 15);
-  // Factors are split into a whole number and a rest that fits 16 bits; 2 * 16384 is the rounding.
-  const __m256i from_cr = weights(kRedFromCr - 65536, 16384);
-  const __m256i from_cb = weights(kBlueFromCb - 2 * 65536, 16384);
+  const __m256i middle = _mm256_set1_epi16(128);
+  // Factors are split into a whole number and a rest that fits 16 bits. For the 256 values there
+  // are, 15 fractional bits of it give the same rounded product.
+  const __m256i from_cr = _mm256_set1_epi16((kRedFromCr - 65536 + 1) / 2);
+  const __m256i from_cb = _mm256_set1_epi16((kBlueFromCb - 2 * 65536) / 2);
   const __m256i green = weights(kGreenFromCb, kGreenFromCr + 65536);
   for (int64_t i = 0; i < count; i += 16) {
     const __m256i luma = widen(y + i);
     const __m256i b = _mm256_sub_epi16(widen(cb + i), middle);
     const __m256i r = _mm256_sub_epi16(widen(cr + i), middle);
-    const __m256i red = _mm256_add_epi16(_mm256_add_epi16(luma, r), scaled(r, two, from_cr, none));
+    const __m256i red =
+        _mm256_add_epi16(_mm256_add_epi16(luma, r), _mm256_mulhrs_epi16(r, from_cr));
     const __m256i blue = _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(b, b)),
-                                          scaled(b, two, from_cb, none));
-    const __m256i leaf = _mm256_add_epi16(_mm256_sub_epi16(luma, r), scaled(b, r, green, half));
+                                          _mm256_mulhrs_epi16(b, from_cb));
+    const __m256i leaf = _mm256_add_epi16(_mm256_sub_epi16(luma, r), scaled(b, r, green));
     store_pixels(to_bytes(red), to_bytes(leaf), to_bytes(blue), out + 3 * i);
   }
 }
@@ -274,6 +295,7 @@ void grey_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
 
 }  // namespace
 
+extern const Kernels kAvx2Kernels;
 const Kernels kAvx2Kernels{begin,     decode,   decode_two, walk,       unstuff,
                            transform, upsample, to_rgb,     grey_to_rgb};
 

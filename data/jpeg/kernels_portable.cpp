@@ -116,14 +116,22 @@ void grey_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
 
 }  // namespace
 
-const Kernels kPortableKernels{begin,     decode,   decode_two, walk,       unstuff,
-                               transform, upsample, to_rgb,     grey_to_rgb};
+extern const Kernels kAvx2Kernels;
+void take_avx512(Kernels& kernels);
 
-const Kernels& best_kernels() {
+const Kernels& kernels([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return kAvx2Kernels;
+  static const Kernels avx512 = [] {
+    Kernels some = kAvx2Kernels;
+    take_avx512(some);
+    return some;
+  }();
+  if (isa == Isa::avx512) return avx512;
+  if (isa == Isa::avx2) return kAvx2Kernels;
 #endif
-  return kPortableKernels;
+  static constexpr Kernels portable{begin,     decode,   decode_two, walk,       unstuff,
+                                    transform, upsample, to_rgb,     grey_to_rgb};
+  return portable;
 }
 
 }  // namespace shoal::data::jpeg

@@ -43,18 +43,18 @@ void Planes::begin(const Header& header, const McuBox& mcus) {
   }
 }
 
-void Planes::add_row(int64_t mcu_row, const int16_t* coefficients) {
+void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients) {
   for (int i = 0; i < header_->count; ++i) {
     const Component& component = header_->components[i];
     Plane& plane = planes_[i];
     BlockRow row{};
     row.coefficients = coefficients;
     row.mcu_step = 64 * header_->blocks_per_mcu();
-    row.mcus = mcus_.column_end - mcus_.column;
+    row.mcus = count;
     row.horizontal = component.horizontal;
     row.vertical = component.vertical;
     row.quantisation = plane.quantisation;
-    row.out = plane.at(plane.left, mcu_row * 8 * component.vertical);
+    row.out = plane.at(column * 8 * component.horizontal, mcu_row * 8 * component.vertical);
     row.stride = plane.stride;
     kernels_.transform(row);
     coefficients += 64 * component.horizontal * component.vertical;

@@ -25,8 +25,8 @@ class Planes {
   // Memory for the samples of these MCUs.
   void begin(const Header& header, const McuBox& mcus);
 
-  // Transforms one row of MCUs. `coefficients`: of the MCU mcus.column, block after block.
-  void add_row(int64_t mcu_row, const int16_t* coefficients);
+  // Transforms `count` MCUs of a row, from `column` on. `coefficients`: theirs, block after block.
+  void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
   // After the last row. Pixels are those of a decode of the whole picture.
   void finish();

@@ -66,6 +66,12 @@ Bytes made_jpeg(int64_t index, const Size& size) {
   return encode_jpeg(pixels.data(), size, 90, index % 2 == 0);
 }
 
+std::vector<Isa> supported_isas() {
+  std::vector<Isa> isas;
+  std::copy_if(std::begin(kIsas), std::end(kIsas), std::back_inserter(isas), supported);
+  return isas;
+}
+
 int largest_difference(const Bytes& a, const Bytes& b) {
   if (a.size() != b.size()) return 999;
   int largest = 0;

@@ -9,6 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/geometry.h"
+#include "data/isa.h"
 #include "data/jpeg/decoder.h"
 #include "data/picture.h"
 #include "tests/support/temporary_directory.h"
@@ -40,6 +41,9 @@ Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
                     rows.data + y * rows.stride + 3 * box.width);
   return pixels;
 }
+
+// All whose loops this processor can run: the portable ones first.
+std::vector<Isa> supported_isas();
 
 int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
 

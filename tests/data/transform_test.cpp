@@ -57,7 +57,7 @@ TEST_CASE("a training row is the crop of its key, resized and flipped", "[single
       piece.insert(piece.end(), from, from + 3 * box.width);
     }
     piece.resize(piece.size() + 4096);
-    Resizer resizer(true);
+    Resizer resizer(Isa::portable);
     resizer.begin({box.width, 32, 0, 32, flip}, {box.height, 32, 0, 32, false},
                   options.interpolation);
     const Box needed = resizer.needed();

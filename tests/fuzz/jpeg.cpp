@@ -1,5 +1,5 @@
-// Our JPEG decoder on hostile bytes: both kernels must give the same pixels, or both none, with and
-// without an index. Input: 4 bytes that choose the box, then the file.
+// Our JPEG decoder on hostile bytes: all instruction sets must give the same pixels, or all none,
+// with and without an index. Input: 4 bytes that choose the box, then the file.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -31,12 +31,18 @@ void require(bool ok) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static jpeg::BaselineDecoder best, portable(jpeg::kPortableKernels);
+  static jpeg::BaselineDecoder best;
+  static std::vector<jpeg::BaselineDecoder> others = [] {
+    std::vector<jpeg::BaselineDecoder> all;
+    for (const Isa isa : kIsas)
+      if (supported(isa) && isa != best_isa()) all.emplace_back(isa);
+    return all;
+  }();
   static std::vector<uint8_t> a, b;
   if (size < 4) return 0;
   const std::span<const uint8_t> file(data + 4, size - 4);
   const bool opened = best.open(file);
-  require(opened == portable.open(file));
+  for (jpeg::BaselineDecoder& other : others) require(opened == other.open(file));
   if (!opened || best.size().width > kMostPixels / best.size().height) return 0;
   const Size picture = best.size();
   const auto part = [](int64_t whole, int share) { return whole * share / 256; };
@@ -45,10 +51,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   box.top = part(picture.height, data[1]);
   box.width = 1 + part(picture.width - box.left - 1, data[2]);
   box.height = 1 + part(picture.height - box.top - 1, data[3]);
-  jpeg::SeekIndex index, other;
+  jpeg::SeekIndex index;
   const bool decoded = pixels_of(best, box, &index, a);
-  require(decoded == pixels_of(portable, box, &other, b));
-  require(a == b && index == other);
+  for (jpeg::BaselineDecoder& other : others) {
+    jpeg::SeekIndex theirs;
+    require(decoded == pixels_of(other, box, &theirs, b));
+    require(a == b && index == theirs);
+  }
   if (!decoded) return 0;
   require(pixels_of(best, box, &index, b) && a == b);   // by the index
   require(pixels_of(best, box, nullptr, b) && a == b);  // without

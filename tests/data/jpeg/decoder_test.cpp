@@ -153,20 +153,14 @@ Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box
   return pixels;
 }
 
-std::vector<const jpeg::Kernels*> all_kernels() {
-  std::vector<const jpeg::Kernels*> all = {&jpeg::kPortableKernels};
-  if (&jpeg::best_kernels() != all[0]) all.push_back(&jpeg::best_kernels());
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while making an index",
           "[single]") {
   TurboDecoder turbo;
-  for (const jpeg::Kernels* kernels : all_kernels()) {
+  for (const Isa isa : supported_isas()) {
     KeyedRandom random(12);
-    jpeg::BaselineDecoder decoder(*kernels);
+    jpeg::BaselineDecoder decoder(isa);
     for (const Bytes& file : own_files()) {
       REQUIRE(decoder.open(file));
       const Size size = decoder.size();
@@ -214,9 +208,9 @@ TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
 TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, or leaves to it",
           "[single]") {
   TurboDecoder turbo;
-  for (const jpeg::Kernels* kernels : all_kernels()) {
+  for (const Isa isa : supported_isas()) {
     KeyedRandom random(5);
-    jpeg::BaselineDecoder decoder(*kernels);
+    jpeg::BaselineDecoder decoder(isa);
     int taken = 0, different = 0;
     for (const Bytes& file : own_files()) {
       for (int i = 0; i < 40; ++i) {
