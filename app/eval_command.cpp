@@ -40,13 +40,15 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments.job);
-  dist::Communicator communicator = connect_ranks(weights.job, env);
+  const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
+  dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =
       open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
   check_classes(weights, *datasets.val);
-  const train::ResolvedJob job = settle(weights.job, datasets, communicator);
+  const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
-                      train::log::warning);
+                      train::log::warning, train::batch_memory(job));
+  train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) train::log::info(weights.origin());
   int64_t batch = 0;
   const auto show = [&] {

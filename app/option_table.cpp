@@ -165,9 +165,13 @@ void add_schedule(std::vector<Option>& table) {
 
 void add_machine(std::vector<Option>& table) {
   add(table, "Where it runs (changes only the speed)",
-      {text_choice("device", kTrain | kEval, "this version computes on CPUs; auto is cpu",
-                   {"auto", "cpu", "cuda"}, FIELD(job.device)),
-       text_choice("backend", kTrain | kEval, "how processes talk; auto: gloo on CPUs",
+      {text_choice(
+           "device", kTrain | kEval,
+           "auto: this process's GPU where there is one and the build has CUDA, else the CPU",
+           {"auto", "cpu", "cuda"}, FIELD(job.device)),
+       text_choice("backend", kTrain | kEval,
+                   "how processes talk; auto: nccl between GPUs, gloo between CPUs and where a GPU "
+                   "is shared",
                    {"auto", "nccl", "gloo"}, FIELD(job.backend)),
        unset_means("one, or what the launcher or SageMaker ask for",
                    row("nproc", kTrain | kEval | kDoctor, "N|auto",

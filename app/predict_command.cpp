@@ -80,7 +80,7 @@ Prediction predict(Weights& weights, data::Transform& transform, const std::stri
                     .count = 1,
                     .height = size,
                     .width = size};
-  const auto input = train::make_input(batch, ops::Type::f32, ops::cpu());
+  const auto input = train::make_input(batch, ops::Type::f32, at::kCPU);
   const auto probabilities = at::softmax(weights.model->forward(input.images, {}), 1);
   const auto count = std::min<int64_t>(5, probabilities.size(1));
   const auto [values, labels] = at::topk(probabilities, count, 1);

@@ -8,6 +8,7 @@
 #include "app/agreement.h"
 #include "app/checks.h"
 #include "app/machine.h"
+#include "app/plan.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
@@ -22,7 +23,7 @@ void begin(const train::Job& job, const dist::Env& env) {
   train::install_allocator();
 }
 
-train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
+train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
                           const dist::Communicator& communicator) {
   const dist::Env& env = communicator.env;
   train::Surroundings here;
@@ -42,6 +43,14 @@ train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
   if (is_sharded(job, "val")) here.val_images = count_shares(*datasets.val, communicator).all;
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
+  here.gpus = gpus.count;
+  here.gpu = gpus.mine;
+  if (env.rank == 0 && gpus.count > 0)
+    train::log::warning(
+        "training on a GPU is new and has not been tried on one yet; --device cpu is what is "
+        "tested");
+  if (env.rank == 0 && !gpus.why_none.empty() && host_facts(dist::environment()).gpus > 0)
+    train::log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);
@@ -67,9 +76,14 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
                                  report.slowest_bytes_per_second / 1e6));
 }
 
-dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env) {
+dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
+                                 const dist::Env& env) {
   dist::ConnectOptions options;
-  if (job.backend == "gloo") options.backend = dist::Backend::gloo;
+  const bool nccl =
+      train::backend_of(job, env.world_size, env.local_world_size, gpus.count) == "nccl";
+  options.backend = nccl ? dist::Backend::nccl : dist::Backend::gloo;
+  options.use_cuda = gpus.count > 0;
+  if (nccl) options.nccl = &gpus.plugin->nccl;
   options.rendezvous_timeout =
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
   options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));

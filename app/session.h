@@ -4,6 +4,7 @@
 
 #include "app/datasets.h"
 #include "dist/connect.h"
+#include "train/device.h"
 #include "train/job.h"
 
 namespace shoal::app {
@@ -13,13 +14,14 @@ namespace shoal::app {
 void begin(const train::Job& job, const dist::Env& env);
 
 // Decides everything that is open and sets the compute threads. Collective.
-train::ResolvedJob settle(const train::Job& job, const Datasets& datasets,
+train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
                           const dist::Communicator& communicator);
 
 // --health-check: this host's resources, then all hosts together (dist/health.h). Throws
 // std::runtime_error naming what is bad. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
-dist::Communicator connect_ranks(const train::Job& job, const dist::Env& env);
+dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
+                                 const dist::Env& env);
 
 }  // namespace shoal::app

@@ -75,7 +75,8 @@ int train_command(const Arguments& given) {
   install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  dist::Communicator communicator = connect_ranks(arguments.job, env);
+  const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
+  dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
   if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
@@ -85,7 +86,7 @@ int train_command(const Arguments& given) {
       open_datasets(arguments.job, !arguments.job.eval_only,
                     start.data ? start.data->classes : std::vector<std::string>(), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
-  train::ResolvedJob job = settle(arguments.job, datasets, communicator);
+  train::ResolvedJob job = settle(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job);
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)

@@ -46,14 +46,15 @@ void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch) {
   at::NoGradGuard no_grad;
   model.train(false);
-  Input input = make_input(batch, type, ops::cpu());
+  const at::Device device = model.parameters().front().master->device();
+  Input input = make_input(batch, type, device);
   Meter meter{.skipped = static_cast<double>(input.unreadable)};
   if (batch.count == input.unreadable) return meter;
   at::Tensor logits = model.forward(input.images, {});
   if (batch.views > 1)
     logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kOfViews));
   if (input.unreadable > 0) {
-    const at::Tensor rows = at::tensor(input.readable);
+    const at::Tensor rows = at::tensor(input.readable).to(device);
     logits = logits.index_select(0, rows);
     input.labels.a = input.labels.a.index_select(0, rows);
   }

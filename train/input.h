@@ -23,9 +23,16 @@ struct Input {
   int64_t unreadable = 0;
 };
 
-// Copies what it needs: the batch may be reused when this returns. `type`: f32, f64 or bf16. With
-// two pictures per row, the first of every two rows of the batch is a row of the input.
-Input make_input(const data::Batch& batch, ops::Type type, const ops::Table& table,
+// The input lies on `device`. On the CPU the batch may be reused when this returns; on a GPU when
+// the device has come so far, as whoever reads a loss has waited for. `type`: f32, f64 or bf16.
+// With two pictures per row, the first of every two rows of the batch is a row of the input.
+Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row = 1);
+
+// The way of a GPU: the bytes of the pictures go to the device in one copy, which does not keep the
+// host waiting where they are page-locked, and `table` makes one pass over them there. Also for the
+// CPU (tests).
+Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
+                       at::Device device, int64_t pictures_per_row = 1);
 
 }  // namespace shoal::train

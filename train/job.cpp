@@ -13,13 +13,28 @@ void check_devices(const Job& job) {
           "--device is '" + job.device + "'; it must be auto, cpu or cuda");
   require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
           "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
-  require(job.device != "cuda",
-          "--device cuda: this version trains on CPUs only; use --device cpu");
-  require(job.backend != "nccl", "--backend nccl needs --device cuda; use --backend gloo");
-  require(job.amp != Precision::fp16, "--amp fp16 needs a GPU; use --amp bf16 or off");
+  require(job.backend != "nccl" || job.device != "cpu",
+          "--backend nccl needs --device cuda; use --backend gloo");
+  require(job.amp != Precision::fp16,
+          "--amp fp16 is not offered: bf16 is as fast and needs no scaling of the loss; use --amp "
+          "bf16 or off");
 }
 
 }  // namespace
+
+std::string backend_of(const Job& job, int64_t world_size, int64_t local_world_size, int gpus) {
+  const bool asked = job.backend == "nccl", shared = local_world_size > gpus;
+  require(!asked || gpus > 0,
+          "--backend nccl needs GPUs, but this run computes on the CPU; use "
+          "--backend gloo or auto");
+  require(!asked || !shared, "--backend nccl: the " + std::to_string(local_world_size) +
+                                 " processes of a host share " + std::to_string(gpus) +
+                                 (gpus == 1 ? " GPU" : " GPUs") +
+                                 ", which NCCL cannot; use --backend gloo or auto, or --nproc " +
+                                 std::to_string(gpus));
+  if (world_size == 1) return "none";
+  return gpus > 0 && !shared && job.backend != "gloo" ? "nccl" : "gloo";
+}
 
 void check_values(const Job& job) {
   check_devices(job);
@@ -186,8 +201,9 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
 }
 
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
-  out.device = "cpu";
-  out.backend = here.world_size == 1 ? "none" : "gloo";
+  out.device = here.gpus > 0 ? "cuda" : "cpu";
+  out.gpu = here.gpu;
+  out.backend = backend_of(job, here.world_size, here.local_world_size, here.gpus);
   const int share = std::max<int>(
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
   out.threads = job.threads.value_or(share);

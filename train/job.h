@@ -148,6 +148,7 @@ struct Surroundings {
   int64_t smallest_share = 0;  // training pictures of the host that has the fewest; 0: all have all
   int64_t classes = 0;         // of the data
   int processors = 1;          // usable by this host's processes
+  int gpus = 0, gpu = 0;       // of this host, that ranks may use (0: none); this rank's
   models::ModelInfo model;     // describe(job.model) with the resolved number of classes
 };
 
@@ -172,7 +173,8 @@ struct ResolvedJob {
   int64_t eval_size = 0, eval_resize = 0;
   double lr = 0;  // peak, after scaling
   int workers = 1, threads = 1;
-  std::string device, backend;  // decided
+  std::string device, backend;  // decided: cpu | cuda; none | gloo | nccl
+  int gpu = 0;                  // this rank's, with device cuda
   models::ModelInfo model;
   data::TransformOptions transform;
   data::Progression progression;
@@ -188,6 +190,10 @@ struct ResolvedJob {
   // checkpoints.
   std::vector<std::pair<std::string, std::string>> settings() const;
 };
+
+// How ranks talk, where the host's GPUs (0: none) are shared by so many ranks. Throws UserError where
+// --backend asks for what cannot be.
+std::string backend_of(const Job& job, int64_t world_size, int64_t local_world_size, int gpus);
 
 // Checks every value that can be checked without knowing data and machine. Throws UserError naming
 // the option. resolve() calls it.

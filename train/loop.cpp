@@ -17,6 +17,7 @@
 #include "dist/control_word.h"
 #include "train/bad_pictures.h"
 #include "train/checkpoint_store.h"
+#include "train/device.h"
 #include "train/evaluate.h"
 #include "train/export.h"
 #include "train/file_lock.h"
@@ -47,10 +48,12 @@ class Run {
         recovery_(job, trainer_, store_, communicator, reporter_, position_),
         control_(communicator.control),
         supply_(job, communicator),
-        val_loader_(val, share_options(job, communicator.rank(), false), log::warning),
+        val_loader_(val, share_options(job, communicator.rank(), false), log::warning,
+                    batch_memory(job)),
         bad_pictures_(job) {
     if (train)
-      train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning);
+      train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning,
+                            batch_memory(job));
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);

@@ -10,6 +10,7 @@
 
 #include "dist/sum_across_ranks.h"
 #include "dist/verify.h"
+#include "train/device.h"
 
 namespace shoal::train {
 namespace {
@@ -21,8 +22,9 @@ ops::Type type_of(const Job& job) {
   return job.amp == Precision::bf16 ? ops::Type::bf16 : ops::Type::f32;
 }
 
-FlatOptions flat_options(const Job& job) {
+FlatOptions flat_options(const Job& job, at::Device device) {
   FlatOptions options;
+  options.device = device;
   options.type = job.float64 ? at::kDouble : at::kFloat;
   if (job.amp == Precision::bf16) options.copy_type = at::kBFloat16;
   options.weight_decay = job.optimizer.weight_decay;
@@ -40,9 +42,10 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   models::ModelOptions model = job.job.model;
   model.seed = job.job.seed;
   model_ = models::create(model);
-  parameters_ = std::make_unique<FlatParameters>(*model_, flat_options(job.job));
-  statistics_ = std::make_unique<FlatStatistics>(
-      *model_, job.job.float64 ? at::kDouble : at::kFloat, at::kCPU);
+  const at::Device device = device_of(job);
+  parameters_ = std::make_unique<FlatParameters>(*model_, flat_options(job.job, device));
+  statistics_ =
+      std::make_unique<FlatStatistics>(*model_, job.job.float64 ? at::kDouble : at::kFloat, device);
   broadcast(communicator.main, parameters_->flat());
   broadcast(communicator.main, statistics_->running());
   parameters_->refresh_copies();
@@ -55,14 +58,14 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   }
   reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
   if (job.job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
-  gradient_norm_ = at::zeros({1}, at::kDouble);
-  non_finite_ = at::zeros({1}, at::kInt);
+  gradient_norm_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));
+  non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
 }
 
 Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, double strength,
                                 bool last) {
   const Input input =
-      make_input(batch, compute_type_, parameters_->table(), job_.job.mix.pictures_per_row());
+      make_input(batch, compute_type_, device_of(job_), job_.job.mix.pictures_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.job.seed;

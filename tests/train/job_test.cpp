@@ -145,6 +145,29 @@ TEST_CASE("a setting that cannot be is named with what to do") {
   REQUIRE(message(job, here()).find("--label-smoothing") != std::string::npos);
 }
 
+TEST_CASE("ranks talk over NCCL where each has a GPU of its own, else over Gloo") {
+  Job job;
+  CHECK(backend_of(job, 1, 1, 0) == "none");
+  CHECK(backend_of(job, 1, 1, 1) == "none");
+  CHECK(backend_of(job, 4, 2, 0) == "gloo");
+  CHECK(backend_of(job, 4, 2, 2) == "nccl");
+  CHECK(backend_of(job, 2, 2, 1) == "gloo");  // two ranks share one GPU
+  job.backend = "gloo";
+  CHECK(backend_of(job, 4, 2, 2) == "gloo");
+  job.backend = "nccl";
+  CHECK(backend_of(job, 4, 2, 2) == "nccl");
+  CHECK_THROWS_WITH(backend_of(job, 2, 2, 1), Catch::Matchers::Contains("share 1 GPU"));
+  CHECK_THROWS_WITH(backend_of(job, 2, 1, 0), Catch::Matchers::Contains("--backend gloo"));
+  Surroundings gpus = here(2);
+  gpus.local_world_size = 2;
+  gpus.gpus = 2;
+  gpus.gpu = 1;
+  const ResolvedJob resolved = resolve(Job{}, gpus);
+  CHECK(resolved.device == "cuda");
+  CHECK(resolved.backend == "nccl");
+  CHECK(resolved.gpu == 1);
+}
+
 TEST_CASE("the settings that are saved name everything that changes the result") {
   const auto before = resolve(Job{}, here()).settings();
   const auto differs = [&](const Job& job) { return resolve(job, here()).settings() != before; };

@@ -110,6 +110,16 @@ void empty_cache() {
   c10::cuda::CUDACachingAllocator::emptyCache();
 }
 
+void* allocate_pinned(size_t bytes) {
+  void* memory = nullptr;
+  must(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), "cudaHostAlloc");
+  return memory;
+}
+
+void free_pinned(void* memory) {
+  cudaFreeHost(memory);
+}
+
 void reset_peak_memory(int device) {
   c10::cuda::CUDACachingAllocator::resetPeakStats(static_cast<c10::DeviceIndex>(device));
 }
@@ -130,6 +140,8 @@ const shoal::cuda::Plugin* shoal_cuda_plugin(int version) {
                                 memory_statistics,
                                 reset_peak_memory,
                                 empty_cache,
+                                allocate_pinned,
+                                free_pinned,
                                 &shoal::ops::cuda_table(),
                                 record,
                                 replay,

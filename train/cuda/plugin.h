@@ -14,7 +14,7 @@
 
 namespace shoal::cuda {
 
-inline constexpr int kPluginVersion = 2;  // raise with every change of this file
+inline constexpr int kPluginVersion = 3;  // raise with every change of this file
 
 struct DeviceInfo {
   char name[256];    // "NVIDIA H100 80GB HBM3"
@@ -50,6 +50,10 @@ struct Plugin {
   MemoryStatistics (*memory_statistics)(int device);
   void (*reset_peak_memory)(int device);
   void (*empty_cache)();  // gives the memory that the allocator keeps but nobody uses back
+
+  // Page-locked memory of the host, from which copies to a GPU do not keep the host waiting.
+  void* (*allocate_pinned)(size_t bytes);
+  void (*free_pinned)(void* memory);  // throws nothing
 
   const ops::Table* operations;
 

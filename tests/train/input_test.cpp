@@ -1,0 +1,126 @@
+// Batches that become inputs: on the CPU straight from the loader's memory, on a GPU by way of the
+// device's. The second way is taken here with the CPU as the device and the loops that are compiled
+// from the GPU's sources.
+
+#include "train/input.h"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+
+#include <catch2/catch.hpp>
+
+#include "data/random.h"
+#include "models/functions.h"
+#include "ops/cuda/table.h"
+
+using namespace shoal;
+using train::Input;
+
+namespace {
+
+constexpr int64_t kRows = 6, kHeight = 9, kWidth = 7, kBytes = kHeight * kWidth * 3;
+
+struct Pictures {
+  std::vector<uint8_t> pixels = std::vector<uint8_t>(2 * kRows * kBytes);
+  std::vector<data::Row> rows = std::vector<data::Row>(kRows);
+  data::Batch batch;
+
+  explicit Pictures(int64_t views = 1) {
+    data::KeyedRandom random(8);
+    for (uint8_t& byte : pixels) byte = static_cast<uint8_t>(random.next());
+    for (int64_t i = 0; i < kRows; ++i) {
+      rows[i].label = static_cast<int32_t>(i * 10);
+      rows[i].key = random.next();
+      rows[i].partner = static_cast<int32_t>(i);
+    }
+    batch.images = pixels.data();
+    batch.rows = rows;
+    batch.capacity = batch.count = kRows;
+    batch.height = kHeight;
+    batch.width = kWidth;
+    batch.views = views;
+  }
+  void mix() {
+    rows[0].partner = 1, rows[0].lambda = 0.75f, rows[0].blend = true;
+    rows[1].partner = 0, rows[1].lambda = 0.5f;
+    rows[1].box[0] = 1, rows[1].box[1] = 2, rows[1].box[2] = 5, rows[1].box[3] = 6;
+    rows[4].erased = 1;
+    rows[4].erase[0][2] = rows[4].erase[0][3] = 4;
+    rows[4].erase_fill = data::EraseFill::noise;
+  }
+};
+
+Input there(const data::Batch& batch, ops::Type type, int64_t each = 1) {
+  return train::make_input_there(batch, type, ops::cuda_twin(), at::kCPU, each);
+}
+
+void require_same(const Input& a, const Input& b) {
+  REQUIRE(a.images.sizes() == b.images.sizes());
+  REQUIRE(a.images.strides() == b.images.strides());
+  REQUIRE(a.images.scalar_type() == b.images.scalar_type());
+  const bool coarse = a.images.scalar_type() == at::kBFloat16;
+  CHECK(at::allclose(a.images.to(at::kDouble), b.images.to(at::kDouble), coarse ? 1e-2 : 1e-5,
+                     coarse ? 1e-2 : 1e-5));
+  CHECK(at::equal(a.labels.a, b.labels.a));
+  REQUIRE(a.labels.b.defined() == b.labels.b.defined());
+  if (a.labels.b.defined()) {
+    CHECK(at::equal(a.labels.b, b.labels.b));
+    CHECK(at::equal(a.labels.lambda, b.labels.lambda));
+  }
+  CHECK(a.keys == b.keys);
+  CHECK(a.readable == b.readable);
+  CHECK(a.unreadable == b.unreadable);
+}
+
+}  // namespace
+
+TEST_CASE("an input by way of the device is the input made from the loader's memory") {
+  const auto type = GENERATE(ops::Type::f32, ops::Type::f64, ops::Type::bf16);
+  const bool mixed = GENERATE(false, true);
+  Pictures pictures;
+  if (mixed) pictures.mix();
+  const Input direct = train::make_input(pictures.batch, type, at::kCPU);
+  require_same(there(pictures.batch, type), direct);
+  CHECK(direct.labels.b.defined() == mixed);
+  CHECK(direct.images.is_contiguous(at::MemoryFormat::ChannelsLast));
+  // Pixel 3 of row 2, which nothing changes.
+  const double expected = (pictures.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
+  CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
+}
+
+TEST_CASE("the copy on the device is a copy: the loader's memory may change afterwards") {
+  Pictures pictures;
+  pictures.mix();
+  const Input before = train::make_input(pictures.batch, ops::Type::f32, at::kCPU);
+  const Input staged = there(pictures.batch, ops::Type::f32);
+  std::fill(pictures.pixels.begin(), pictures.pixels.end(), uint8_t{0});
+  for (data::Row& row : pictures.rows) row = {};
+  require_same(staged, before);
+}
+
+TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch go the same way") {
+  Pictures views(2);
+  require_same(there(views.batch, ops::Type::f32),
+               train::make_input(views.batch, ops::Type::f32, at::kCPU));
+
+  Pictures pairs;
+  for (int64_t i = 0; i < kRows; i += 2) {
+    pairs.rows[i].partner = static_cast<int32_t>(i + 1);
+    pairs.rows[i].lambda = 0.25f;
+    pairs.rows[i].blend = true;
+  }
+  const Input halved = train::make_input(pairs.batch, ops::Type::f32, at::kCPU, 2);
+  CHECK(halved.images.size(0) == kRows / 2);
+  CHECK(halved.labels.b[1].item<int32_t>() == 30);
+  require_same(there(pairs.batch, ops::Type::f32, 2), halved);
+
+  Pictures damaged;
+  damaged.rows[1].unreadable = damaged.rows[5].unreadable = true;
+  const Input rest = train::make_input(damaged.batch, ops::Type::f32, at::kCPU);
+  CHECK(rest.readable == std::vector<int64_t>{0, 2, 3, 4});
+  require_same(there(damaged.batch, ops::Type::f32), rest);
+
+  Pictures none;
+  none.batch.count = 0;
+  CHECK(there(none.batch, ops::Type::f32).images.numel() == 0);
+}

@@ -1,0 +1,67 @@
+#include "train/device.h"
+
+#include <ATen/Context.h>
+
+#include <stdexcept>
+
+#include "train/cuda/open.h"
+#include "train/flat_parameters.h"
+#include "train/flat_statistics.h"
+
+namespace shoal::train {
+namespace {
+
+Gpus find_gpus() {
+  Gpus gpus;
+  try {
+    gpus.plugin = &cuda_plugin();
+  } catch (const std::runtime_error& error) {
+    gpus.why_none = error.what();
+    return gpus;
+  }
+  char reason[256] = "";
+  gpus.count = gpus.plugin->device_count(reason, sizeof reason);
+  if (gpus.count == 0) gpus.why_none = std::string(reason) + "; use --device cpu";
+  return gpus;
+}
+
+}  // namespace
+
+Gpus claim_gpu(const Job& job, int local_rank) {
+  if (job.device == "cpu") return {};
+  Gpus gpus = find_gpus();
+  if (gpus.count == 0) {
+    if (job.device == "cuda") throw UserError("--device cuda: " + gpus.why_none);
+    return gpus;
+  }
+  gpus.mine = local_rank % gpus.count;
+  gpus.plugin->set_device(gpus.mine);
+  if (!gpus.plugin->check(gpus.mine))
+    throw std::runtime_error("GPU " + std::to_string(gpus.mine) +
+                             " of this host computes wrongly; take it out of CUDA_VISIBLE_DEVICES");
+  // The same sums every time, so that a resumed run is the run that was not interrupted.
+  at::globalContext().setDeterministicCuDNN(true);
+  return gpus;
+}
+
+at::Device device_of(const ResolvedJob& job) {
+  if (job.device == "cpu") return at::kCPU;
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(job.gpu)};
+}
+
+void move_to(models::Classifier& model, at::Device device) {
+  if (device.is_cpu()) return;
+  // The model's tensors stay views of these buffers when the objects are gone.
+  FlatOptions options;
+  options.device = device;
+  const FlatParameters parameters(model, options);
+  const FlatStatistics statistics(model, at::kFloat, device);
+}
+
+data::BufferAllocator batch_memory(const ResolvedJob& job) {
+  if (job.device == "cpu") return {};
+  const cuda::Plugin& plugin = cuda_plugin();
+  return {plugin.allocate_pinned, plugin.free_pinned};
+}
+
+}  // namespace shoal::train
