@@ -12,6 +12,8 @@
 #
 #   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
 #                    operations against the CPU's (about a minute)
+#          train     shoal train on the GPU against the same on the CPU: losses, again, resumed, two
+#                    processes on one GPU
 #          step      our training step: three models, three batches, bf16 and f16, eager and as a graph
 #          rivals    the same of timm: eager, torch.compile
 #          ceilings  bandwidth, matrix products, depthwise convolutions, launches, copies to the card
@@ -26,7 +28,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds for a part
 
 usage() {
-  sed -n '6,25s/^# \{0,1\}//p' "$0" >&2
+  sed -n '6,27s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -43,11 +45,11 @@ libraries_of() {
 
 pack() {
   local build=$top/build/release
-  "$top/scripts/build" release -- --target gpu_first_light loader_bench shoal_cuda
+  "$top/scripts/build" release -- --target gpu_first_light loader_bench shoal shoal-worker shoal_cuda
   mkdir -p "$1"
-  cp "$build"/{gpu_first_light,loader_bench,libshoal_cuda.so} "$1"
-  strip "$1"/gpu_first_light "$1"/loader_bench "$1"/libshoal_cuda.so
-  libraries_of "$build"/{gpu_first_light,loader_bench} | xargs -r cp -L -t "$1"
+  cp "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so} "$1"
+  strip "$1"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so}
+  libraries_of "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker} | xargs -r cp -L -t "$1"
   if [ $# -gt 1 ]; then cp "$2" "$1/pictures.tar"; fi
   du -sh "$1"
 }
@@ -82,6 +84,10 @@ case $part in
     $python "$top/bench/gpu/native.py" "$part" "$from/gpu_first_light" --json "$out/$part.json" \
       --deadline $limit "$@"
     ;;
+  train)
+    use_libraries "$from"
+    $python "$top/bench/gpu/training.py" "$from/shoal" --json "$out/train.json" --deadline $limit "$@"
+    ;;
   rivals | ceilings)
     $python "$top/bench/gpu/$part.py" --json "$out/$part.json" --deadline $limit "$@"
     ;;
@@ -97,7 +103,7 @@ case $part in
     exit $status
     ;;
   table)
-    mapfile -t found < <(ls "$out"/{checks,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)
+    mapfile -t found < <(ls "$out"/{checks,train,step,rivals,ceilings,own_loader,loaders}.json 2>/dev/null)
     [ ${#found[@]} -gt 0 ] || fail "no results in $out"
     $python "$top/bench/gpu/table.py" "${found[@]}"
     ;;

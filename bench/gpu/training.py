@@ -1,0 +1,98 @@
+"""Runs shoal itself on a GPU: a small training on made-up pictures, against the same on the CPU.
+
+    training.py PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
+
+Status 1 when a run failed or its result is not what it should be. With --device cpu the runs that
+should be on the GPU are on the CPU too: that tries this program.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import common
+
+LIKELY_SECONDS = 30
+# Of the CPU's validation loss, after so few updates: sums are made in another order, or rounded.
+NEAR, NEAR_IN_BF16 = 0.05, 0.25
+PICTURES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
+            "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2", "--dropout", "0.1"]
+# Options, and what the result is compared with: "near NAME" or "equal NAME".
+RESNET, EFFICIENTNET = ["--model", "resnet18", "--lr", "0.02"], ["--model", "efficientnet_b0", "--lr", "0.001"]
+RUNS = {
+    "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
+    "train resnet18": (RESNET, "near train resnet18, CPU"),
+    "train resnet18, again": (RESNET, "equal train resnet18"),
+    "train resnet18, resumed": ([*RESNET, "RESUMED"], "equal train resnet18"),
+    "train resnet18, bf16": ([*RESNET, "--amp", "bf16"], "near train resnet18, CPU"),
+    "train resnet18, two processes share the GPU": (
+        [*RESNET, "--nproc", "2", "--backend", "gloo", "--sync-bn"], "near train resnet18, CPU"),
+    "train efficientnet_b0, CPU": ([*EFFICIENTNET, "--device", "cpu"], None),
+    "train efficientnet_b0": (EFFICIENTNET, "near train efficientnet_b0, CPU"),
+}
+
+
+def run(program, words, folder, options):
+    """Ends with the last validation's loss and rate; the model's bytes lie in folder/model."""
+    command = [program, "train", *PICTURES, "--device", options.device, "--output", folder,
+               "--export-dir", f"{folder}/model", *words]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=options.timeout)
+    if done.returncode != 0:
+        raise RuntimeError(f"status {done.returncode}: " + " / ".join(done.stderr.splitlines()[-3:])[-400:])
+    lines = [json.loads(line) for line in pathlib.Path(folder, "history.jsonl").read_text().splitlines()]
+    return [line for line in lines if line["event"] == "valid"][-1]
+
+
+def measure(program, name, kept, options):
+    words, comparison = RUNS[name]
+    folder = str(kept / name.replace(" ", "_").replace(",", ""))
+    shutil.rmtree(folder, ignore_errors=True)
+    if "RESUMED" in words:
+        words = words[:-1]
+        run(program, [*words, "--max-steps", "7", "--checkpoint-steps", "7"], folder, options)
+        words = [*words, "--resume"]
+    result = run(program, words, folder, options)
+    row = {"ok": True, "loss": result["loss"], "top1": result["acc1"]}
+    how, _, other = (comparison or "").partition(" ")
+    if not how:
+        return row
+    theirs = kept / other.replace(" ", "_").replace(",", "")
+    if how == "equal":
+        row["ok"] = pathlib.Path(folder, "model/model.safetensors").read_bytes() == (
+            theirs / "model/model.safetensors").read_bytes()
+        row["compared"] = f"{'equal to' if row['ok'] else 'not equal to'} {other}"
+        return row
+    expected = json.loads([line for line in (theirs / "history.jsonl").read_text().splitlines()
+                           if '"valid"' in line][-1])["loss"]
+    near = NEAR_IN_BF16 if "bf16" in words else NEAR
+    row["ok"] = abs(row["loss"] - expected) <= near * expected + 0.02
+    row["compared"] = f"{other}: {expected:.4f}"
+    return row
+
+
+def main():
+    parser = common.child_parser(__doc__, timeout=240)
+    parser.add_argument("program")
+    options = parser.parse_args()
+    results = common.Results("shoal train on a GPU, made-up pictures", options, ("ok", "loss", "compared"))
+    with tempfile.TemporaryDirectory() as kept:
+        for name in RUNS:
+            # All of them: later ones are compared with what earlier ones left.
+            if results.seconds_left() < LIKELY_SECONDS:
+                results.leave_out()
+                continue
+            begin = time.perf_counter()
+            try:
+                row = measure(options.program, name, pathlib.Path(kept), options)
+            except Exception as error:
+                row = {"ok": False, "error": common.described(error)}
+            results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
+    results.end()
+    sys.exit(not all(row.get("ok") for row in results.rows))
+
+
+main()
