@@ -25,12 +25,11 @@ void transpose(const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_s
 
 }  // namespace
 
-extern const PlanarKernels kAvx2Planar, kAvx512Planar;
+extern const PlanarKernels kAvx2Planar;
 
 const PlanarKernels& planar_kernels([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return kAvx512Planar;
-  if (isa == Isa::avx2) return kAvx2Planar;
+  if (isa != Isa::portable) return kAvx2Planar;  // wider dot products are no faster here
 #endif
   static constexpr PlanarKernels kPortable{sum_rows, transpose};
   return kPortable;
