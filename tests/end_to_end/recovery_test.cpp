@@ -1,5 +1,6 @@
 // A stretch of the data with wrong labels: what a run says of it, and what it does.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
@@ -107,14 +108,20 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
   REQUIRE(skipped <= kLastBad + 6);
   REQUIRE(outcome.err.find("the pictures of updates 15 to ") != std::string::npos);
 
-  // Afterwards no different from another run on good data, to within what another seed does.
-  train("good", "other-seed", {"--seed", "1", "--checkpoint-steps", "1000"});
+  // Afterwards no different from another run on good data, to within what other seeds do; without a
+  // rollback it would be.
   const double calm = loss_after(root / "calm", skipped);
-  const double other = loss_after(root / "other-seed", skipped);
-  const double back = loss_after(root / "back", skipped);
-  INFO("calm " << calm << ", another seed " << other << ", rolled back " << back << ", said only "
-               << loss_after(root / "said", skipped));
-  REQUIRE(std::abs(back - calm) < 2 * std::abs(other - calm) + 0.02);
+  double spread = 0;
+  for (const std::string seed : {"1", "2", "3"}) {
+    train("good", "seed" + seed, {"--seed", seed, "--checkpoint-steps", "1000"});
+    spread = std::max(spread, std::abs(loss_after(root / ("seed" + seed), skipped) - calm));
+  }
+  const double back = loss_after(root / "back", skipped),
+               said_only = loss_after(root / "said", skipped);
+  INFO("calm " << calm << ", other seeds up to " << spread << " away, rolled back " << back
+               << ", said only " << said_only);
+  REQUIRE(std::abs(back - calm) < 2 * spread + 0.02);
+  REQUIRE(std::abs(said_only - calm) > 2 * spread + 0.02);
 
   // Killed just before it hears of the spike, and resumed: the same end.
   const auto killed =
