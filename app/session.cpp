@@ -8,7 +8,6 @@
 #include "app/agreement.h"
 #include "app/checks.h"
 #include "app/machine.h"
-#include "app/plan.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
@@ -49,7 +48,7 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
     train::log::warning(
         "training on a GPU is new and has not been tried on one yet; --device cpu is what is "
         "tested");
-  if (env.rank == 0 && !gpus.why_none.empty() && host_facts(dist::environment()).gpus > 0)
+  if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
     train::log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
@@ -83,6 +82,11 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
       train::backend_of(job, env.world_size, env.local_world_size, gpus.count) == "nccl";
   options.backend = nccl ? dist::Backend::nccl : dist::Backend::gloo;
   options.use_cuda = gpus.count > 0;
+  options.device = gpus.mine;
+  if (env.rank == 0 && env.world_size > 1 && gpus.count > 0 && !nccl && job.backend == "auto")
+    train::log::warning(train::strf(
+        "%d processes of a host see %d GPU%s, so they talk over Gloo, which is slower than NCCL",
+        env.local_world_size, gpus.count, gpus.count == 1 ? "" : "s"));
   if (nccl) options.nccl = &gpus.plugin->nccl;
   options.rendezvous_timeout =
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));

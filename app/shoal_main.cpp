@@ -35,7 +35,7 @@ int print(const std::string& text) {
 
 std::string overview() {
   std::string text = "shoal " SHOAL_VERSION
-                     ": trains image classifiers (EfficientNet, ResNet) on CPUs\n\n"
+                     ": trains image classifiers (EfficientNet, ResNet)\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
   for (const CommandRow& row : commands())
     text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";

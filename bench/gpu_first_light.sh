@@ -20,7 +20,7 @@
 #          loaders   our loader on 1 to 16 threads; torchvision's, timm's, nvJPEG
 #          table     Markdown of all that is in OUT
 #   OUT    gets PART.json, and the checks' trace; what it has already is not measured again (--retry:
-#          but for failures)
+#          but for failures), except by train
 #
 # Status: 0; 1 a check failed or a program did; 2 usage.
 set -euo pipefail

@@ -45,10 +45,10 @@ class Opener {
                     env_.world_size, address_, options_.rendezvous_timeout, options_.timeout);
     });
     if (with_nccl)
-      guarded(*state, "connecting NCCL on GPU " + std::to_string(env_.local_rank), [&] {
+      guarded(*state, "connecting NCCL on GPU " + std::to_string(options_.device), [&] {
         auto nccl_store = c10::make_intrusive<c10d::PrefixStore>("nccl", store);
         state->nccl = c10::intrusive_ptr<c10d::Backend>::reclaim(
-            options_.nccl->make(nccl_store.get(), env_.rank, env_.world_size, env_.local_rank,
+            options_.nccl->make(nccl_store.get(), env_.rank, env_.world_size, options_.device,
                                 options_.timeout.count(), name.c_str()));
       });
     if (with_nccl) state->close_nccl = options_.nccl->shutdown;
@@ -68,7 +68,7 @@ class Opener {
     using Type = c10d::ProcessGroup::BackendType;
     auto group = c10::make_intrusive<c10d::ProcessGroup>(store, env_.rank, env_.world_size);
     if (state.nccl)
-      group->setBoundDeviceId(at::Device(at::kCUDA, static_cast<int8_t>(env_.local_rank)));
+      group->setBoundDeviceId(at::Device(at::kCUDA, static_cast<int8_t>(options_.device)));
     group->setBackend(c10::DeviceType::CPU, Type::GLOO, state.gloo);
     if (state.nccl)
       group->setBackend(c10::DeviceType::CUDA, Type::NCCL, state.nccl);

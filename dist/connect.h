@@ -20,8 +20,9 @@ enum class Backend { automatic, gloo, nccl };  // automatic: nccl when use_cuda,
 
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  // This rank computes on GPU env.local_rank, which is already the current device.
+  // This rank computes on GPU `device`, which is already the current device.
   bool use_cuda = false;
+  int device = 0;
   const NcclFunctions* nccl = nullptr;  // of the CUDA plug-in; needed for NCCL, outlives the groups
   // For the master's name to resolve and for all ranks to arrive; more where hosts start many
   // minutes apart.

@@ -41,6 +41,8 @@ Gpus claim_gpu(const Job& job, int local_rank) {
                              " of this host computes wrongly; take it out of CUDA_VISIBLE_DEVICES");
   // The same sums every time, so that a resumed run is the run that was not interrupted.
   at::globalContext().setDeterministicCuDNN(true);
+  // --amp off means float: TF32 has 10 bits of its 23.
+  at::globalContext().setAllowTF32CuDNN(false);
   return gpus;
 }
 
@@ -56,6 +58,7 @@ void move_to(models::Classifier& model, at::Device device) {
   options.device = device;
   const FlatParameters parameters(model, options);
   const FlatStatistics statistics(model, at::kFloat, device);
+  for (at::Tensor parameter : parameters.tensors()) parameter.mutable_grad().reset();
 }
 
 data::BufferAllocator batch_memory(const ResolvedJob& job) {

@@ -103,11 +103,11 @@ void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, 
 
 static_assert(std::is_trivially_copyable_v<ops::MixRow>);
 
-// A copy of bytes of the host; `device` may be the host.
-at::Tensor copy_there(const void* bytes, int64_t count, at::Device device) {
+// A copy of bytes of the host; `device` may be the host. `wait`: until they have been read.
+at::Tensor copy_there(const void* bytes, int64_t count, at::Device device, bool wait) {
   const at::Tensor host = at::from_blob(const_cast<void*>(bytes), {count}, at::kByte);
   const at::Tensor there = at::empty({count}, at::TensorOptions(device).dtype(at::kByte));
-  return there.copy_(host, /*non_blocking=*/true);
+  return there.copy_(host, /*non_blocking=*/!wait);
 }
 
 }  // namespace
@@ -127,12 +127,13 @@ Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Tabl
                        at::Device device, int64_t pictures_per_row) {
   Input input;
   const at::Tensor pixels =
-      copy_there(batch.images, batch.count * batch.views * batch.height * batch.width * 3, device);
+      copy_there(batch.images, batch.count * batch.views * batch.height * batch.width * 3, device,
+                 /*wait=*/false);
   const Rows rows = read_rows(batch, pictures_per_row, input);
   at::Tensor mix;
   if (rows.special)
     mix = copy_there(rows.mix.data(), static_cast<int64_t>(rows.mix.size() * sizeof(ops::MixRow)),
-                     device);
+                     device, /*wait=*/true);
   prepare(batch, type, table, device, pictures_per_row, pixels.const_data_ptr<uint8_t>(),
           mix.defined() ? static_cast<const ops::MixRow*>(mix.const_data_ptr()) : nullptr, input);
   for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})

@@ -29,8 +29,9 @@ struct Input {
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row = 1);
 
-// The way of a GPU: the bytes of the pictures go to the device in one copy, which does not keep the
-// host waiting where they are page-locked, and `table` makes one pass over them there. Also for the
+// The way of a GPU: the bytes of the pictures go to the device in one copy, beside which the host
+// reads the rows where the bytes are page-locked, and `table` makes one pass over them there. The
+// copies of labels and mixing wait for it. Also for the
 // CPU (tests).
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
                        at::Device device, int64_t pictures_per_row = 1);

@@ -2,13 +2,16 @@
 
     training.py PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
 
-Status 1 when a run failed or its result is not what it should be. With --device cpu the runs that
+All of them every time: each is compared with what another left, so --only and --retry change nothing.
+Status 1 when a run failed, was left out, or its result is not what it should be. With --device cpu the runs that
 should be on the GPU are on the CPU too: that tries this program.
 """
 
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,9 +43,19 @@ def run(program, words, folder, options):
     """Ends with the last validation's loss and rate; the model's bytes lie in folder/model."""
     command = [program, "train", *PICTURES, "--device", options.device, "--output", folder,
                "--export-dir", f"{folder}/model", *words]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=options.timeout)
-    if done.returncode != 0:
-        raise RuntimeError(f"status {done.returncode}: " + " / ".join(done.stderr.splitlines()[-3:])[-400:])
+    with tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=err, process_group=0)
+        try:
+            status = child.wait(options.timeout)
+        finally:
+            try:
+                os.killpg(child.pid, signal.SIGKILL)  # workers too
+            except ProcessLookupError:
+                pass
+            child.wait()
+        err.seek(0)
+        if status != 0:
+            raise RuntimeError(f"status {status}: " + " / ".join(err.read().splitlines()[-3:])[-400:])
     lines = [json.loads(line) for line in pathlib.Path(folder, "history.jsonl").read_text().splitlines()]
     return [line for line in lines if line["event"] == "valid"][-1]
 
@@ -75,9 +88,10 @@ def measure(program, name, kept, options):
 
 
 def main():
-    parser = common.child_parser(__doc__, timeout=240)
+    parser = common.child_parser(__doc__, timeout=120)
     parser.add_argument("program")
     options = parser.parse_args()
+    limit = options.timeout
     results = common.Results("shoal train on a GPU, made-up pictures", options, ("ok", "loss", "compared"))
     with tempfile.TemporaryDirectory() as kept:
         for name in RUNS:
@@ -85,6 +99,7 @@ def main():
             if results.seconds_left() < LIKELY_SECONDS:
                 results.leave_out()
                 continue
+            options.timeout = min(limit, results.seconds_left() / 2)  # a resumed one is two runs
             begin = time.perf_counter()
             try:
                 row = measure(options.program, name, pathlib.Path(kept), options)
@@ -92,7 +107,7 @@ def main():
                 row = {"ok": False, "error": common.described(error)}
             results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
     results.end()
-    sys.exit(not all(row.get("ok") for row in results.rows))
+    sys.exit(results.left_out > 0 or not all(row.get("ok") for row in results.rows))
 
 
 main()

@@ -150,7 +150,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
   if (!attach(lane, point, to)) return false;
   lane.row = row;
   lane.column = first_segment_ * segments.width;
-  return begin_part(lane, mcus_.column_end);
+  return begin_part(lane, mcus_.column_end - lane.column);
 }
 
 // The bytes from a known place on, without their stuffing.
@@ -187,9 +187,8 @@ bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
 void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::entropy);
   const int64_t first = std::max(lane.column, mcus_.column);
-  if (first < lane.column_end)
-    planes_.add(lane.row, first, lane.column_end - first,
-                lane.coefficients.data() + 64 * (first - lane.column) * header_.blocks_per_mcu());
+  planes_.add(lane.row, first, lane.column_end - first,
+              lane.coefficients.data() + 64 * (first - lane.column) * header_.blocks_per_mcu());
   lap(Stage::transform);
 }
 

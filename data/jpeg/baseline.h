@@ -24,6 +24,8 @@ namespace shoal::data::jpeg {
 class BaselineDecoder {
  public:
   explicit BaselineDecoder(Isa isa = best_isa());
+  BaselineDecoder(const BaselineDecoder&) = delete;  // it points into itself
+  BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
   // Reads the header. `bytes` must stay until the picture is done with. False: of another kind.
   bool open(std::span<const uint8_t> bytes);

@@ -5,7 +5,6 @@
 // ways to end apart: 63 or at least 128 (good), 64 to 127 (damage).
 #include <stddef.h>
 
-#include "data/jpeg/header.h"
 #include "data/jpeg/kernels.h"
 
 namespace shoal::data::jpeg {
@@ -148,12 +147,13 @@ struct Lane {
     s.kind = s.kind->next;
     if (__builtin_expect(broken(s), 0)) return s.damaged = 1, false;
     if (block == s.block_end) return false;
-    if (__builtin_expect(!take_dc(s), 0)) s.damaged = 1;
+    if (__builtin_expect(!take_dc(s), 0)) return s.damaged = 1, false;
     return true;
   }
 };
 
 // Symbols are taken kPerFill at a time, as many as 56 bits are enough for.
+static_assert(kPerFill == 4);
 SHOAL_INLINE void run(Lane& lane, Stream& s) {
   for (;;) {
     lane.fill();

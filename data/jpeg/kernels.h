@@ -18,7 +18,8 @@ enum : int32_t {
 
 // What a look-up answers: bits 0-5 length of code and value, bits 8-15 how far the position in the
 // block advances, bits 16-31 the value. With bit 7 it is not the whole story: length 0, an advance
-// that leaves every block, and of the code, if it is in sight, the symbol and its length (0: not).
+// that leaves every block, and in bits 16-23 the symbol, in
+// bits 24-31 the length of its code (0: not in sight).
 enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];

@@ -67,6 +67,11 @@ constexpr Interleaving make_interleaving() {
 }
 
 constexpr Interleaving kInterleaving = make_interleaving();
+constexpr uint64_t kThird = 0xffffffff;  // of the second store: 96 bytes are 32 pixels
+
+inline uint64_t first_bytes(int64_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
 
 // The arithmetic of kernels_avx2.cpp, twice as wide; pixels are put together by two-register
 // shuffles of bytes.
@@ -97,9 +102,10 @@ void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out
       return _mm512_mask_permutexvar_epi8(_mm512_permutex2var_epi8(red, places[n], leaf),
                                           kInterleaving.is_blue[n], blues[n], blue);
     };
-    _mm512_storeu_si512(out + 3 * i, part(0));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 3 * i + 64),
-                        _mm512_castsi512_si256(part(1)));
+    const int64_t bytes = 3 * (count - i);
+    _mm512_mask_storeu_epi8(out + 3 * i, first_bytes(bytes), part(0));
+    if (bytes > 64)
+      _mm512_mask_storeu_epi8(out + 3 * i + 64, first_bytes(bytes - 64) & kThird, part(1));
   }
 }
 

@@ -50,6 +50,11 @@ std::vector<Case> cases() {
                            {{500, 375}, {0, 0, 500, 375}, 64, true},
                            {{500, 375}, {499, 374, 1, 1}, 32, false},
                            {{1000, 40}, {3, 1, 900, 38}, 96, false}};
+  // Sides with every rest of a vector's pixels, and those of EfficientNets.
+  for (int64_t side = 1; side <= 70; side += 3)
+    all.push_back({{90, 80}, {5, 3, 80, 70}, side, false});
+  for (const int64_t side : {240, 260, 300, 380, 456})
+    all.push_back({{500, 375}, {7, 9, 450, 350}, side, false});
   KeyedRandom random(6);
   for (int i = 0; i < 20; ++i) {
     const Size size{200 + static_cast<int64_t>(random.below(300)),

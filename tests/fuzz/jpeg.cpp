@@ -2,6 +2,7 @@
 // with and without an index. Input: 4 bytes that choose the box, then the file.
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,8 @@ void require(bool ok) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static jpeg::BaselineDecoder best;
-  static std::vector<jpeg::BaselineDecoder> others = [] {
-    std::vector<jpeg::BaselineDecoder> all;
+  static std::deque<jpeg::BaselineDecoder> others = [] {
+    std::deque<jpeg::BaselineDecoder> all;
     for (const Isa isa : kIsas)
       if (supported(isa) && isa != best_isa()) all.emplace_back(isa);
     return all;
