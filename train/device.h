@@ -22,8 +22,8 @@ struct Gpus {
 
 // What --device asks for. `auto` takes a GPU where the plug-in loads and finds one; `cuda` insists,
 // and throws UserError that says what is missing. A GPU that computes wrongly is a
-// std::runtime_error. This rank's GPU is the current device from then
-// on. Call before anything asks LibTorch whether there is CUDA.
+// std::runtime_error. This rank's GPU is the current device from then on. Call before anything asks
+// LibTorch whether there is CUDA.
 Gpus claim_gpu(const Job& job, int local_rank);
 
 at::Device device_of(const ResolvedJob& job);

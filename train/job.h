@@ -191,8 +191,8 @@ struct ResolvedJob {
   std::vector<std::pair<std::string, std::string>> settings() const;
 };
 
-// How ranks talk, where the host's GPUs (0: none) are shared by so many ranks. Throws UserError where
-// --backend asks for what cannot be.
+// none, gloo or nccl, where `local_world_size` ranks of a host have `gpus` (0: none). Throws
+// UserError where --backend asks for what cannot be.
 std::string backend_of(const Job& job, int64_t world_size, int64_t local_world_size, int gpus);
 
 // Checks every value that can be checked without knowing data and machine. Throws UserError naming

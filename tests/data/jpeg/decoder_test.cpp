@@ -1,5 +1,6 @@
 #include "data/jpeg/decoder.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "data/errors.h"
@@ -180,6 +181,32 @@ TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while
       }
     }
   }
+}
+
+TEST_CASE("every instruction set makes the same colours and keeps to its row", "[single]") {
+  constexpr size_t kSlack = 64;  // that kernels may read and overwrite
+  KeyedRandom random(4);
+  Bytes samples[3];
+  for (Bytes& bytes : samples) {
+    bytes.resize(200 + kSlack);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.next());
+  }
+  const auto convert = [&](Isa isa, size_t count, bool grey) {
+    Bytes out(3 * count + 2 * kSlack, 77);
+    const jpeg::Kernels& kernels = jpeg::kernels(isa);
+    const auto pixels = static_cast<int64_t>(count);
+    if (grey)
+      kernels.grey_to_rgb(samples[0].data(), out.data(), pixels);
+    else
+      kernels.to_rgb(samples[0].data(), samples[1].data(), samples[2].data(), out.data(), pixels);
+    CHECK(std::all_of(out.end() - kSlack, out.end(), [](uint8_t byte) { return byte == 77; }));
+    out.resize(3 * count);
+    return out;
+  };
+  for (size_t count = 1; count <= 200; ++count)
+    for (const bool grey : {false, true})
+      for (const Isa isa : supported_isas())
+        REQUIRE(convert(isa, count, grey) == convert(Isa::portable, count, grey));
 }
 
 TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
