@@ -6,11 +6,12 @@
 
 namespace shoal::data::jpeg {
 
+extern const Kernels kAvx2Kernels;
 void take_avx512(Kernels& kernels);
 
 namespace {
 
-// The stuffing of 64 bytes at a time is squeezed out.
+// The stuffing of 64 bytes at a time is squeezed out; the rest, and a marker, are AVX2's.
 uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
   while (to - from > 64) {
     const __m512i bytes = _mm512_loadu_si512(from), next = _mm512_loadu_si512(from + 1);
@@ -24,20 +25,7 @@ uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
     out += 64 - __builtin_popcountll(stuffing);
     from += 64 + over;
   }
-  while (from < to) {
-    const uint8_t byte = *from++;
-    if (byte == 0xff) {
-      if (from == to || *from != 0) return out;
-      ++from;
-    }
-    *out++ = byte;
-  }
-  return out;
-}
-
-inline __m512i weights(int32_t first, int32_t second) {
-  return _mm512_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
-                                                static_cast<uint32_t>(second) << 16));
+  return kAvx2Kernels.unstuff(from, to, out);
 }
 
 inline __m512i widen(const uint8_t* from) {
@@ -79,7 +67,8 @@ void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out
   const __m512i middle = _mm512_set1_epi16(128), round = _mm512_set1_epi32(1 << 15);
   const __m512i from_cr = _mm512_set1_epi16((kRedFromCr - 65536 + 1) / 2);
   const __m512i from_cb = _mm512_set1_epi16((kBlueFromCb - 2 * 65536) / 2);
-  const __m512i green = weights(kGreenFromCb, kGreenFromCr + 65536);
+  const __m512i green = _mm512_set1_epi32(static_cast<int32_t>(
+      (kGreenFromCb & 0xffff) | static_cast<uint32_t>(kGreenFromCr + 65536) << 16));
   const auto scaled = [&](__m512i both) {
     return _mm512_srai_epi32(_mm512_add_epi32(_mm512_madd_epi16(both, green), round), 16);
   };
