@@ -1,6 +1,7 @@
 #include "app/config_file.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "train/job.h"
 
@@ -8,8 +9,17 @@ namespace shoal::app {
 
 nlohmann::json parse_config(const std::string& path, const std::string& text) {
   std::string where;
+  std::set<std::string> names;
+  const auto once = [&](int depth, nlohmann::json::parse_event_t event,
+                        const nlohmann::json& name) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
+        !names.insert(name.get<std::string>()).second)
+      throw train::UserError(path + " names " + name.get<std::string>() +
+                             " twice; correct what writes it");
+    return true;
+  };
   try {
-    auto json = nlohmann::json::parse(text);
+    auto json = nlohmann::json::parse(text, once);
     if (json.is_object()) return json;
     where = std::string("it is of type ") + json.type_name();
   } catch (const nlohmann::json::parse_error& error) {

@@ -84,7 +84,7 @@ std::string describe(const std::exception& error) {
   bool full = text.find("No space left on device") != text.npos;
   if (const auto* system = dynamic_cast<const std::system_error*>(&error))
     full |= system->code().value() == ENOSPC;
-  if (full) text += "; free some space or choose another --output or --checkpoint-dir";
+  if (full) text += "; free some space, or write to another disk (a run: --output, --checkpoint-dir)";
   return text;
 }
 

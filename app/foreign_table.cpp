@@ -68,7 +68,7 @@ Pairs precision(const std::string& name) {
   const bool brain = name == "bfloat16" || name == "bf16";
   if (!half && !brain && name != "float32" && name != "fp32")
     throw UserError("--dtype is '" + name + "'; it must be float32, bfloat16 or float16");
-  return {{"amp", half ? "fp16" : brain ? "bf16" : "off"}};
+  return {{"amp", half || brain ? "bf16" : "off"}};
 }
 
 Pairs survival(const std::string& text) {
@@ -142,7 +142,7 @@ constexpr const char* kEveryEpoch = "every epoch ends with an evaluation and a c
 constexpr const char* kCounted = "pictures are counted";
 constexpr const char* kProgressive = "pictures keep one size throughout a run";
 constexpr const char* kModelFixed = "it is fixed by --model, as torchvision has it";
-constexpr const char* kLossScale = "losses are scaled only where fp16 needs it";
+constexpr const char* kLossScale = "bf16, which stands for float16, needs no scaling of the loss";
 constexpr const char* kDevice = "the process's rank on its host chooses the device";
 
 std::vector<ForeignOption> build() {
@@ -247,7 +247,7 @@ std::vector<ForeignOption> build() {
        [](const std::string&) -> Pairs {
          return {{"amp", "bf16"}};
        }},
-      {"dtype", kNvidiaTensorFlow, Kind::value, "amp", "off, bf16 or fp16", precision},
+      {"dtype", kNvidiaTensorFlow, Kind::value, "amp", "off, and bf16 for both halves", precision},
       same("data-dir", kNvidiaTensorFlow, "data"),
       {"model-dir", kNvidiaTensorFlow, Kind::value, "output", "a folder; not one on S3",
        unless_on_s3},

@@ -34,7 +34,10 @@ class Collector {
     } else if (!find_option(Command::train, name) && !find_foreign(name)) {
       unknown_.insert(name);
     } else if (value) {
+      check_once(name, *value, origin);
       known_.push_back({name, *value, origin});
+    } else {
+      empty_.insert(name);
     }
   }
 
@@ -51,12 +54,24 @@ class Collector {
   Hyperparameters result() && {
     return {std::move(known_),
             {platforms_.begin(), platforms_.end()},
-            {unknown_.begin(), unknown_.end()}};
+            {unknown_.begin(), unknown_.end()},
+            {empty_.begin(), empty_.end()}};
   }
 
  private:
+  // Spellings of one option (batch-size, batch_size) that say different things.
+  void check_once(const std::string& name, const std::string& value, const std::string& origin) {
+    const Option* option = find_option(Command::train, name);
+    for (const Setting& other : known_) {
+      if (!option || other.origin != origin || other.value == value) continue;
+      if (find_option(Command::train, other.name) == option)
+        throw train::UserError(origin + " gives --" + option->name + " twice, " + other.name + " " +
+                               other.value + " and " + name + " " + value + "; leave one out");
+    }
+  }
+
   std::vector<Setting> known_;
-  std::set<std::string> platforms_, unknown_;
+  std::set<std::string> platforms_, unknown_, empty_;
 };
 
 std::string listed(const std::vector<std::string>& names) {
@@ -108,6 +123,9 @@ std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platfo
     text += text.empty() ? "hyperparameters that are" : "; and some that are";
     text += " for other tools: " + listed(all.platforms);
   }
+  if (with_platforms && !all.empty.empty())
+    text += (text.empty() ? "hyperparameters" : "; hyperparameters") +
+            std::string(" without a value, which change nothing: ") + listed(all.empty);
   return text;
 }
 

@@ -21,17 +21,19 @@ struct Hyperparameters {
   // What `train` understands, in the order to apply it: SM_HP_*, SM_HPS, hyperparameters.json.
   std::vector<Setting> known;
   std::vector<std::string> platforms;  // names that belong to SDKs and tools, sorted
-  std::vector<std::string> unknown;    // all others, sorted
+  std::vector<std::string> unknown;    // of nobody, sorted
+  std::vector<std::string> empty;      // of `train`, but null or None, sorted
 };
 
-// Throws train::UserError naming the file or variable that is no JSON object.
+// Throws train::UserError naming the file or variable that is no JSON object, or that gives an option
+// two values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
 // A value without its encoding: "\"sgd\"" → sgd; nothing for null and None.
 std::optional<std::string> decoded(const std::string& text);
 
 // One sentence about the names that nobody here knows, with the nearest option of each; empty when
-// there are none. `with_platforms`: also about those that are not meant for us.
+// there are none. `with_platforms`: also about those that are not meant for us or have no value.
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms);
 
 }  // namespace shoal::app

@@ -45,7 +45,7 @@ Option model_row() {
 
 Option amp_row() {
   Option option = choice<Precision>(
-      "amp", kTrain, "arithmetic of the network: 32 bit, bfloat16 or float16; alone: bf16",
+      "amp", kTrain, "arithmetic of the network: 32 bit or bfloat16; alone: bf16 (fp16 is refused)",
       {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
       FIELD(job.amp));
   option.kind = Kind::optional_value;

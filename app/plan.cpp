@@ -67,16 +67,20 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 // The hosts that take part; false when this one does not.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   auto groups = split(arguments.instance_group);
   if (groups.empty()) groups = dist::asked_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
-  std::string names;
-  for (const std::string& name : groups) names += (names.empty() ? "" : ", ") + name;
   plan.notes.push_back("this host, " + hosts.current_host + ", has no part in the job: only " +
-                       names + " trains (--instance-group)");
+                       joined(groups) + " trains (--instance-group)");
   return false;
 }
 
@@ -87,6 +91,14 @@ void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, in
                        " distributes this job over " + std::to_string(hosts) + " host(s)");
 }
 
+// Variables win over the platform's file; where they differ, somebody has set them by hand.
+void tell_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
+  const auto listed = dist::listed_hosts(environment);
+  if (listed.empty() || listed == hosts.hosts) return;
+  plan.notes.push_back("SM_HOSTS names " + joined(hosts.hosts) + ", but resourceconfig.json " +
+                       joined(listed) + ": SM_HOSTS holds");
+}
+
 // One worker per GPU of each host of the job. A job of several hosts gets a launcher even for one
 // worker per host, so that a host whose worker dies ends in order.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
@@ -95,6 +107,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
                      (hosts.hosts.size() == 1 ? " host" : " hosts");
   plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
   plan.host = hosts.current_host;
+  tell_other_hosts(plan, hosts, environment);
   if (!take_part(plan, hosts, arguments, environment)) return;
   if (hosts.current_host == hosts.hosts.front())
     tell_unused_nodes(plan, arguments.nodes.count, "SageMaker",

@@ -42,8 +42,10 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   if (is_sharded(job, "val")) here.val_images = count_shares(*datasets.val, communicator).all;
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
-  here.gpus = gpus.count;
+  here.on_gpu = gpus.count > 0;
   here.gpu = gpus.mine;
+  if (env.world_size > 1)
+    here.backend = communicator.backend == dist::Backend::nccl ? "nccl" : "gloo";
   if (env.rank == 0 && gpus.count > 0)
     train::log::warning(
         "training on a GPU is new and has not been tried on one yet; --device cpu is what is "
@@ -78,22 +80,25 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
                                  const dist::Env& env) {
   dist::ConnectOptions options;
-  const bool nccl =
-      train::backend_of(job, env.world_size, env.local_world_size, gpus.count) == "nccl";
-  options.backend = nccl ? dist::Backend::nccl : dist::Backend::gloo;
-  options.use_cuda = gpus.count > 0;
+  using dist::Backend;
+  options.backend = job.backend == "nccl"   ? Backend::nccl
+                    : job.backend == "gloo" ? Backend::gloo
+                                            : Backend::automatic;
+  options.gpu = gpus.name;
   options.device = gpus.mine;
-  if (env.rank == 0 && env.world_size > 1 && gpus.count > 0 && !nccl && job.backend == "auto")
-    train::log::warning(train::strf(
-        "%d processes of a host see %d GPU%s, so they talk over Gloo, which is slower than NCCL",
-        env.local_world_size, gpus.count, gpus.count == 1 ? "" : "s"));
-  if (nccl) options.nccl = &gpus.plugin->nccl;
+  if (gpus.plugin) options.nccl = &gpus.plugin->nccl;
   options.rendezvous_timeout =
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
   options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));
   options.patience = std::chrono::milliseconds(std::llround(1e3 * job.stall_warning));
   options.tell = train::log::warning;
-  return dist::connect(env, options);
+  dist::Communicator communicator = dist::connect(env, options);
+  if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
+      options.backend == Backend::automatic)
+    train::log::warning(
+        "processes share a GPU, so they talk over Gloo, which is slower than NCCL; a process per "
+        "GPU is faster");
+  return communicator;
 }
 
 }  // namespace shoal::app

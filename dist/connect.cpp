@@ -3,7 +3,11 @@
 
 #include "dist/connect.h"
 
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -72,7 +76,7 @@ class Opener {
     group->setBackend(c10::DeviceType::CPU, Type::GLOO, state.gloo);
     if (state.nccl)
       group->setBackend(c10::DeviceType::CUDA, Type::NCCL, state.nccl);
-    else if (options_.use_cuda)
+    else if (!options_.gpu.empty())
       group->setBackend(c10::DeviceType::CUDA, Type::GLOO, state.gloo);
     group->setDefaultBackend(state.nccl ? Type::NCCL : Type::GLOO);  // it is UNDEFINED otherwise
     group->setGroupName(state.name);
@@ -86,23 +90,34 @@ class Opener {
   std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
+// By rank.
+std::vector<std::string> all_gpus(const Group& group, const std::string& mine) {
+  constexpr size_t kLongest = 64;
+  if (mine.size() >= kLongest) throw std::logic_error("the name of a GPU is too long: " + mine);
+  const at::Tensor name = at::zeros({kLongest}, at::kByte);
+  std::memcpy(name.mutable_data_ptr(), mine.data(), mine.size());
+  std::vector<std::string> names;
+  for (const at::Tensor& each : group.all_gather(name))
+    names.emplace_back(static_cast<const char*>(each.const_data_ptr()));
+  return names;
+}
+
 }  // namespace
 
 Communicator connect(const Env& env, const ConnectOptions& options) {
-  if (options.backend == Backend::nccl && !options.use_cuda)
-    throw std::invalid_argument(
-        "--backend nccl needs GPUs, but this run computes on the CPU; use --backend gloo or auto");
   Communicator result;
   result.env = env;
-  if (env.world_size == 1) return result;
-
-  const bool nccl = options.use_cuda && options.backend != Backend::gloo;
-  if (nccl && !options.nccl)
-    throw std::logic_error("NCCL was asked for without the plug-in's functions");
+  if (env.world_size == 1) {
+    choose_backend(options.backend, {options.gpu}, env);
+    return result;
+  }
   Opener opener(env, options);
   result.heartbeat = opener.heartbeat();
-  result.main = opener.open("main", nccl);
   result.control = opener.open("control", false);
+  result.backend = choose_backend(options.backend, all_gpus(result.control, options.gpu), env);
+  const bool nccl = result.backend == Backend::nccl;
+  if (nccl && !options.nccl) throw std::logic_error("NCCL without the plug-in's functions");
+  result.main = opener.open("main", nccl);
   result.batch_norm = opener.open("batch_norm", nccl);
   return result;
 }

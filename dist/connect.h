@@ -3,11 +3,12 @@
 //
 // connect() returns when every rank has arrived, and all groups are usable. A world of one needs no
 // network and opens none. Failures throw std::runtime_error naming host:port, this rank, which
-// ranks are missing, and what to check; a request that cannot be met (NCCL without a GPU) throws
-// std::invalid_argument.
+// ranks are missing, and what to check. The ranks tell each other what they compute on, and choose
+// the backend together: what choose_backend throws, it throws on every rank.
 
 #include <chrono>
 
+#include "dist/backend.h"
 #include "dist/env.h"
 #include "dist/group.h"
 #include "dist/heartbeat.h"
@@ -16,12 +17,11 @@
 
 namespace shoal::dist {
 
-enum class Backend { automatic, gloo, nccl };  // automatic: nccl when use_cuda, else gloo
-
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  // This rank computes on GPU `device`, which is already the current device.
-  bool use_cuda = false;
+  // The name of the GPU that this rank computes on (backend.h), which is device `device` and already
+  // the current one; empty: it computes on the CPU.
+  std::string gpu;
   int device = 0;
   const NcclFunctions* nccl = nullptr;  // of the CUDA plug-in; needed for NCCL, outlives the groups
   // For the master's name to resolve and for all ranks to arrive; more where hosts start many
@@ -40,6 +40,7 @@ struct ConnectOptions {
 // be in one order.
 struct Communicator {
   Env env;
+  Backend backend = Backend::automatic;  // between several ranks: gloo or nccl
   Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
   Group control;     // Gloo: the control word (control_word.h), barriers
   Group batch_norm;  // sums of synchronised batch norm, made in the middle of forward and backward

@@ -18,6 +18,16 @@ void add_group(InstanceGroups& groups, const char* variable, const std::string& 
   groups[name] = name_list(variable, group["hosts"].dump());
 }
 
+// An empty object where the variable is not set.
+Json resource_config(const Variables& variables) {
+  const std::string* text = find(variables, "SM_RESOURCE_CONFIG");
+  if (!text) return Json::object();
+  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    bad_variable("SM_RESOURCE_CONFIG is '" + *text + "', but must be a JSON object");
+  return json;
+}
+
 std::vector<std::string> names_of(const InstanceGroups& groups) {
   std::vector<std::string> names;
   for (const auto& [name, hosts] : groups) names.push_back(name);
@@ -36,11 +46,7 @@ InstanceGroups instance_groups(const Variables& variables) {
       add_group(groups, "SM_INSTANCE_GROUPS_DICT", name, group);
     return groups;
   }
-  const std::string* text = find(variables, "SM_RESOURCE_CONFIG");
-  if (!text) return groups;
-  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    bad_variable("SM_RESOURCE_CONFIG is '" + *text + "', but must be a JSON object");
+  const Json json = resource_config(variables);
   for (const Json& group : json.value("instance_groups", Json::array())) {
     const Json name = group.is_object() ? group.value("instance_group_name", Json()) : Json();
     if (!name.is_string())
@@ -48,6 +54,12 @@ InstanceGroups instance_groups(const Variables& variables) {
     add_group(groups, "SM_RESOURCE_CONFIG", name.get<std::string>(), group);
   }
   return groups;
+}
+
+std::vector<std::string> listed_hosts(const Variables& variables) {
+  const Json json = resource_config(variables);
+  return json.contains("hosts") ? name_list("SM_RESOURCE_CONFIG", json["hosts"].dump())
+                                : std::vector<std::string>();
 }
 
 std::vector<std::string> asked_groups(const Variables& variables) {

@@ -16,6 +16,9 @@ namespace shoal::dist {
 using InstanceGroups = std::map<std::string, std::vector<std::string>>;
 InstanceGroups instance_groups(const Variables&);
 
+// All hosts of SM_RESOURCE_CONFIG, sorted; empty where it names none.
+std::vector<std::string> listed_hosts(const Variables&);
+
 // The groups that a toolkit's launch is for (SM_DISTRIBUTION_INSTANCE_GROUPS); empty: not said.
 std::vector<std::string> asked_groups(const Variables&);
 

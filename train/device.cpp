@@ -7,6 +7,7 @@
 #include "train/cuda/open.h"
 #include "train/flat_parameters.h"
 #include "train/flat_statistics.h"
+#include "train/log.h"
 
 namespace shoal::train {
 namespace {
@@ -39,6 +40,8 @@ Gpus claim_gpu(const Job& job, int local_rank) {
   if (!gpus.plugin->check(gpus.mine))
     throw std::runtime_error("GPU " + std::to_string(gpus.mine) +
                              " of this host computes wrongly; take it out of CUDA_VISIBLE_DEVICES");
+  for (const unsigned char byte : gpus.plugin->device_info(gpus.mine).uuid)
+    gpus.name += strf("%02x", byte);
   // The same sums every time, so that a resumed run is the run that was not interrupted.
   at::globalContext().setDeterministicCuDNN(true);
   // --amp off means float: TF32 has 10 bits of its 23.

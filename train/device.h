@@ -14,8 +14,9 @@ namespace shoal::train {
 
 // The GPUs of this host that ranks may use, and this rank's.
 struct Gpus {
-  int count = 0;  // 0: ranks compute on the CPU
-  int mine = 0;   // rank n of the host has GPU n modulo count
+  int count = 0;     // 0: ranks compute on the CPU
+  int mine = 0;      // rank n of the host has GPU n modulo count
+  std::string name;  // of mine, like no other GPU's of any host
   const cuda::Plugin* plugin = nullptr;
   std::string why_none;  // for `auto`: what is missing
 };

@@ -22,20 +22,6 @@ void check_devices(const Job& job) {
 
 }  // namespace
 
-std::string backend_of(const Job& job, int64_t world_size, int64_t local_world_size, int gpus) {
-  const bool asked = job.backend == "nccl", shared = local_world_size > gpus;
-  require(!asked || gpus > 0,
-          "--backend nccl needs GPUs, but this run computes on the CPU; use "
-          "--backend gloo or auto");
-  require(!asked || !shared, "--backend nccl: the " + std::to_string(local_world_size) +
-                                 " processes of a host share " + std::to_string(gpus) +
-                                 (gpus == 1 ? " GPU" : " GPUs") +
-                                 ", which NCCL cannot; use --backend gloo or auto, or --nproc " +
-                                 std::to_string(gpus));
-  if (world_size == 1) return "none";
-  return gpus > 0 && !shared && job.backend != "gloo" ? "nccl" : "gloo";
-}
-
 void check_values(const Job& job) {
   check_devices(job);
   require(job.epochs > 0 && job.epochs <= 1e6,
@@ -201,9 +187,9 @@ void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJo
 }
 
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
-  out.device = here.gpus > 0 ? "cuda" : "cpu";
+  out.device = here.on_gpu ? "cuda" : "cpu";
   out.gpu = here.gpu;
-  out.backend = backend_of(job, here.world_size, here.local_world_size, here.gpus);
+  out.backend = here.backend;
   const int share = std::max<int>(
       1, here.processors / static_cast<int>(std::max<int64_t>(1, here.local_world_size)));
   out.threads = job.threads.value_or(share);

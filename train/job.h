@@ -148,8 +148,10 @@ struct Surroundings {
   int64_t smallest_share = 0;  // training pictures of the host that has the fewest; 0: all have all
   int64_t classes = 0;         // of the data
   int processors = 1;          // usable by this host's processes
-  int gpus = 0, gpu = 0;       // of this host, that ranks may use (0: none); this rank's
-  models::ModelInfo model;     // describe(job.model) with the resolved number of classes
+  bool on_gpu = false;         // ranks compute on GPUs
+  int gpu = 0;                 // this rank's
+  std::string backend = "none";  // how ranks talk: none | gloo | nccl
+  models::ModelInfo model;       // describe(job.model) with the resolved number of classes
 };
 
 struct ResolvedJob {
@@ -190,10 +192,6 @@ struct ResolvedJob {
   // checkpoints.
   std::vector<std::pair<std::string, std::string>> settings() const;
 };
-
-// none, gloo or nccl, where `local_world_size` ranks of a host have `gpus` (0: none). Throws
-// UserError where --backend asks for what cannot be.
-std::string backend_of(const Job& job, int64_t world_size, int64_t local_world_size, int gpus);
 
 // Checks every value that can be checked without knowing data and machine. Throws UserError naming
 // the option. resolve() calls it.

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "train/cuda/open.h"
 #include "train/export.h"
 #include "train/log.h"
 
@@ -22,6 +23,12 @@ Meter meter_in(const CheckpointData& data, const std::string& name) {
   double values[Meter::kValues];
   for (int i = 0; i < Meter::kValues; ++i) values[i] = data.number(name + std::to_string(i));
   return Meter::from(values);
+}
+
+// Those that computed: other ones, or another kind of GPU, may give other bits.
+std::string kernels_of(const ResolvedJob& job) {
+  if (job.device == "cpu") return ops::cpu().name;
+  return cuda_plugin().device_info(job.gpu).name;
 }
 
 // Replaces weights of a classifier for other classes by the trainer's own random ones.
@@ -74,7 +81,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.text["arch"] = job.job.model.name;
   data.text["interpolation"] =
       job.eval_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
-  data.text["kernels"] = ops::cpu().name;
+  data.text["kernels"] = kernels_of(job);
   data.text["torch"] = TORCH_VERSION;
   data.classes = classes;
   data.settings = job.settings();
@@ -134,7 +141,7 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
   if (!changed.empty()) warn("continuing with other settings than the checkpoint's: " + changed);
   const bool same =
       data.integer("world_size") == job.world_size && data.integer("threads") == job.threads &&
-      data.string("kernels") == ops::cpu().name && data.string("torch") == TORCH_VERSION;
+      data.string("kernels") == kernels_of(job) && data.string("torch") == TORCH_VERSION;
   if (!same) {
     warn(
         strf("the checkpoint was made with %lld process(es) of %lld thread(s), %s kernels, torch "

@@ -127,7 +127,7 @@ bool shared_check(const Place& where) {
   Report report("shared, rank " + std::to_string(env.rank));
   dist::ConnectOptions connection;
   connection.backend = dist::Backend::gloo;
-  connection.use_cuda = where.plugin != nullptr;
+  if (where.plugin) connection.gpu = "the one that both share";
   dist::Communicator world = dist::connect(env, connection);
   if (world.size() != 2) throw std::invalid_argument("shared is one of two: set RANK and so on");
   at::Tensor sum = at::ones({1000}, where.device) * (env.rank + 1);

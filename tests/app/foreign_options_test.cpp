@@ -168,7 +168,7 @@ TEST_CASE("the same on a command line, as a toolkit writes it") {
   CHECK(arguments.job.resume);
   CHECK(parsed({"--model_dir", "/results"}).job.output == "/results");
   CHECK(parsed({"--use_amp", "False"}).job.amp == train::Precision::off);
-  CHECK(parsed({"--dtype", "float16"}).job.amp == train::Precision::fp16);
+  CHECK(parsed({"--dtype", "float16"}).job.amp == train::Precision::bf16);
   CHECK(parsed({"--mode", "eval"}).job.eval_only);
   CHECK_THROWS_WITH(parsed({"--mode", "predict"}), Contains("shoal predict"));
   CHECK_THROWS_WITH(parsed({"--lr_decay", "linearcosine"}), Contains("--schedule"));

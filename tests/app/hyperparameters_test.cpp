@@ -91,6 +91,25 @@ TEST_CASE("a file or variable that is no JSON object is named") {
   CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}), Contains("SM_HPS must hold a JSON"));
 }
 
+TEST_CASE("an option that is given two values in one place is an error") {
+  CHECK_THROWS_WITH(gathered(R"({"lr": "0.1", "seed": "1", "lr": "0.2"})"),
+                    Contains("hyperparameters.json names lr twice"));
+  CHECK_THROWS_WITH(gathered(R"({"batch-size": "8", "batch_size": "16"})"),
+                    Contains("hyperparameters.json gives --batch-size twice, batch-size 8 and "
+                             "batch_size 16"));
+  CHECK(last_of(gathered(R"({"batch-size": "8", "batch_size": "8"})"), "batch_size") ==
+        "8 from hyperparameters.json");
+  CHECK(last_of(gathered(R"({"lr": "0.1"})", {{"SM_HPS", R"({"learning-rate": 0.2})"}}), "lr") ==
+        "0.1 from hyperparameters.json");
+}
+
+TEST_CASE("an option without a value is said") {
+  const Hyperparameters all = gathered(R"({"lr": null, "seed": "None", "epochs": "2"})");
+  CHECK(all.empty == std::vector<std::string>{"lr", "seed"});
+  CHECK(app::unknown_hyperparameters(all, true) ==
+        "hyperparameters without a value, which change nothing: lr, seed");
+}
+
 TEST_CASE("without any there is nothing to apply") {
   const Hyperparameters none = app::hyperparameters({}, test::fake({}, {}));
   CHECK(none.known.empty());

@@ -322,3 +322,17 @@ TEST_CASE("a host's batch asks for a process per GPU, as the imagenet example do
   CHECK(plan({"--multiprocessing-distributed", "--nproc", "2"}, {}, host).workers.size() == 2);
   CHECK(plan({}, {}, host).workers.size() == 1);
 }
+
+TEST_CASE("hosts that differ from the platform's list are said") {
+  const dist::Variables job = {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
+                               {"SM_CURRENT_HOST", "algo-1"}};
+  const auto notes = [&](const char* config) {
+    dist::Variables variables = job;
+    variables["SM_RESOURCE_CONFIG"] = config;
+    return plan({}, variables).notes;
+  };
+  CHECK(notes(R"({"hosts": ["algo-2", "algo-1"]})").empty());
+  const auto said = notes(R"({"hosts": ["algo-1"]})");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "SM_HOSTS names algo-1, algo-2, but resourceconfig.json algo-1: SM_HOSTS holds");
+}

@@ -126,3 +126,44 @@ TEST_CASE("NCCL without GPUs is refused") {
   options.backend = dist::Backend::nccl;
   CHECK_THROWS_WITH(dist::connect(dist::single_process(), options), Contains("--backend nccl"));
 }
+
+TEST_CASE("ranks talk over NCCL where each has a GPU of its own, else over Gloo") {
+  using dist::Backend;
+  using Names = std::vector<std::string>;
+  dist::Env env = dist::for_local_worker(2, 0, 1);
+  const auto choose = [&](Backend asked, const Names& gpus) {
+    return dist::choose_backend(asked, gpus, env);
+  };
+  CHECK(choose(Backend::automatic, {"", ""}) == Backend::gloo);
+  CHECK(choose(Backend::automatic, {"a", "b"}) == Backend::nccl);
+  CHECK(choose(Backend::nccl, {"a", "b"}) == Backend::nccl);
+  CHECK(choose(Backend::gloo, {"a", "b"}) == Backend::gloo);
+  CHECK(choose(Backend::automatic, {"a", "b", "a"}) == Backend::gloo);
+  CHECK(choose(Backend::gloo, {"a", "a"}) == Backend::gloo);
+  env.hosts = {"algo-1", "algo-2"};
+  env.local_world_size = 1;
+  CHECK_THROWS_WITH(choose(Backend::nccl, {"a", "a"}),
+                    Contains("ranks 0 and 1 (algo-2) share a GPU"));
+  CHECK_THROWS_WITH(choose(Backend::nccl, {"", ""}), Contains("--backend gloo"));
+  CHECK_THROWS_WITH(
+      choose(Backend::automatic, {"", "a"}),
+      Contains("rank 1 (algo-2) computes on a GPU") && Contains("rank 0 (algo-1) on the CPU"));
+}
+
+TEST_CASE("ranks of which some have a GPU and some not say so at once, and all of them") {
+  test::run_ranks(3, "mixed", [](dist::Env env) {
+    dist::ConnectOptions options;
+    if (env.rank != 1) options.gpu = "a";
+    REQUIRE_THROWS_WITH(dist::connect(env, options), Contains("but rank 1 on the CPU"));
+  });
+}
+
+TEST_CASE("ranks that share a GPU meet over Gloo") {
+  test::run_ranks(2, "shared", [](dist::Env env) {
+    dist::ConnectOptions options;
+    options.gpu = "a";
+    dist::Communicator world = dist::connect(env, options);
+    REQUIRE(world.backend == dist::Backend::gloo);
+    world.shutdown();
+  });
+}

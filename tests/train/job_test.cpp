@@ -138,34 +138,22 @@ TEST_CASE("a setting that cannot be is named with what to do") {
   job.classes = 3;
   REQUIRE(message(job, here()).find("--classes is 3") != std::string::npos);
   job = {};
-  job.backend = "nccl";
-  REQUIRE(message(job, here(2)).find("--backend gloo") != std::string::npos);
-  job = {};
   job.label_smoothing = 1.5;
   REQUIRE(message(job, here()).find("--label-smoothing") != std::string::npos);
 }
 
-TEST_CASE("ranks talk over NCCL where each has a GPU of its own, else over Gloo") {
-  Job job;
-  CHECK(backend_of(job, 1, 1, 0) == "none");
-  CHECK(backend_of(job, 1, 1, 1) == "none");
-  CHECK(backend_of(job, 4, 2, 0) == "gloo");
-  CHECK(backend_of(job, 4, 2, 2) == "nccl");
-  CHECK(backend_of(job, 2, 2, 1) == "gloo");  // two ranks share one GPU
-  job.backend = "gloo";
-  CHECK(backend_of(job, 4, 2, 2) == "gloo");
-  job.backend = "nccl";
-  CHECK(backend_of(job, 4, 2, 2) == "nccl");
-  CHECK_THROWS_WITH(backend_of(job, 2, 2, 1), Catch::Matchers::Contains("share 1 GPU"));
-  CHECK_THROWS_WITH(backend_of(job, 2, 1, 0), Catch::Matchers::Contains("--backend gloo"));
+TEST_CASE("what ranks compute on and how they talk is taken over") {
   Surroundings gpus = here(2);
   gpus.local_world_size = 2;
-  gpus.gpus = 2;
+  gpus.on_gpu = true;
   gpus.gpu = 1;
+  gpus.backend = "nccl";
   const ResolvedJob resolved = resolve(Job{}, gpus);
   CHECK(resolved.device == "cuda");
   CHECK(resolved.backend == "nccl");
   CHECK(resolved.gpu == 1);
+  CHECK(resolve(Job{}, here()).device == "cpu");
+  CHECK(resolve(Job{}, here()).backend == "none");
 }
 
 TEST_CASE("the settings that are saved name everything that changes the result") {

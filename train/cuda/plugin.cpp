@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -61,6 +62,7 @@ DeviceInfo device_info(int device) {
   must(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   DeviceInfo info{};
   std::snprintf(info.name, sizeof info.name, "%s", properties.name);
+  std::memcpy(info.uuid, &properties.uuid, sizeof info.uuid);
   info.major = properties.major;
   info.minor = properties.minor;
   info.multiprocessors = properties.multiProcessorCount;

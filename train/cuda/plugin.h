@@ -14,10 +14,11 @@
 
 namespace shoal::cuda {
 
-inline constexpr int kPluginVersion = 3;  // raise with every change of this file
+inline constexpr int kPluginVersion = 4;  // raise with every change of this file
 
 struct DeviceInfo {
   char name[256];    // "NVIDIA H100 80GB HBM3"
+  unsigned char uuid[16];
   int major, minor;  // compute capability
   int multiprocessors;
   uint64_t total_bytes;  // of device memory
