@@ -74,7 +74,7 @@ class Parser {
       case kRestarts:
         return body.size() == 2 && word(body, 0) == 0;
       case kJfif:
-        jfif_ |= body.size() >= 5 && std::memcmp(body.data(), "JFIF", 5) == 0;
+        jfif_ |= body.size() >= 14 && std::memcmp(body.data(), "JFIF", 5) == 0;
         return true;
       case kAdobe:
         if (body.size() >= 12 && std::memcmp(body.data(), "Adobe", 5) == 0) adobe_ = body[11];
@@ -161,6 +161,8 @@ class Parser {
     }
     header.horizontal = all[0].horizontal;
     header.vertical = all[0].vertical;
+    // Of chroma of one or two columns libjpeg-turbo repeats the samples instead of blending them.
+    if (header.horizontal == 2 && header.size.width <= 4) return false;
     const bool sampling = (header.horizontal == 1 && header.vertical == 1) ||
                           (header.horizontal == 2 && header.vertical <= 2);
     const auto single = [](const Component& c) { return c.horizontal == 1 && c.vertical == 1; };

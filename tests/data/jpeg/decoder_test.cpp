@@ -120,8 +120,8 @@ std::vector<Bytes> own_files() {
   std::vector<Bytes> files;
   for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
     files.push_back(read_golden(std::string("pictures/") + name));
-  for (const Size size : {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{1, 1},
-                          Size{2, 3}, Size{500, 375}}) {
+  for (const Size size :
+       {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{5, 1}, Size{500, 375}}) {
     const Bytes photo = formula_picture(size);
     for (const int quality : {20, 90, 100})
       for (const bool subsample : {false, true})
@@ -180,6 +180,81 @@ TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while
         REQUIRE(std::equal(growing.begin(), growing.end(), whole.begin()));
       }
     }
+  }
+}
+
+namespace {
+
+Bytes noise_picture(const Size& size, KeyedRandom& random) {
+  Bytes pixels(static_cast<size_t>(3 * size.width * size.height));
+  for (uint8_t& value : pixels) value = static_cast<uint8_t>(random.next());
+  return pixels;
+}
+
+}  // namespace
+
+TEST_CASE("small pictures of noise have libjpeg-turbo's pixels, or are left to it", "[single]") {
+  TurboDecoder turbo;
+  KeyedRandom random(7);
+  for (const Isa isa : supported_isas()) {
+    jpeg::BaselineDecoder decoder(isa);
+    for (int64_t width = 1; width <= 20; ++width)
+      for (const int64_t height : {1, 2, 3, 4, 5, 8, 9, 17}) {
+        const Size size{width, height};
+        const Bytes pixels = noise_picture(size, random);
+        for (const bool subsample : {false, true}) {
+          const Bytes file = encode_jpeg(pixels.data(), size, 95, subsample);
+          const Box whole{0, 0, width, height};
+          const Bytes own = read_own(decoder, file, whole, nullptr);
+          INFO(width << "x" << height << (subsample ? ", 4:2:0" : ""));
+          REQUIRE(own.empty() == (subsample && width <= 4));
+          if (!own.empty()) REQUIRE((own == read_box(turbo, file, whole)));
+        }
+      }
+  }
+}
+
+TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo changes it too",
+          "[single]") {
+  TurboDecoder turbo;
+  jpeg::BaselineDecoder decoder;
+  KeyedRandom random(8);
+  const Size size{21, 19};
+  const Bytes pixels = noise_picture(size, random);
+  for (const bool subsample : {false, true}) {
+    Bytes file = encode_jpeg(pixels.data(), size, 90, subsample);
+    const uint8_t adobe[] = {0xff, 0xee, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 1};
+    file.insert(file.begin() + 20, std::begin(adobe), std::end(adobe));  // behind APP0
+    const size_t scan = jpeg::read_header(file)->scan;
+    int64_t ours = 0;
+    size_t table_end = 0;
+    for (size_t at = 2; at < scan; ++at) {
+      // Changed tables make coefficients that no picture has, for which the two may differ.
+      if (file[at] == 0xff && (file[at + 1] == 0xdb || file[at + 1] == 0xc4))
+        table_end = at + 2 + (size_t{file[at + 2]} << 8 | file[at + 3]);
+      if (at < table_end) continue;
+      for (int value = 0; value < 256; value += 1 + static_cast<int>(random.below(4))) {
+        Bytes changed = file;
+        changed[at] = static_cast<uint8_t>(value);
+        if (!decoder.open(changed)) continue;
+        if (decoder.size().width * decoder.size().height > 4096) continue;
+        const Box whole{0, 0, decoder.size().width, decoder.size().height};
+        const Bytes own = read_own(decoder, changed, whole, nullptr);
+        if (own.empty()) continue;
+        ++ours;
+        INFO("byte " << at << " is " << value);
+        REQUIRE((own == read_box(turbo, changed, whole)));
+      }
+    }
+    CHECK(ours > 1000);
+
+    // Too short an APP0 is not JFIF's, so that Adobe's word counts: RGB.
+    file[35] = 0;  // the transform
+    file.erase(file.begin() + 11, file.begin() + 20);
+    file[5] = 7;
+    const Box whole{0, 0, size.width, size.height};
+    CHECK(read_own(decoder, file, whole, nullptr).empty());
+    CHECK(read_box(turbo, file, whole).size() == pixels.size());
   }
 }
 
