@@ -216,13 +216,17 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
 
 // A word that is no option: pictures for `predict`, the data folder for `train`, as the imagenet
 // example has it.
-void take_positional(Arguments& arguments, std::vector<Setting>& ours, std::string& defaults) {
+void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
+                     std::string& defaults) {
   Words& words = arguments.paths;
   const Command c = arguments.command;
   const bool paths =
       c == Command::predict || c == Command::pack || c == Command::prepare || c == Command::bench;
   if (words.empty() || paths) return;
-  if (arguments.command == Command::train && words.size() == 1) {
+  const bool named = std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+    return pair.first == "data" || pair.first == "train" || pair.first == "val";
+  });
+  if (arguments.command == Command::train && words.size() == 1 && !named) {
     ours.push_back({"data", words[0], kOrigin});
     if (defaults.empty()) defaults = kImagenetRecipe;
     words.clear();
@@ -242,7 +246,7 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   std::string recipe;
   std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
   if (!normaliser.defaults().empty()) recipe = normaliser.defaults();
-  take_positional(arguments, ours, recipe);
+  take_positional(arguments, pairs, ours, recipe);
   for (const auto& [name, value] : pairs) ours.push_back({name, value, kOrigin});
   std::set<std::string> given;
   for (const Setting& setting : ours) {

@@ -27,8 +27,8 @@ Option classes_row() {
   Option option = unset_means(
       "as many as the data has",
       row("classes", kTrain | kModels, "N|FILE",
-          "outputs of the classifier; FILE: the classes' names, one in each line, where the "
-          "pictures come through a pipe",
+          "outputs of the classifier; FILE: the classes' names, one in each line, where "
+          "pictures come through a pipe or have numbers for labels",
           FIELD(job.classes)));
   option.set = [](Arguments& arguments, const std::string& text) {
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;

@@ -131,6 +131,9 @@ int pack(const Arguments& arguments, int threads) {
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(source))
     throw UserError("--tfrecord-keys has no use: " + source + " holds no TFRecords");
   const auto dataset = data::open_dataset(source, opening);
+  if (dataset->classes() == std::vector<std::string>{"train", "val"})
+    train::log::warning("the classes are called train and val: to pack one of the two, name " +
+                        source + "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
     train::log::status(
         strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));

@@ -247,7 +247,7 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
 }  // namespace
 
 dist::Variables tuned(dist::Variables environment, int threads) {
-  environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  environment["OMP_NUM_THREADS"] = std::to_string(std::max(threads, 1));
   // Threads that wait for work spin a moment and then sleep: loader threads and other ranks need
   // the processors.
   if (!find(environment, "OMP_WAIT_POLICY")) environment.emplace("GOMP_SPINCOUNT", "1000");

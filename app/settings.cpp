@@ -128,6 +128,10 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && !arguments.help && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
+  if (const auto base = environment.find("SAGEMAKER_BASE_DIR");
+      has_paths && base != environment.end() && !files.is_folder(base->second + "/input/config"))
+    arguments.notes.push_back("SAGEMAKER_BASE_DIR is " + base->second +
+                              ", but there is no folder input/config: not taken for a container");
   return arguments;
 }
 

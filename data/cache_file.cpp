@@ -65,14 +65,19 @@ std::optional<std::string> read_cache(const std::string& path) {
 }
 
 void write_cache(const std::string& path, const std::string& bytes) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error)
+    throw std::runtime_error("cannot write the listing cache " + path + " (" + error.message() +
+                             "); say with --cache-dir where caches may lie");
   const std::string temporary = path + "." + std::to_string(getpid());
   std::ofstream file(temporary, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
     std::remove(temporary.c_str());
-    throw std::runtime_error("cannot write the listing cache " + path);
+    throw std::runtime_error("cannot write the listing cache " + path +
+                             "; say with --cache-dir where caches may lie");
   }
 }
 

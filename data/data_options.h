@@ -114,6 +114,7 @@ struct LoaderOptions {
   }
   // Changes only the speed.
   int threads = 1;        // workers
+  int64_t hosts = 1;      // that read this order, each its own part of every batch
   int batches_ahead = 3;  // finished or half-finished batches kept ready
   bool hash = false;      // keep the epoch's hash (debugging)
   bool profile = false;   // keep stage times

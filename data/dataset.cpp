@@ -116,6 +116,10 @@ void check_same_classes(const Dataset& train, const Dataset& val) {
                      "; they must be the same";
   if (!without_val.empty()) text += "; only in training: " + without_val;
   if (!without_train.empty()) text += "; only in validation: " + without_train;
+  const auto numbers = [](const std::vector<std::string>& names) {
+    return !names.empty() && names[0] == "0";
+  };
+  if (numbers(a) != numbers(b)) text += ". Where labels are numbers, --classes FILE names them";
   throw std::invalid_argument(text);
 }
 

@@ -46,12 +46,13 @@ Feed::Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> 
 
 void Feed::announce(int64_t position) const {
   const Place at = place(position);
-  if (!chunked_ || at.in_order < ChunkedOrder::kWindow) {
+  const bool by_chunks = chunked_ && plan_.hosts == 1;
+  if (!by_chunks || at.in_order < ChunkedOrder::kWindow) {
     const int64_t number = plan_.number(position);
     for (int64_t n = number == 0 ? 1 : number + kAhead; n <= number + kAhead; ++n)
       announce_number(n);
   }
-  if (!chunked_ || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
+  if (!by_chunks || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
   const auto [first, count] = chunked_->ahead(at.in_order);
   const int64_t before_end = std::min(count, size() - first);
   if (before_end > 0) dataset_->will_read(first, before_end);

@@ -19,6 +19,7 @@ namespace shoal::data {
 struct BatchPlan {
   int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
   bool drop_last = true;
+  int64_t hosts = 1;  // that share the order, each with a page cache of its own
 
   int64_t batches() const {
     const int64_t global = batch_size * world_size;
@@ -72,7 +73,8 @@ class Feed {
   // Tells the dataset what will be read later, when it is the turn of `position` to do so: of a
   // random order each picture, kAhead before its turn (but for the first ones of an epoch that is
   // taken up in its middle), so that a disk has much to do at a time
-  // whatever the number of threads.
+  // whatever the number of threads; of a chunked order on one host the chunks that come, whole, each
+  // by one rank.
   void announce(int64_t position) const;
   static constexpr int64_t kAhead = 64;  // pictures of this rank
 

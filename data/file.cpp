@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "data/errors.h"
+
 namespace shoal::data {
 namespace {
 
@@ -26,6 +28,13 @@ int open_to_read(const std::string& path) {
   return descriptor;
 }
 
+struct Closing {
+  int descriptor;
+  ~Closing() { ::close(descriptor); }
+};
+
+}  // namespace
+
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
                   int64_t bytes) {
   int64_t done = 0;
@@ -39,13 +48,6 @@ int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void
   }
   return done;
 }
-
-struct Closing {
-  int descriptor;
-  ~Closing() { ::close(descriptor); }
-};
-
-}  // namespace
 
 FileFailure::FileFailure(const char* what, const std::string& path, int error)
     : std::runtime_error("cannot " + std::string(what) + " " + path + ": " +
@@ -116,7 +118,8 @@ class File::Window {
 
 File::File(std::string path, Reads reads)
     : path_(std::move(path)), descriptor_(open_to_read(path_)) {
-  if (reads == Reads::seeking) return;
+  if (reads == Reads::scattered) ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM);
+  if (reads != Reads::forward) return;
   window_ = std::make_unique<Window>();
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
@@ -147,6 +150,19 @@ void File::will_read(uint64_t offset, uint64_t bytes) const {
   if (!window_)
     ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
                     POSIX_FADV_WILLNEED);
+}
+
+void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
+  int64_t count = 0;
+  try {
+    count = file.read_at(offset, to, bytes);
+  } catch (const FileFailure& failure) {
+    // A bad place on a disk: other pictures can still be read.
+    if (failure.error() == EIO) throw DamagedPicture(failure.what_failed());
+    throw;
+  }
+  if (count < bytes)
+    throw std::runtime_error(file.path() + " has become shorter since its pictures were found");
 }
 
 void will_read_file(const std::string& path) {

@@ -51,7 +51,8 @@ enum class Reads {
   seeking,  // only what is asked for
   // From the first place that is asked for everything, front to back, in pieces of 4 MiB, of which
   // two are held; what is asked for before these, on its own. For file systems that fetch ahead.
-  forward
+  forward,
+  scattered  // as seeking, and what lies behind is not fetched ahead
 };
 
 // Open for reading as long as it lives. Every method may be called from any thread at the same
@@ -79,6 +80,15 @@ class File : public Readable {
   int descriptor_;
   std::unique_ptr<Window> window_;
 };
+
+// Reads a piece of which the file is known to have all. Throws DamagedPicture where the disk cannot
+// read this place, FileFailure for what concerns other places too, std::runtime_error when the file
+// has become shorter.
+void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
+
+// pread() until `bytes` are there or the file ends; `path` stands in the message of FileFailure.
+int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
+                  int64_t bytes);
 
 // The system may fetch the file already: a hint. Allocates nothing. Throws FileFailure.
 void will_read_file(const std::string& path);

@@ -1,6 +1,7 @@
 #include "data/image_folder.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "data/errors.h"
@@ -11,18 +12,19 @@
 namespace shoal::data {
 namespace {
 
-// What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors)
-// would hit the next one too.
-bool concerns_one_file(int error) {
+// What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors, a
+// folder or file server that is gone) would hit the next one too.
+bool concerns_one_file(int error, const std::string& path) {
+  std::error_code ignored;
   switch (error) {
     case EACCES:
     case EPERM:
-    case ENOENT:
     case EIO:
-    case ESTALE:
     case EISDIR:
     case ELOOP:
       return true;
+    case ENOENT:
+      return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;
   }
@@ -88,7 +90,7 @@ void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
       throw DamagedPicture("a file of " + std::to_string(size) +
                            " bytes is too large for a picture");
   } catch (const FileFailure& failure) {
-    if (concerns_one_file(failure.error())) throw DamagedPicture(failure.what_failed());
+    if (concerns_one_file(failure.error(), path)) throw DamagedPicture(failure.what_failed());
     throw;
   }
 }

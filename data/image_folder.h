@@ -19,13 +19,13 @@ struct ImageFolderOptions {
 };
 
 // Opens `path`, listing it unless the cache still holds. Errors: see list_folder(). read() throws
-// std::runtime_error where a file cannot be read, DamagedPicture where it is too large to be a
-// picture.
+// what read_picture_file() does.
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options = {});
 
 // Replaces `bytes` with the file. Throws DamagedPicture where it cannot be read or is too large to
-// be a picture, std::runtime_error where no other file could be read either.
+// be a picture, std::runtime_error where no other file could be read either (the folder is
+// gone).
 void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes);
 // It will be read before long: a hint to the system.
 void will_read_picture_file(const std::string& path);

@@ -32,8 +32,12 @@ BufferAllocator with_default(BufferAllocator allocator) {
 constexpr int64_t kEndless = int64_t{1} << 60;  // pictures of a stream whose length is not known
 
 BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
-  BatchPlan plan = {dataset.streamed() ? kEndless : dataset.size(), options.batch_size,
-                    options.rank, options.world_size, options.train};
+  BatchPlan plan = {dataset.streamed() ? kEndless : dataset.size(),
+                    options.batch_size,
+                    options.rank,
+                    options.world_size,
+                    options.train,
+                    options.hosts};
   const int64_t most = options.batches * options.batch_size * options.world_size;
   if (options.batches > 0) plan.samples = std::min(plan.samples, most);
   return plan;
@@ -57,6 +61,9 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   const Progression& sides = options.progression;
   require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
           "an update whose pictures share a size must consist of whole batches");
+  require(sides.smallest == 0 ||
+              (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
+          "the smallest size must be a multiple of 32 pixels, and at most the largest");
   require(dataset.streamed() || dataset.size() > 0, "the dataset holds no picture");
   require(!dataset.streamed() || options.repeats == 1,
           "pictures of a stream cannot stand several times in an epoch");

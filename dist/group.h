@@ -10,7 +10,8 @@
 // - Any strided tensor is accepted; a contiguous one is not copied.
 // - Every wait ends: after the group's timeout, or when a peer dies, the call throws
 //   std::runtime_error naming the operation, the group, this rank, the seconds waited and the
-//   transport's reason. The group is then unusable.
+//   transport's reason. The group is then unusable. Over NCCL, where the host does not wait, NCCL's
+//   watchdog ends the process instead.
 // - One thread at a time per group. Handles are cheap copies of one shared state. Destruction does
 //   not communicate.
 

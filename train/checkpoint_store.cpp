@@ -159,7 +159,8 @@ void CheckpointStore::open_for_writing() {
     throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
                              "; choose another with --checkpoint-dir");
   }
-  if (!lock_.held()) lock_ = FileLock(temporary_ / kLock);
+  if (!lock_.held())
+    lock_ = data::FileLock(temporary_ / kLock, directory_.string(), "--checkpoint-dir (--output)");
   for (const auto& left : fs::directory_iterator(temporary_)) {
     if (left.path().filename() != kLock) fs::remove(left.path(), error);
   }

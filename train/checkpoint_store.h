@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "train/file_lock.h"
+#include "data/file_lock.h"
 
 namespace shoal::train {
 
@@ -103,7 +103,7 @@ class CheckpointStore {
   std::filesystem::path directory_, temporary_;
   int64_t keep_;
   int64_t protected_before_ = 0;  // updates; 0: none
-  FileLock lock_;
+  data::FileLock lock_;
 };
 
 // Reads a whole file. Throws std::runtime_error with path and reason.

@@ -5,6 +5,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -47,9 +48,10 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
   at::NoGradGuard no_grad;
   model.train(false);
   const at::Device device = model.parameters().front().master->device();
+  const auto unreadable = std::ranges::count(batch.rows, true, &data::Row::unreadable);
+  Meter meter{.skipped = static_cast<double>(unreadable)};
+  if (batch.count == unreadable) return meter;
   Input input = make_input(batch, type, device);
-  Meter meter{.skipped = static_cast<double>(input.unreadable)};
-  if (batch.count == input.unreadable) return meter;
   at::Tensor logits = model.forward(input.images, {});
   if (batch.views > 1)
     logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kOfViews));

@@ -20,7 +20,6 @@
 #include "train/device.h"
 #include "train/evaluate.h"
 #include "train/export.h"
-#include "train/file_lock.h"
 #include "train/log.h"
 #include "train/pace.h"
 #include "train/recovery.h"
@@ -41,7 +40,7 @@ class Run {
         classes_(val->classes()),
         store_(*job.job.checkpoint_dir, job.job.keep),
         start_(std::move(start)),
-        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : FileLock()),
+        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : data::FileLock()),
         trainer_(job, communicator),
         position_(restored()),
         reporter_(job, communicator.rank(), position_.history_lines),
@@ -62,7 +61,7 @@ class Run {
   RunResult all();
 
  private:
-  static FileLock lock(const std::string& folder);
+  static data::FileLock lock(const std::string& folder);
   bool leader() const { return communicator_.rank() == 0; }
   Position restored();
   bool train_epoch();  // false: stopped
@@ -91,7 +90,7 @@ class Run {
   std::vector<std::string> classes_;
   CheckpointStore store_;
   Start start_;
-  FileLock output_lock_;  // of rank 0
+  data::FileLock output_lock_;  // of rank 0
   Trainer trainer_;
   Position position_;
   Reporter reporter_;
@@ -111,10 +110,10 @@ class Run {
   double run_start_ = now(), saved_at_ = now();
 };
 
-FileLock Run::lock(const std::string& folder) {
+data::FileLock Run::lock(const std::string& folder) {
   std::error_code error;  // a folder that cannot be made is the reporter's to name
   std::filesystem::create_directories(folder, error);
-  return FileLock(std::filesystem::path(folder) / ".lock");
+  return {std::filesystem::path(folder) / ".lock", folder, "--output"};
 }
 
 Position Run::restored() {

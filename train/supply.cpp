@@ -24,7 +24,9 @@ data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) 
   data::LoaderOptions options = loader_options(job, rank, train);
   if (train && job.ranks_have_own_pictures())
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
+  options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
+  options.hosts = 1;  // others have other pictures
   const int64_t host = rank / job.local_world_size;
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;

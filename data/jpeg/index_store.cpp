@@ -158,7 +158,8 @@ void IndexStore::open_own() {
     const std::string stem = folder_ + "/" + std::to_string(number);
     places_ = ::open((stem + kPlacesExtension).c_str(), flags, 0644);
     if (places_ < 0) break;
-    if (::flock(places_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (::flock(places_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return give_up("cannot lock files in ");
       ::close(places_);
       continue;
     }

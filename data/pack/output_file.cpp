@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "data/file.h"
+
 namespace shoal::data {
 
 OutputFile::OutputFile(std::string path, bool anew) : path_(std::move(path)) {
@@ -34,16 +36,10 @@ void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
   }
 }
 
-std::vector<uint8_t> OutputFile::read_all() const {
-  std::vector<uint8_t> bytes(end_);
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count =
-        ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail("read");
-    done += static_cast<size_t>(count);
-  }
+std::vector<uint8_t> OutputFile::read(uint64_t offset, size_t size) const {
+  std::vector<uint8_t> bytes(size);
+  bytes.resize(static_cast<size_t>(
+      read_from(descriptor_, path_, offset, bytes.data(), static_cast<int64_t>(size))));
   return bytes;
 }
 

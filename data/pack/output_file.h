@@ -18,7 +18,7 @@ class OutputFile {
   uint64_t end() const { return end_; }
   void append(const void* bytes, size_t size);
   void write_at(uint64_t offset, const void* bytes, size_t size);
-  std::vector<uint8_t> read_all() const;
+  std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // fewer where the file ends
   void cut(uint64_t size);
   void flush();  // to the disk
 

@@ -15,6 +15,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int kQualityOfReduced = 90;
+constexpr int64_t kLargestJpegSide = 65500;  // that libjpeg-turbo writes
 
 double unit(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
@@ -95,6 +96,7 @@ void Packer::encode(Size size, bool large, bool raw, Result& out) {
     out.bytes = raw_picture(pixels_.data(), size);
     return;
   }
+  if (std::max(size.width, size.height) > kLargestJpegSide) return;  // it stays as it is
   const int quality = options_.quality > 0 ? options_.quality : kQualityOfReduced;
   std::vector<uint8_t> encoded = encode_jpeg(pixels_.data(), size, quality, /*subsample=*/true);
   if (!large && encoded.size() * 10 > out.bytes.size() * 9) return;  // too little is gained

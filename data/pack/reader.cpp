@@ -6,18 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
-#include <thread>
 
 #include "data/errors.h"
 #include "data/jpeg/index_store.h"
 #include "data/pixel_hash.h"
+#include "data/sources/parallel.h"
 
 namespace shoal::data {
 namespace {
@@ -36,6 +35,10 @@ std::span<const uint8_t> map(const std::string& path) {
   if (descriptor < 0) fail("open", path);
   struct stat info {};
   const bool known = ::fstat(descriptor, &info) == 0;
+  if (known && !S_ISREG(info.st_mode)) {
+    ::close(descriptor);
+    refuse(path, "is no packed set");
+  }
   const auto bytes = static_cast<size_t>(info.st_size);
   void* memory = known && bytes > 0 ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
                                     : MAP_FAILED;
@@ -56,7 +59,8 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind) {
                  hash_bytes(behind.data(), static_cast<int64_t>(behind.size())));
 }
 
-PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(map(path)) {
+PackedDataset::PackedDataset(const std::string& path)
+    : path_(path), pictures_(path, Reads::scattered), file_(map(path)) {
   try {
     PackHeader header;
     if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)
@@ -99,7 +103,6 @@ PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(map(p
     ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
     throw;
   }
-  ::madvise(const_cast<uint8_t*>(file_.data()), file_.size(), MADV_RANDOM);
 }
 
 PackedDataset::~PackedDataset() {
@@ -119,32 +122,31 @@ std::string PackedDataset::name(int64_t sample) const {
   return path_ + ":" + std::string(reinterpret_cast<const char*>(at) + 4, length);
 }
 
-std::span<const uint8_t> PackedDataset::checked(int64_t sample) const {
-  const PackEntry& e = entry(sample);
-  const auto all = file_.subspan(e.offset, size_t{e.bytes} + e.index_bytes);
-  if (hash_bytes(all.data(), static_cast<int64_t>(all.size())) != e.check)
-    throw DamagedPicture("its bytes do not have the checksum they were packed with");
-  return all;
+void PackedDataset::read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const {
+  to.resize(bytes);
+  read_fully(pictures_, offset, to.data(), static_cast<int64_t>(bytes));
 }
 
 void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
-  const auto all = checked(sample);
-  bytes.assign(all.begin(), all.begin() + entry(sample).bytes);
+  const PackEntry& e = entry(sample);
+  read_part(e.offset, uint64_t{e.bytes} + e.index_bytes, bytes);
+  if (hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size())) != e.check)
+    throw DamagedPicture("its bytes do not have the checksum they were packed with");
+  bytes.resize(e.bytes);
 }
 
 void PackedDataset::will_read(int64_t first, int64_t count) const {
   const PackEntry& last = entry(first + count - 1);
-  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  const uint64_t begin = entry(first).offset / page * page;
-  const uint64_t end = last.offset + last.bytes + last.index_bytes;
-  if (end > begin && end <= file_.size())
-    ::madvise(const_cast<uint8_t*>(file_.data()) + begin, end - begin, MADV_WILLNEED);
+  const uint64_t begin = entry(first).offset, end = last.offset + last.bytes + last.index_bytes;
+  if (end > begin) pictures_.will_read(begin, end - begin);
 }
 
 bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
   const PackEntry& e = entry(sample);
-  return e.index_bytes > 0 &&
-         jpeg::unpack_index(file_.subspan(e.offset + e.bytes, e.index_bytes), index);
+  if (e.index_bytes == 0) return false;
+  thread_local std::vector<uint8_t> packed;  // keeps its memory
+  read_part(e.offset + e.bytes, e.index_bytes, packed);
+  return jpeg::unpack_index(packed, index);
 }
 
 bool is_packed_set(const std::string& path) {
@@ -155,24 +157,19 @@ bool is_packed_set(const std::string& path) {
 
 int64_t verify_pack(const PackedDataset& pack, int threads,
                     const std::function<void(const std::string&)>& damaged) {
-  std::atomic<int64_t> next = 0, bad = 0;
+  int64_t bad = 0;
   std::mutex one_at_a_time;
-  const auto work = [&] {
-    std::vector<uint8_t> bytes;
-    for (int64_t i = next++; i < pack.size(); i = next++) {
-      try {
-        pack.read(i, bytes);
-      } catch (const DamagedPicture& damage) {
-        ++bad;
-        const std::lock_guard lock(one_at_a_time);
-        damaged(pack.name(i) + ": " + damage.what());
-      }
+  for_each_index(static_cast<size_t>(pack.size()), threads, [&](size_t i) {
+    thread_local std::vector<uint8_t> bytes;  // keeps its memory
+    const auto sample = static_cast<int64_t>(i);
+    try {
+      pack.read(sample, bytes);
+    } catch (const DamagedPicture& damage) {
+      const std::lock_guard lock(one_at_a_time);
+      ++bad;
+      damaged(pack.name(sample) + ": " + damage.what());
     }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(work);
-  }
+  });
   return bad;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/file.h"
 #include "data/pack/format.h"
 
 namespace shoal::data {
@@ -15,7 +16,9 @@ namespace shoal::data {
 // The checksum of a header with the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Reading checks each picture's hash: DamagedPicture names what is wrong. Closing unmaps the file.
+// The table is mapped, and all processes share it; pictures are read, so that a place that a disk
+// cannot read is a damaged picture and not a signal. Reading checks each picture's hash:
+// DamagedPicture names what is wrong.
 class PackedDataset : public Dataset {
  public:
   // Throws std::invalid_argument with the path when it is no packed set, one of another version, or
@@ -40,10 +43,12 @@ class PackedDataset : public Dataset {
   const std::string& request() const { return request_; }
 
  private:
-  std::span<const uint8_t> checked(int64_t sample) const;
+  // The picture and its index, or its index alone.
+  void read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const;
   std::span<const uint8_t> part(uint64_t offset, uint64_t bytes) const;
 
   std::string path_;
+  File pictures_;
   std::span<const uint8_t> file_;
   std::span<const PackEntry> entries_;
   std::vector<std::string> classes_;

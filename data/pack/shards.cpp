@@ -119,8 +119,13 @@ std::vector<std::string> packed_files(const std::string& path) {
   if (!list.whole)
     throw std::invalid_argument(path + " is unfinished: run the same `shoal pack` again");
   std::vector<std::string> files;
-  for (size_t i = 0; i < list.next.size(); ++i)
+  for (size_t i = 0; i < list.next.size(); ++i) {
     files.push_back((fs::path(path) / file_name(static_cast<int64_t>(i))).string());
+    if (!fs::exists(files.back()))
+      throw std::invalid_argument(path + " has no " + file_name(static_cast<int64_t>(i)) +
+                                  ", one of its " + std::to_string(list.next.size()) +
+                                  " files; copy it there, or pack the set again");
+  }
   return files;
 }
 

@@ -1,26 +1,28 @@
 // PATH.partial gets the pictures; PATH.partial.table, beside it, a line of what was asked for and
-// one PackEntry for each finished picture. What the table tells of is good after an interruption;
-// the rest is cut off.
+// one entry for each finished picture. After an interruption what the table tells of is kept, and
+// the rest is cut off. Now and then all of it is brought to the disk, which the table notes: only
+// what came later is read again when the work is taken up, as a machine may have lost it.
 //
 // A set in shards is a folder of such files and a list (shards.h) of those that are finished.
 #include "data/pack/writer.h"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
+#include "data/file_lock.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pixel_hash.h"
 #include "data/random.h"
+#include "data/sources/parallel.h"
 
 namespace shoal::data {
 
@@ -29,16 +31,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // What was asked for, in one number: only the same call may go on with what is there.
-uint64_t request_of(const Dataset& source, const PackOptions& o, int64_t first) {
-  uint64_t hash = combine(static_cast<uint64_t>(source.size()), source.classes().size());
-  const auto text = [&](const std::string& s) {
-    hash = combine(hash, hash_bytes(s.data(), static_cast<int64_t>(s.size())));
-  };
-  for (const std::string& name : source.classes()) text(name);
-  text(source.name(0));
-  text(source.name(source.size() - 1));
-  hash =
-      combine(combine(hash, static_cast<uint64_t>(o.max_side)), static_cast<uint64_t>(o.quality));
+// `listing`: listing_hash() of the source.
+uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
+  uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
+                          static_cast<uint64_t>(o.quality));
   hash = combine(combine(hash, static_cast<uint64_t>(o.raw_share * 1e9)), o.index);
   return combine(combine(hash, static_cast<uint64_t>(o.shard_bytes)), static_cast<uint64_t>(first));
 }
@@ -49,11 +45,15 @@ std::string text_of(uint64_t request) {
   return text;
 }
 
-// A finished picture, in the table of an unfinished set.
+// In the table of an unfinished set: a finished picture, one that was left out as it is damaged (of
+// no bytes), or that all before is on the disk (kOnDisk).
 struct Done {
   int64_t sample = 0;
   PackEntry entry;
 };
+constexpr int64_t kOnDisk = -1;
+constexpr std::chrono::seconds kBetweenFlushes{10};
+
 struct TableHead {
   char magic[8] = {'s', 'h', 'o', 'a', 'l', 'p', 'r', 't'};
   uint64_t request = 0;
@@ -88,9 +88,14 @@ using Warning = std::function<void(const std::string&)>;
 // One file: the samples from `first` on, to the end or until the file is as large as a shard.
 class PackWriter {
  public:
-  PackWriter(const Dataset& source, const std::string& path, const PackOptions& options,
-             int64_t first)
-      : source_(source), path_(path), options_(options), first_(first), next_(first) {
+  PackWriter(const Dataset& source, uint64_t listing, const std::string& path,
+             const PackOptions& options, int64_t first)
+      : source_(source),
+        request_(request_of(listing, options, first)),
+        path_(path),
+        options_(options),
+        first_(first),
+        next_(first) {
     const fs::path folder = fs::path(path).parent_path();
     if (!folder.empty()) fs::create_directories(folder);
   }
@@ -114,6 +119,7 @@ class PackWriter {
         keep(results[static_cast<size_t>(i)], begin + i, data, warning);
       table.append(fresh_.data(), fresh_.size() * sizeof(Done));
       fresh_.clear();
+      bring_to_disk(data, table);
       if (progress) progress(next_);
     }
     if (done_.empty() && first_ > 0) {  // the last shard would have held damaged ones only
@@ -139,55 +145,66 @@ class PackWriter {
   // What an interrupted run of the same request left.
   void take_up(OutputFile& data, OutputFile& table) {
     TableHead head;
-    head.request = request_of(source_, options_, next_);
-    const std::vector<uint8_t> left = table.read_all();
+    head.request = request_;
+    const std::vector<uint8_t> left = table.read(0, table.end());
     uint64_t end = sizeof(PackHeader);
+    std::vector<Done> entries;
     if (left.size() >= sizeof head && std::memcmp(left.data(), &head, sizeof head) == 0) {
-      Done done;
-      for (size_t at = sizeof head; at + sizeof done <= left.size(); at += sizeof done) {
-        std::memcpy(&done, left.data() + at, sizeof done);
-        const uint64_t stop = done.entry.offset + done.entry.bytes + done.entry.index_bytes;
-        if (done.entry.offset != end || stop > data.end() || done.sample < next_) break;
-        end = stop;
-        next_ = done.sample + 1;
-        note(done);
-      }
+      entries.resize((left.size() - sizeof head) / sizeof(Done));
+      std::memcpy(entries.data(), left.data() + sizeof head, entries.size() * sizeof(Done));
     }
+    const auto on_disk = std::find_if(entries.rbegin(), entries.rend(),
+                                      [](const Done& done) { return done.sample == kOnDisk; });
+    auto entry = entries.begin();
+    for (; entry != entries.end(); ++entry) {
+      if (entry->sample == kOnDisk) continue;
+      const PackEntry& e = entry->entry;
+      const uint64_t stop = e.offset + e.bytes + e.index_bytes;
+      if (e.offset != end || stop > data.end() || entry->sample < next_) break;
+      if (entry >= on_disk.base() && !is_there(data, e)) break;
+      end = stop;
+      next_ = entry->sample + 1;
+      note(*entry);
+    }
+    entries.erase(entry, entries.end());
     summary_.resumed = static_cast<int64_t>(done_.size());
     table.cut(0);
     table.append(&head, sizeof head);
-    table.append(done_.data(), done_.size() * sizeof(Done));
-    data.cut(done_.empty() ? 0 : end);
+    table.append(entries.data(), entries.size() * sizeof(Done));
+    data.cut(entries.empty() ? 0 : end);
     const PackHeader none;
-    if (done_.empty()) data.append(&none, sizeof none);
+    if (entries.empty()) data.append(&none, sizeof none);
+  }
+
+  static bool is_there(const OutputFile& data, const PackEntry& e) {
+    const auto bytes = data.read(e.offset, size_t{e.bytes} + e.index_bytes);
+    return e.bytes == 0 || hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size())) == e.check;
+  }
+
+  void bring_to_disk(OutputFile& data, OutputFile& table) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ < kBetweenFlushes) return;
+    flushed_ = now;
+    data.flush();
+    Done mark;
+    mark.sample = kOnDisk;
+    table.append(&mark, sizeof mark);
   }
 
   void make(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
             int64_t begin, int64_t count) {
     std::atomic<int64_t> next = 0;
-    std::exception_ptr failure;
-    std::atomic<bool> failed = false;
-    {
-      std::vector<std::jthread> threads;
-      for (const auto& packer : packers) {
-        threads.emplace_back([&, worker = packer.get()] {
-          try {
-            for (int64_t i = next++; i < count && !failed; i = next++)
-              worker->make(source_, begin + i, results[static_cast<size_t>(i)]);
-          } catch (...) {
-            if (!failed.exchange(true)) failure = std::current_exception();
-          }
-        });
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
+    for_each_index(packers.size(), options_.threads, [&](size_t worker) {
+      for (int64_t i = next++; i < count; i = next++)
+        packers[worker]->make(source_, begin + i, results[static_cast<size_t>(i)]);
+    });
   }
 
   void keep(Packer::Result& result, int64_t sample, OutputFile& data, const Warning& warning) {
     if (!result.damage.empty()) {
-      ++summary_.damaged;
       if (warning) warning(result.damage);
-      return;
+      result.entry = {};
+      result.bytes.clear();
     }
     result.entry.offset = data.end();
     data.append(result.bytes.data(), result.bytes.size());
@@ -197,11 +214,13 @@ class PackWriter {
   }
 
   void note(const Done& done) {
+    if (done.entry.bytes == 0) {
+      ++summary_.damaged;
+      return;
+    }
     done_.push_back(done);
     summary_.index_bytes += done.entry.index_bytes;
-    ++(done.entry.kind == Packed::original  ? summary_.original
-       : done.entry.kind == Packed::encoded ? summary_.encoded
-                                            : summary_.pixels);
+    ++summary_.of(done.entry.kind);
   }
 
   void finish(OutputFile& data) {
@@ -222,7 +241,7 @@ class PackWriter {
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
     for (const Done& done : done_) put_text(behind, source_.name(done.sample));
-    put_text(behind, text_of(request_of(source_, options_, first_)));
+    put_text(behind, text_of(request_));
     header.end = header.table + behind.size();
     header.check = pack_check(header, behind);
     data.append(behind.data(), behind.size());
@@ -234,44 +253,57 @@ class PackWriter {
   }
 
   const Dataset& source_;
+  const uint64_t request_;
   const std::string path_;
   const PackOptions& options_;
-  const int64_t first_;  // sample
-  int64_t next_;         // likewise
-  std::vector<Done> done_, fresh_;
+  const int64_t first_;             // sample
+  int64_t next_;                    // likewise
+  std::vector<Done> done_, fresh_;  // good pictures; what the table has not got yet
+  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   PackSummary summary_;
 };
 
-void add(PackSummary& sum, const PackSummary& part) {
-  sum.pictures += part.pictures;
-  sum.original += part.original;
-  sum.encoded += part.encoded;
-  sum.pixels += part.pixels;
-  sum.damaged += part.damaged;
-  sum.resumed += part.resumed;
-  sum.file_bytes += part.file_bytes;
-  sum.index_bytes += part.index_bytes;
+// Adds what a finished file holds.
+void add(PackSummary& sum, const PackedDataset& pack) {
+  sum.pictures += pack.size();
+  sum.file_bytes += pack.file_bytes();
+  for (int64_t i = 0; i < pack.size(); ++i) {
+    const PackEntry& entry = pack.entry(i);
+    sum.index_bytes += entry.index_bytes;
+    ++sum.of(entry.kind);
+  }
 }
 
 PackSummary write_shards(const Dataset& source, const std::string& folder,
                          const PackOptions& options, const Progress& progress,
                          const Warning& warning) {
-  ShardList list(folder, request_of(source, options, 0), options.overwrite);
+  const uint64_t listing = listing_hash(source, "");
+  ShardList list(folder, request_of(listing, options, 0), options.overwrite);
   if (list.whole()) refuse_existing(folder);
-  PackSummary sum;
-  sum.resumed = list.finished() > 0 ? list.next_sample() : 0;
+  int64_t resumed = list.next_sample();
   while (list.next_sample() < source.size()) {
-    PackWriter writer(source, list.path_of(list.finished()), options, list.next_sample());
+    PackWriter writer(source, listing, list.path_of(list.finished()), options, list.next_sample());
     const PackSummary part = writer.run(progress, warning);
-    add(sum, part);
+    resumed += part.resumed;
     if (part.pictures == 0) break;  // nothing but damaged ones was left
     list.finish(writer.next());
   }
-  sum.pictures = 0;
-  for (int64_t i = 0; i < list.finished(); ++i)
-    sum.pictures += PackedDataset(list.path_of(i)).size();
+  PackSummary sum;
+  for (int64_t i = 0; i < list.finished(); ++i) add(sum, PackedDataset(list.path_of(i)));
+  sum.resumed = resumed;
+  sum.damaged = source.size() - sum.pictures;
   list.close();
   return sum;
+}
+
+PackSummary write_locked(const Dataset& source, const std::string& path, const PackOptions& options,
+                         const Progress& progress, const Warning& warning) {
+  if (options.shard_bytes > 0) return write_shards(source, path, options, progress, warning);
+  if (fs::is_directory(path))
+    throw std::invalid_argument(
+        path + " is a folder; choose the name of a file, or ask for several with --shard-size");
+  if (fs::exists(path) && !options.overwrite) refuse_existing(path);
+  return PackWriter(source, listing_hash(source, ""), path, options, 0).run(progress, warning);
 }
 
 }  // namespace
@@ -279,18 +311,29 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const Progress& progress, const Warning& warning) {
   check_options(options);
-  if (options.shard_bytes > 0) return write_shards(source, path, options, progress, warning);
-  if (fs::exists(path) && !options.overwrite) refuse_existing(path);
-  return PackWriter(source, path, options, 0).run(progress, warning);
+  const fs::path folder = fs::path(path).lexically_normal().parent_path();
+  if (!folder.empty()) fs::create_directories(folder);
+  std::string name = path;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  const FileLock lock(name + ".lock", path, "name", /*seconds=*/0);
+  try {
+    const PackSummary summary = write_locked(source, path, options, progress, warning);
+    lock.remove_file();
+    return summary;
+  } catch (...) {
+    lock.remove_file();
+    throw;
+  }
 }
 
 bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options) {
-  if (options.shard_bytes > 0)
-    return is_sharded_set(path) && ShardList(path, request_of(source, options, 0), false).whole();
+  if (options.shard_bytes > 0 && !is_sharded_set(path)) return false;
   if (!fs::exists(path)) return false;
+  const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
+  if (options.shard_bytes > 0) return ShardList(path, asked, false).whole();
   if (!is_packed_set(path)) throw std::invalid_argument(path + " is there and is no packed set");
   const std::string request = PackedDataset(path).request();
-  if (request == text_of(request_of(source, options, 0))) return true;
+  if (request == text_of(asked)) return true;
   if (request.empty())
     throw std::invalid_argument(
         path +

@@ -7,6 +7,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/pack/format.h"
 
 namespace shoal::data {
 
@@ -15,6 +16,10 @@ struct PackSummary {
   int64_t damaged = 0;  // left out
   int64_t resumed = 0;  // found finished from an interrupted run
   uint64_t file_bytes = 0, index_bytes = 0;
+
+  int64_t& of(Packed kind) {
+    return kind == Packed::original ? original : kind == Packed::encoded ? encoded : pixels;
+  }
 };
 
 // Packs `source` into `path`, a file, or with shard_bytes a folder (shards.h). Works under
@@ -22,7 +27,7 @@ struct PackSummary {
 // stopped. `progress` is told of pictures done now and then, `warning` of each damaged picture,
 // which is left out. Throws std::invalid_argument for what the user must mend (`path` exists,
 // options without meaning, nothing that can be read), std::runtime_error with path and reason (a
-// full disk).
+// full disk, another run that writes there: FileLock).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});

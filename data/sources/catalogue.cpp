@@ -172,17 +172,4 @@ void ContainerDataset::will_read(int64_t first, int64_t count) const {
   }
 }
 
-void ContainerDataset::read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
-  int64_t count = 0;
-  try {
-    count = file.read_at(offset, to, bytes);
-  } catch (const FileFailure& failure) {
-    // A bad place on a disk: other pictures can still be read.
-    if (failure.error() == EIO) throw DamagedPicture(failure.what_failed());
-    throw;
-  }
-  if (count < bytes)
-    throw std::runtime_error(file.path() + " has become shorter since its pictures were found");
-}
-
 }  // namespace shoal::data

@@ -78,8 +78,6 @@ class ContainerDataset : public Dataset {
   }
   // Open while the caller holds it; errors as OpenFiles::open.
   std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }
-  // Fills `to`, all of it; errors as read().
-  static void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
  private:
   OpenFiles files_;

@@ -9,14 +9,11 @@
 #include "data/sources/parallel.h"
 #include "data/sources/scan_files.h"
 #include "data/sources/tar_reader.h"
+#include "data/sources/tar_walker.h"
 #include "data/sources/webdataset.h"
 
 namespace shoal::data {
 namespace {
-
-bool is_hidden(const std::string& name) {
-  return name.starts_with('.') || name.find("/.") != std::string::npos;
-}
 
 std::vector<TarMember> visible(std::vector<TarMember> members) {
   std::erase_if(members, [](const TarMember& member) { return is_hidden(member.name); });

@@ -25,6 +25,11 @@ struct TarEntry {
   uint64_t header_place = 0;  // of its own header; for messages
 };
 
+// Files that list_folder() would pass over too: .name, and all in a folder of such a name.
+inline bool is_hidden(const std::string& name) {
+  return name.starts_with('.') || name.find("/.") != std::string::npos;
+}
+
 // Throws std::invalid_argument with name and place where the tar is damaged, cut short (also when
 // only its end mark is missing), or has something that cannot be read in place: a sparse file, a
 // symbolic link, a part of a multi-volume archive.

@@ -13,10 +13,6 @@
 namespace shoal::data {
 namespace {
 
-bool is_hidden_member(const std::string& name) {
-  return name.starts_with('.') || name.find("/.") != std::string::npos;
-}
-
 // Members of the same key stand together; a sample is complete when another key comes.
 class TarStream : public RecordStream {
  public:
@@ -57,7 +53,7 @@ class TarStream : public RecordStream {
         over_ = !walker_.next_archive();
         key_.clear();  // its first member begins a sample
       }
-      if (found && is_hidden_member(entry_.name)) continue;
+      if (found && is_hidden(entry_.name)) continue;
       if (found && entry_.is_link)
         refuse(entry_.name, "is a hard link, which cannot be followed in a stream");
       if (found) return true;
@@ -68,6 +64,7 @@ class TarStream : public RecordStream {
   void read_member() {
     const std::string& name = entry_.name;
     if (name.ends_with(".tar")) {
+      if (!folder_.empty()) refuse(name, "is a tar inside a tar inside a tar");
       inner_.reset(
           new Inner{LimitedSource(source_, entry_.bytes, source_.name() + ":" + name), nullptr});
       inner_->stream = std::make_unique<TarStream>(inner_->source, labels_, folder_ + name + "/");

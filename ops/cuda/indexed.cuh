@@ -3,7 +3,7 @@
 // no order. nvcc makes a kernel of it; any other compiler a plain loop, and so the same sources are
 // tested on machines without a GPU (the table "twin").
 //
-// Nothing here waits, throws or returns an error: LibTorch's next launch reports one that failed.
+// Launches do not wait, throw or return an error: LibTorch's next launch reports one that failed.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,10 @@
 
 #include "ops/both.h"
 
-#ifndef __CUDACC__
+#ifdef __CUDACC__
+#include <stdexcept>
+#include <string>
+#else
 #include <vector>
 #endif
 
@@ -44,13 +47,16 @@ void for_each_index(int64_t n, void* stream, const F& f) {
 
 // kScratchBytes of the current device, made at the first call for it, which must not fall into the
 // capture of a graph. Operations that run at the same time, on two streams of a device, would
-// disturb one another; nullptr when there is no memory.
+// disturb one another. Throws std::runtime_error when there is no memory.
 inline double* scratch() {
   constexpr int kMostDevices = 64;
   static double* memory[kMostDevices] = {};
   int device = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || device >= kMostDevices) return nullptr;
-  if (!memory[device]) cudaMalloc(&memory[device], kScratchBytes);
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess && device >= kMostDevices) error = cudaErrorInvalidDevice;
+  if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string("memory of a GPU for sums: ") + cudaGetErrorString(error));
   return memory[device];
 }
 

@@ -96,6 +96,13 @@ TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder al
   CHECK(parsed({}, {{"amp", "", "SM_HPS"}}).job.amp == train::Precision::bf16);
 }
 
+TEST_CASE("a stray word is no data folder where data is named") {
+  CHECK(parsed({"pictures"}).job.data == "pictures");
+  CHECK_THROWS_WITH(parsed({"--data", "pictures", "--amp", "fp8"}),
+                    Contains("unexpected word 'fp8'"));
+  CHECK_THROWS_WITH(parsed({"--train", "a", "--val", "b", "c"}), Contains("unexpected word 'c'"));
+}
+
 TEST_CASE("a recipe's batch gives way to a global one") {
   CHECK(parsed({"--recipe", "imagenet_example"}).job.batch_size == 256);
   CHECK_FALSE(parsed({"--recipe", "imagenet_example", "--global-batch-size", "8"}).job.batch_size);

@@ -85,6 +85,23 @@ TEST_CASE("in chunked order too, in the first window and behind it") {
   CHECK(missed == 1);  // the very first
 }
 
+TEST_CASE("and of three hosts each announces its own pictures") {
+  constexpr int64_t kPictures = 3 * ChunkedOrder::kWindow;
+  const auto data = std::make_shared<Announced>(kPictures);
+  const BatchPlan plan{kPictures, 8, 1, 3, true, 3};
+  const Feed feed(data, 5, 3, true, Order::chunked, 1, plan);
+  std::set<int64_t> own;
+  int64_t missed = 0;
+  for (int64_t number = 0; number < plan.batches() * 8; ++number) {
+    const int64_t position = plan.position(number);
+    own.insert(feed.sample(position));
+    missed += !data->times.contains(feed.sample(position));
+    feed.announce(position);
+  }
+  CHECK(missed == 1);  // the very first
+  for (const auto& [sample, times] : data->times) CHECK((own.contains(sample) && times == 1));
+}
+
 TEST_CASE("no two samples, epochs or seeds share a key") {
   const auto data = made_dataset(10);
   std::set<uint64_t> keys;

@@ -107,6 +107,22 @@ TEST_CASE("files are read as they are, and one that is gone is a damaged picture
   CHECK_THROWS_AS(data->read(0, read), DamagedPicture);
 }
 
+TEST_CASE("a folder that is gone is no damaged picture, but an error of all") {
+  TempFolder t;
+  t.write("set/a/1.jpg", made_jpeg(1));
+  const auto data = open_image_folder(t / "set");
+  std::filesystem::rename(t / "set", t / "moved");
+  std::vector<uint8_t> bytes;
+  try {
+    data->read(0, bytes);
+    FAIL("it was read");
+  } catch (const DamagedPicture&) {
+    FAIL("it counts as damaged");
+  } catch (const std::runtime_error& error) {
+    CHECK_THAT(error.what(), Catch::Contains("set/a/1.jpg"));
+  }
+}
+
 TEST_CASE("a listing is cached and used again") {
   Cached c;
   CHECK(c.open() == 4);

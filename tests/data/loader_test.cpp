@@ -326,6 +326,11 @@ TEST_CASE("impossible settings are refused with a sentence") {
   options.rank = 1;
   CHECK_THROWS_AS(Loader(data, options), std::invalid_argument);
   CHECK_THROWS_AS(Loader(made_dataset(0), small()), std::invalid_argument);
+  options = small();
+  options.progression.smallest = 48;  // would be rounded up, beyond the largest
+  options.progression.largest = 50;
+  options.progression.update = options.batch_size;
+  CHECK_THROWS_WITH(Loader(data, options), Catch::Contains("multiple of 32"));
 }
 
 TEST_CASE("seek indexes change the speed and nothing else") {

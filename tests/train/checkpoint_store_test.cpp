@@ -103,13 +103,21 @@ TEST_CASE("a file without its marker does not exist, and the next writer removes
 TEST_CASE("a folder has one writer at a time, and the lock goes with it") {
   const test::TemporaryDirectory directory;
   {
-    const train::FileLock first(directory.path() / "lock", 0);
+    const data::FileLock first(directory.path() / "lock", "here", "name", 0);
     REQUIRE(first.held());
-    REQUIRE_THROWS_WITH(train::FileLock(directory.path() / "lock", 0.1),
-                        Catch::Contains("another run is writing to " + directory.path().string()));
+    REQUIRE_THROWS_WITH(
+        data::FileLock(directory.path() / "lock", "here", "name", 0.1),
+        Catch::Contains("another run is writing to here; wait until it has ended, or choose "
+                        "another name"));
   }
-  REQUIRE(train::FileLock(directory.path() / "lock", 0).held());
-  REQUIRE_FALSE(train::FileLock(directory.path() / "no/such/folder/lock", 0).held());
+  {
+    const data::FileLock second(directory.path() / "lock", "here", "name", 0);
+    REQUIRE(second.held());
+    second.remove_file();
+    REQUIRE_FALSE(fs::exists(directory.path() / "lock"));
+  }
+  REQUIRE(data::FileLock(directory.path() / "lock", "here", "name", 0).held());
+  REQUIRE_FALSE(data::FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
 }
 
 TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") {

@@ -8,16 +8,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "dist/nccl.h"
 #include "ops/ops.h"
 
 namespace shoal::cuda {
 
-inline constexpr int kPluginVersion = 4;  // raise with every change of this file
+inline constexpr int kRevision = 4;  // raise with every change of this file
 
 struct DeviceInfo {
-  char name[256];    // "NVIDIA H100 80GB HBM3"
+  char name[256];  // "NVIDIA H100 80GB HBM3"
   unsigned char uuid[16];
   int major, minor;  // compute capability
   int multiprocessors;
@@ -68,6 +69,18 @@ struct Plugin {
 
   dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };
+
+// Of this file, and of the layout of everything that goes through the table.
+inline constexpr int kPluginVersion = [] {
+  unsigned version = kRevision;
+  for (const size_t size : {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table),
+                            sizeof(ops::Segment), sizeof(ops::MixRow), sizeof(ops::PrepareBatch),
+                            sizeof(ops::BatchNorm), sizeof(ops::BatchNormFinish), sizeof(ops::Gate),
+                            sizeof(ops::Depthwise), sizeof(ops::CrossEntropy),
+                            sizeof(ops::OptimizerStep)})
+    version = version * 31 + static_cast<unsigned>(size);
+  return static_cast<int>(version & 0x7fffffff);
+}();
 
 }  // namespace shoal::cuda
 

@@ -5,6 +5,7 @@
 
 #include "data/errors.h"
 #include "data/random.h"
+#include "tests/data/jpeg/coefficients.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;
@@ -120,12 +121,13 @@ std::vector<Bytes> own_files() {
   std::vector<Bytes> files;
   for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
     files.push_back(read_golden(std::string("pictures/") + name));
-  for (const Size size :
-       {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{5, 1}, Size{500, 375}}) {
+  for (const Size size : {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{1, 1},
+                          Size{2, 3}, Size{5, 1}, Size{500, 375}}) {
     const Bytes photo = formula_picture(size);
     for (const int quality : {20, 90, 100})
       for (const bool subsample : {false, true})
-        files.push_back(encode_jpeg(photo.data(), size, quality, subsample));
+        if (!subsample || size.width > 4)  // narrower ones are left to libjpeg-turbo
+          files.push_back(encode_jpeg(photo.data(), size, quality, subsample));
   }
   return files;
 }
@@ -313,7 +315,7 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
   for (const Isa isa : supported_isas()) {
     KeyedRandom random(5);
     jpeg::BaselineDecoder decoder(isa);
-    int taken = 0, different = 0;
+    int taken = 0;
     for (const Bytes& file : own_files()) {
       for (int i = 0; i < 40; ++i) {
         Bytes broken = file;
@@ -327,12 +329,12 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
         if (pixels.empty()) continue;
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
-        different += read_box(turbo, broken, box) != pixels;  // throws where it sees damage
+        if (read_box(turbo, broken, box) == pixels) continue;  // throws where it sees damage
+        // Coefficients that no picture has overflow 16 bits, in other places than theirs.
+        CHECK(largest_coefficient(broken) > 8300);
       }
     }
     CHECK(taken > 100);
-    // Coefficients that no encoder makes overflow 16 bits, in other places than theirs.
-    CHECK(different <= taken / 50);
   }
 }
 

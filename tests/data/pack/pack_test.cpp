@@ -1,7 +1,9 @@
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "data/errors.h"
 #include "data/jpeg/baseline.h"
@@ -180,6 +182,72 @@ TEST_CASE("packing goes on where it was interrupted, and only the same request d
   CHECK(write_pack(*source, folder / "other.pack", options).resumed == 0);
 }
 
+TEST_CASE("what a machine lost of an interrupted set is packed again") {
+  const TempFolder folder;
+  const auto source = pictures(60);
+  source->pictures[2].resize(200);
+  write_pack(*source, folder / "whole.pack", {});
+  const auto interrupt = [](int64_t done) {
+    if (done >= 40) throw std::runtime_error("stop");
+  };
+  CHECK_THROWS(write_pack(*source, folder / "set.pack", {}, interrupt));
+  // The last pages never reached the disk.
+  const Bytes partial = file_bytes(folder / "set.pack.partial");
+  Bytes torn = partial;
+  std::fill(torn.begin() + static_cast<int64_t>(torn.size() * 2 / 3), torn.end(), uint8_t{0});
+  write_bytes(folder / "set.pack.partial", torn);
+  const PackSummary summary = write_pack(*source, folder / "set.pack", {});
+  CHECK(summary.resumed > 20);
+  CHECK(summary.resumed < 45);  // of 47
+  CHECK(summary.damaged == 1);
+  CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
+}
+
+TEST_CASE("a source that has changed anywhere is packed from the start") {
+  const TempFolder folder;
+  TempFolder source;
+  for (const int i : {0, 1, 2}) source.write("a/" + std::to_string(i) + ".jpg", made_jpeg(i));
+  const auto interrupt = [](int64_t) { throw std::runtime_error("stop"); };
+  CHECK_THROWS(write_pack(*open_dataset(source.path()), folder / "set.pack", {}, interrupt));
+  fs::rename(source / "a/1.jpg", source / "a/1b.jpg");
+  CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
+}
+
+TEST_CASE("a picture too long for a JPEG stays as it is") {
+  const TempFolder folder;
+  const Size size{65501, 1};
+  const auto source = std::make_shared<MemoryDataset>(
+      std::vector<Bytes>{encode_bmp(noise(size, 1), size), made_jpeg(1)}, 1);
+  PackOptions options;
+  options.quality = 90;
+  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
+  CHECK(summary.pictures == 2);
+  CHECK(summary.original >= 1);
+  Bytes bytes;
+  PackedDataset(folder / "set.pack").read(0, bytes);
+  CHECK((bytes == source->pictures[0]));
+}
+
+TEST_CASE("one writer at a time packs to a place, and nothing but the set is left") {
+  const TempFolder folder;
+  const auto source = pictures(10);
+  const auto beside = [&](int64_t) {
+    CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}),
+                      Catch::Contains("another run is writing to " + folder / "set.pack"));
+  };
+  write_pack(*source, folder / "set.pack", {}, beside);
+  CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}), Catch::Contains("--overwrite"));
+  PackOptions options;
+  options.overwrite = true;
+  fs::create_directory(folder / "mine");
+  CHECK_THROWS_WITH(write_pack(*source, folder / "mine", options), Catch::Contains("--shard-size"));
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    left.insert(entry.path().filename());
+  CHECK(left == std::set<std::string>{"mine", "set.pack"});
+  CHECK_THROWS_WITH(PackedDataset(folder / "mine"), Catch::Contains("is no packed set"));
+}
+
 TEST_CASE("damage is found and named") {
   const TempFolder folder;
   const auto source = pictures(10);
@@ -287,17 +355,21 @@ TEST_CASE("a set in shards that was interrupted goes on, and is refused until it
   const std::string whole = directory.path() / "whole", killed = directory.path() / "killed";
   PackOptions options;
   options.shard_bytes = 100'000;
-  write_pack(*source, whole, options);
+  const PackSummary first = write_pack(*source, whole, options);
   source->unreadable = 20;
   CHECK_THROWS(write_pack(*source, killed, options));
   CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("is unfinished"));
   source->unreadable = -1;
-  CHECK(write_pack(*source, killed, options).resumed > 0);
+  const PackSummary second = write_pack(*source, killed, options);
+  CHECK(second.resumed > 0);
+  CHECK(second.file_bytes == first.file_bytes);
+  CHECK(second.index_bytes == first.index_bytes);
+  CHECK(second.original == 23);
   for (const std::string& file : packed_files(whole))
     CHECK(file_bytes(file) == file_bytes(fs::path(killed) / fs::path(file).filename()));
   CHECK(packed_files(whole).size() == packed_files(killed).size());
   fs::remove(packed_files(killed)[1]);
-  CHECK_THROWS(open_dataset(killed));
+  CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("has no 00001.pack, one of its"));
 }
 
 TEST_CASE("a folder that is no packed set is not packed into") {

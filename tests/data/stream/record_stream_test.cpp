@@ -53,6 +53,13 @@ TEST_CASE("a tar's picture without a class that is known is named") {
              Contains("a label without a picture"));
 }
 
+TEST_CASE("tars may stand in a tar, but not in one that stands in a tar itself") {
+  const std::string cats = make_tar({{"1.jpg", "one"}}), outer = make_tar({{"cat.tar", cats}});
+  CHECK(streamed(outer, kClasses) == Texts{"0 1.jpg one"});
+  CHECK_THAT(error_of_stream(make_tar({{"all.tar", outer}}), kClasses),
+             Contains("all.tar:cat.tar is a tar inside a tar inside a tar"));
+}
+
 TEST_CASE("a stream that ends anywhere inside a tar is named so", "[single]") {
   const std::string whole = make_tar({{"cat/1.jpg", "one"}, {"dog/1.jpg", "two"}});
   for (size_t cut = 513; cut <= 2048; ++cut) {
