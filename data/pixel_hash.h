@@ -21,7 +21,7 @@ inline uint64_t hash_bytes(const void* data, int64_t length) {
     }
   }
   uint64_t tail[4] = {};
-  std::memcpy(tail, at, static_cast<size_t>(left));
+  if (left > 0) std::memcpy(tail, at, static_cast<size_t>(left));
   uint64_t hash = static_cast<uint64_t>(length);
   for (int i = 0; i < 4; ++i) hash = combine(combine(hash, lanes[i]), tail[i]);
   return hash;

@@ -151,7 +151,8 @@ class PackWriter {
     std::vector<Done> entries;
     if (left.size() >= sizeof head && std::memcmp(left.data(), &head, sizeof head) == 0) {
       entries.resize((left.size() - sizeof head) / sizeof(Done));
-      std::memcpy(entries.data(), left.data() + sizeof head, entries.size() * sizeof(Done));
+      if (!entries.empty())
+        std::memcpy(entries.data(), left.data() + sizeof head, entries.size() * sizeof(Done));
     }
     const auto on_disk = std::find_if(entries.rbegin(), entries.rend(),
                                       [](const Done& done) { return done.sample == kOnDisk; });
