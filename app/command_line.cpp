@@ -223,9 +223,11 @@ void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setti
   const bool paths =
       c == Command::predict || c == Command::pack || c == Command::prepare || c == Command::bench;
   if (words.empty() || paths) return;
-  const bool named = std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) {
-    return pair.first == "data" || pair.first == "train" || pair.first == "val";
-  });
+  const auto is_given = [&](const char* name) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const auto& pair) { return pair.first == name; });
+  };
+  const bool named = is_given("data") || (is_given("train") && is_given("val"));
   if (arguments.command == Command::train && words.size() == 1 && !named) {
     ours.push_back({"data", words[0], kOrigin});
     if (defaults.empty()) defaults = kImagenetRecipe;

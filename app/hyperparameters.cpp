@@ -63,7 +63,9 @@ class Collector {
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
-      if (!option || other.origin != origin || other.value == value) continue;
+      const bool apart = other.origin != origin &&
+                         !(other.origin.starts_with(kVariable) && origin.starts_with(kVariable));
+      if (!option || apart || other.value == value) continue;
       if (find_option(Command::train, other.name) == option)
         throw train::UserError(origin + " gives --" + option->name + " twice, " + other.name + " " +
                                other.value + " and " + name + " " + value + "; leave one out");

@@ -45,7 +45,7 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   here.on_gpu = gpus.count > 0;
   here.gpu = gpus.mine;
   if (env.world_size > 1)
-    here.backend = communicator.backend == dist::Backend::nccl ? "nccl" : "gloo";
+    here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
     train::log::warning(
         "training on a GPU is new and has not been tried on one yet; --device cpu is what is "

@@ -147,6 +147,9 @@ struct PackOptions {
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
+  // So often what is done is brought to the disk; what came later is read again when an interrupted
+  // set is taken up.
+  double flush_seconds = 10;
 };
 
 }  // namespace shoal::data

@@ -68,6 +68,8 @@ class File : public Readable {
 
   FileStamp stamp() const;
   bool is_regular() const;
+  // All of it in memory, shared with other processes; empty where the file is. The caller unmaps it.
+  std::span<const uint8_t> map() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
   // The system may fetch this part already. A hint; of no effect where reading is forward.
   void will_read(uint64_t offset, uint64_t bytes) const;

@@ -24,6 +24,7 @@ bool concerns_one_file(int error, const std::string& path) {
     case ELOOP:
       return true;
     case ENOENT:
+    case ESTALE:  // also of one file that was replaced on its server
       return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;

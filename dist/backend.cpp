@@ -7,6 +7,10 @@
 
 namespace shoal::dist {
 
+const char* name_of(Backend backend) {
+  return backend == Backend::nccl ? "nccl" : backend == Backend::gloo ? "gloo" : "auto";
+}
+
 Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, const Env& env) {
   int with = -1, without = -1, first = -1, second = -1;
   std::map<std::string, int> taken;

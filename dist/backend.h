@@ -10,6 +10,8 @@ namespace shoal::dist {
 
 enum class Backend { automatic, gloo, nccl };
 
+const char* name_of(Backend backend);  // as --backend has it
+
 // The backend for ranks of which rank n computes on GPU gpus[n] (a name that no other GPU of any
 // host has), or on the CPU where that is empty. `automatic`: NCCL where every rank has a GPU of its
 // own, else Gloo. The same arguments give the same answer or error on every rank. Throws

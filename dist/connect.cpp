@@ -13,6 +13,7 @@
 
 #include "dist/gloo.h"
 #include "dist/group_state.h"
+#include "dist/stall.h"
 #include "dist/store.h"
 
 namespace shoal::dist {
@@ -90,16 +91,28 @@ class Opener {
   std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
-// By rank.
-std::vector<std::string> all_gpus(const Group& group, const std::string& mine) {
+// The ranks' texts, of less than 64 bytes, by rank.
+std::vector<std::string> gathered(const Group& group, const std::string& mine) {
   constexpr size_t kLongest = 64;
-  if (mine.size() >= kLongest) throw std::logic_error("the name of a GPU is too long: " + mine);
-  const at::Tensor name = at::zeros({kLongest}, at::kByte);
-  std::memcpy(name.mutable_data_ptr(), mine.data(), mine.size());
-  std::vector<std::string> names;
-  for (const at::Tensor& each : group.all_gather(name))
-    names.emplace_back(static_cast<const char*>(each.const_data_ptr()));
-  return names;
+  if (mine.size() >= kLongest) throw std::logic_error("too long to be gathered: " + mine);
+  const at::Tensor text = at::zeros({kLongest}, at::kByte);
+  std::memcpy(text.mutable_data_ptr(), mine.data(), mine.size());
+  std::vector<std::string> texts;
+  for (const at::Tensor& each : group.all_gather(text))
+    texts.emplace_back(static_cast<const char*>(each.const_data_ptr()));
+  return texts;
+}
+
+// What all ranks come to, or the same error on all.
+Backend agreed_backend(const ConnectOptions& options, const Group& group, const Env& env) {
+  const auto asked = gathered(group, name_of(options.backend));
+  for (size_t rank = 1; rank < asked.size(); ++rank)
+    if (asked[rank] != asked[0])
+      throw std::runtime_error("rank " + rank_with_host(0, env) + " was started with --backend " +
+                               asked[0] + ", but rank " +
+                               rank_with_host(static_cast<int>(rank), env) + " with --backend " +
+                               asked[rank] + "; give all the same");
+  return choose_backend(options.backend, gathered(group, options.gpu), env);
 }
 
 }  // namespace
@@ -114,7 +127,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   Opener opener(env, options);
   result.heartbeat = opener.heartbeat();
   result.control = opener.open("control", false);
-  result.backend = choose_backend(options.backend, all_gpus(result.control, options.gpu), env);
+  result.backend = agreed_backend(options, result.control, env);
   const bool nccl = result.backend == Backend::nccl;
   if (nccl && !options.nccl) throw std::logic_error("NCCL without the plug-in's functions");
   result.main = opener.open("main", nccl);

@@ -4,7 +4,8 @@
 // connect() returns when every rank has arrived, and all groups are usable. A world of one needs no
 // network and opens none. Failures throw std::runtime_error naming host:port, this rank, which
 // ranks are missing, and what to check. The ranks tell each other what they compute on, and choose
-// the backend together: what choose_backend throws, it throws on every rank.
+// the backend together: what choose_backend throws, and that they were asked for different
+// ones, every rank throws.
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A packed set: all pictures of a dataset in one file, opened by mmap.
+// A packed set: all pictures of a dataset in one file, whose table is opened by mmap.
 //
 //   PackHeader
 //   pictures, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order

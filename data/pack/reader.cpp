@@ -1,17 +1,12 @@
 #include "data/pack/reader.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
-#include <system_error>
 
 #include "data/errors.h"
 #include "data/jpeg/index_store.h"
@@ -21,33 +16,15 @@
 namespace shoal::data {
 namespace {
 
-[[noreturn]] void fail(const char* what, const std::string& path) {
-  throw std::runtime_error("cannot " + std::string(what) + " " + path + ": " +
-                           std::generic_category().message(errno));
-}
-
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
   throw std::invalid_argument(path + " " + reason);
 }
 
-std::span<const uint8_t> map(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path);
-  struct stat info {};
-  const bool known = ::fstat(descriptor, &info) == 0;
-  if (known && !S_ISREG(info.st_mode)) {
-    ::close(descriptor);
-    refuse(path, "is no packed set");
-  }
-  const auto bytes = static_cast<size_t>(info.st_size);
-  void* memory = known && bytes > 0 ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0)
-                                    : MAP_FAILED;
-  const int error = errno;
-  ::close(descriptor);
-  if (known && bytes == 0) refuse(path, "is empty");
-  errno = error;
-  if (memory == MAP_FAILED) fail("map", path);
-  return {static_cast<const uint8_t*>(memory), bytes};
+std::span<const uint8_t> map(const File& file) {
+  if (!file.is_regular()) refuse(file.path(), "is no packed set");
+  const auto memory = file.map();
+  if (memory.empty()) refuse(file.path(), "is empty");
+  return memory;
 }
 
 }  // namespace
@@ -60,7 +37,7 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind) {
 }
 
 PackedDataset::PackedDataset(const std::string& path)
-    : path_(path), pictures_(path, Reads::scattered), file_(map(path)) {
+    : path_(path), pictures_(path, Reads::scattered), file_(map(pictures_)) {
   try {
     PackHeader header;
     if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)

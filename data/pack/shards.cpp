@@ -6,6 +6,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "data/pack/output_file.h"
+
 namespace shoal::data {
 namespace {
 
@@ -72,10 +74,10 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
       return;
     }
     if (!overwrite)
-      throw std::invalid_argument(
-          folder +
-          " holds a packed set of another source or other options; choose another name, or "
-          "replace it with `shoal pack --overwrite`");
+      throw std::invalid_argument(folder +
+                                  " holds a packed set of another source, other options or an "
+                                  "earlier version; choose another "
+                                  "name, or replace it with `shoal pack --overwrite`");
     clear(folder);
   } else if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is not empty and no packed set; choose another name");
@@ -99,14 +101,15 @@ void ShardList::close() {
 
 void ShardList::save() const {
   const fs::path path = fs::path(folder_) / kList, aside = path.string() + ".part";
-  std::ofstream file(aside, std::ios::trunc);
-  file << first_line(request_) << "\n";
-  for (const int64_t next : next_) file << next << "\n";
-  if (whole_) file << "whole\n";
-  std::error_code error;
-  if (file.flush()) fs::rename(aside, path, error);
-  if (!file || error)
-    throw std::runtime_error("cannot write " + path.string() + "; is the disk full?");
+  std::string text = first_line(request_) + "\n";
+  for (const int64_t next : next_) text += std::to_string(next) + "\n";
+  if (whole_) text += "whole\n";
+  {
+    OutputFile file(aside.string(), /*anew=*/true);
+    file.append(text.data(), text.size());
+    file.flush();
+  }
+  fs::rename(aside, path);
 }
 
 bool is_sharded_set(const std::string& path) {

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "data/file_lock.h"
@@ -50,12 +52,23 @@ std::string text_of(uint64_t request) {
 struct Done {
   int64_t sample = 0;
   PackEntry entry;
+  uint64_t check = 0;  // of what stands before
 };
+static_assert(std::has_unique_object_representations_v<Done>);  // its bytes are hashed
 constexpr int64_t kOnDisk = -1;
-constexpr std::chrono::seconds kBetweenFlushes{10};
+
+uint64_t check_of(const Done& done) {
+  return hash_bytes(&done, offsetof(Done, check));
+}
+
+Done made(int64_t sample, const PackEntry& entry) {
+  Done done{sample, entry};
+  done.check = check_of(done);
+  return done;
+}
 
 struct TableHead {
-  char magic[8] = {'s', 'h', 'o', 'a', 'l', 'p', 'r', 't'};
+  char magic[8] = {'s', 'h', 'o', 'a', 'l', 'p', 'r', '2'};
   uint64_t request = 0;
 };
 
@@ -95,10 +108,7 @@ class PackWriter {
         path_(path),
         options_(options),
         first_(first),
-        next_(first) {
-    const fs::path folder = fs::path(path).parent_path();
-    if (!folder.empty()) fs::create_directories(folder);
-  }
+        next_(first) {}
 
   // The sample after the last one that was packed, after run().
   int64_t next() const { return next_; }
@@ -157,24 +167,29 @@ class PackWriter {
     const auto on_disk = std::find_if(entries.rbegin(), entries.rend(),
                                       [](const Done& done) { return done.sample == kOnDisk; });
     auto entry = entries.begin();
-    for (; entry != entries.end(); ++entry) {
+    for (; entry != entries.end() && entry->check == check_of(*entry); ++entry) {
       if (entry->sample == kOnDisk) continue;
       const PackEntry& e = entry->entry;
       const uint64_t stop = e.offset + e.bytes + e.index_bytes;
-      if (e.offset != end || stop > data.end() || entry->sample < next_) break;
+      if (e.offset != end || stop > data.end() || entry->sample < next_ ||
+          entry->sample >= source_.size())
+        break;
       if (entry >= on_disk.base() && !is_there(data, e)) break;
       end = stop;
       next_ = entry->sample + 1;
       note(*entry);
     }
-    entries.erase(entry, entries.end());
     summary_.resumed = static_cast<int64_t>(done_.size());
+    if (const auto taken = static_cast<size_t>(entry - entries.begin()); taken > 0) {
+      table.cut(sizeof head + taken * sizeof(Done));
+      data.cut(end);
+      return;
+    }
     table.cut(0);
     table.append(&head, sizeof head);
-    table.append(entries.data(), entries.size() * sizeof(Done));
-    data.cut(entries.empty() ? 0 : end);
+    data.cut(0);
     const PackHeader none;
-    if (entries.empty()) data.append(&none, sizeof none);
+    data.append(&none, sizeof none);
   }
 
   static bool is_there(const OutputFile& data, const PackEntry& e) {
@@ -183,13 +198,13 @@ class PackWriter {
   }
 
   void bring_to_disk(OutputFile& data, OutputFile& table) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - flushed_ < kBetweenFlushes) return;
-    flushed_ = now;
+    using Clock = std::chrono::steady_clock;
+    if (Clock::now() - flushed_ < std::chrono::duration<double>(options_.flush_seconds)) return;
     data.flush();
-    Done mark;
-    mark.sample = kOnDisk;
+    table.flush();
+    const Done mark = made(kOnDisk, {});
     table.append(&mark, sizeof mark);
+    flushed_ = Clock::now();
   }
 
   void make(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
@@ -209,7 +224,7 @@ class PackWriter {
     }
     result.entry.offset = data.end();
     data.append(result.bytes.data(), result.bytes.size());
-    const Done done{sample, result.entry};
+    const Done done = made(sample, result.entry);
     note(done);
     fresh_.push_back(done);
   }
@@ -312,10 +327,9 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const Progress& progress, const Warning& warning) {
   check_options(options);
-  const fs::path folder = fs::path(path).lexically_normal().parent_path();
-  if (!folder.empty()) fs::create_directories(folder);
-  std::string name = path;
+  std::string name = fs::absolute(path).lexically_normal().string();
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  fs::create_directories(fs::path(name).parent_path());
   const FileLock lock(name + ".lock", path, "name", /*seconds=*/0);
   try {
     const PackSummary summary = write_locked(source, path, options, progress, warning);
@@ -342,8 +356,8 @@ bool is_packed_already(const Dataset& source, const std::string& path, const Pac
         "asked for; remove it");
   throw std::invalid_argument(
       path +
-      " holds a packed set of another source or other options; choose another name, or "
-      "remove it");
+      " holds a packed set of another source, other options or an earlier version; choose another "
+      "name, or remove it");
 }
 
 }  // namespace shoal::data

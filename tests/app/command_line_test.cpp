@@ -101,6 +101,7 @@ TEST_CASE("a stray word is no data folder where data is named") {
   CHECK_THROWS_WITH(parsed({"--data", "pictures", "--amp", "fp8"}),
                     Contains("unexpected word 'fp8'"));
   CHECK_THROWS_WITH(parsed({"--train", "a", "--val", "b", "c"}), Contains("unexpected word 'c'"));
+  CHECK(parsed({"pictures", "--val", "b"}).job.data == "pictures");
 }
 
 TEST_CASE("a recipe's batch gives way to a global one") {

@@ -99,6 +99,8 @@ TEST_CASE("an option that is given two values in one place is an error") {
                              "batch_size 16"));
   CHECK(last_of(gathered(R"({"batch-size": "8", "batch_size": "8"})"), "batch_size") ==
         "8 from hyperparameters.json");
+  CHECK_THROWS_WITH(gathered("{}", {{"SM_HP_BATCH_SIZE", "8"}, {"SM_HP_BATCH-SIZE", "16"}}),
+                    Contains("--batch-size twice"));
   CHECK(last_of(gathered(R"({"lr": "0.1"})", {{"SM_HPS", R"({"learning-rate": 0.2})"}}), "lr") ==
         "0.1 from hyperparameters.json");
 }

@@ -158,6 +158,18 @@ TEST_CASE("ranks of which some have a GPU and some not say so at once, and all o
   });
 }
 
+TEST_CASE("ranks that are asked for different backends say so, all of them") {
+  test::run_ranks(2, "different", [](dist::Env env) {
+    dist::ConnectOptions options;
+    options.gpu = env.rank == 0 ? "a" : "b";
+    if (env.rank == 1) options.backend = dist::Backend::gloo;
+    REQUIRE_THROWS_WITH(
+        dist::connect(env, options),
+        Contains("rank 0 was started with --backend auto, but rank 1 with --backend "
+                 "gloo"));
+  });
+}
+
 TEST_CASE("ranks that share a GPU meet over Gloo") {
   test::run_ranks(2, "shared", [](dist::Env env) {
     dist::ConnectOptions options;

@@ -100,26 +100,6 @@ TEST_CASE("a file without its marker does not exist, and the next writer removes
   REQUIRE(store.entries().size() == 1);
 }
 
-TEST_CASE("a folder has one writer at a time, and the lock goes with it") {
-  const test::TemporaryDirectory directory;
-  {
-    const data::FileLock first(directory.path() / "lock", "here", "name", 0);
-    REQUIRE(first.held());
-    REQUIRE_THROWS_WITH(
-        data::FileLock(directory.path() / "lock", "here", "name", 0.1),
-        Catch::Contains("another run is writing to here; wait until it has ended, or choose "
-                        "another name"));
-  }
-  {
-    const data::FileLock second(directory.path() / "lock", "here", "name", 0);
-    REQUIRE(second.held());
-    second.remove_file();
-    REQUIRE_FALSE(fs::exists(directory.path() / "lock"));
-  }
-  REQUIRE(data::FileLock(directory.path() / "lock", "here", "name", 0).held());
-  REQUIRE_FALSE(data::FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
-}
-
 TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);

@@ -70,7 +70,7 @@ struct Plugin {
   dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };
 
-// Of this file, and of the layout of everything that goes through the table.
+// Of this file, and of the sizes of everything that goes through the table.
 inline constexpr int kPluginVersion = [] {
   unsigned version = kRevision;
   for (const size_t size : {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table),

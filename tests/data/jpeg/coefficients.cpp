@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>  // jpeglib.h needs it
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 
 namespace shoal::data {
@@ -18,6 +19,8 @@ int largest_coefficient(const Bytes& file) {
   };
   errors.output_message = [](j_common_ptr) {};
   jpeg_create_decompress(&info);
+  const std::unique_ptr<jpeg_decompress_struct, void (*)(jpeg_decompress_struct*)> owner(
+      &info, [](jpeg_decompress_struct* info) { jpeg_destroy_decompress(info); });
   jpeg_mem_src(&info, file.data(), file.size());
   jpeg_read_header(&info, TRUE);
   jvirt_barray_ptr* const arrays = jpeg_read_coefficients(&info);
@@ -32,7 +35,6 @@ int largest_coefficient(const Bytes& file) {
           largest = std::max(largest, std::abs(row[0][x][i] * component.quant_table->quantval[i]));
     }
   }
-  jpeg_destroy_decompress(&info);
   return largest;
 }
 

@@ -1,4 +1,3 @@
-
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -192,8 +191,7 @@ TEST_CASE("what a machine lost of an interrupted set is packed again") {
   };
   CHECK_THROWS(write_pack(*source, folder / "set.pack", {}, interrupt));
   // The last pages never reached the disk.
-  const Bytes partial = file_bytes(folder / "set.pack.partial");
-  Bytes torn = partial;
+  Bytes torn = file_bytes(folder / "set.pack.partial");
   std::fill(torn.begin() + static_cast<int64_t>(torn.size() * 2 / 3), torn.end(), uint8_t{0});
   write_bytes(folder / "set.pack.partial", torn);
   const PackSummary summary = write_pack(*source, folder / "set.pack", {});
@@ -201,6 +199,58 @@ TEST_CASE("what a machine lost of an interrupted set is packed again") {
   CHECK(summary.resumed < 45);  // of 47
   CHECK(summary.damaged == 1);
   CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
+}
+
+TEST_CASE(
+    "what is known to be on the disk is not read again, and a torn table ends where it is torn") {
+  const TempFolder folder;
+  const auto source = pictures(60);
+  const auto interrupt = [](int64_t done) {
+    if (done >= 40) throw std::runtime_error("stop");
+  };
+  write_pack(*source, folder / "whole.pack", {});
+  const Bytes whole = file_bytes(folder / "whole.pack");
+  PackOptions options;
+  options.flush_seconds = 0;
+  CHECK_THROWS(write_pack(*source, folder / "set.pack", options, interrupt));
+  const Bytes table = file_bytes(folder / "set.pack.partial.table");
+  const Bytes data = file_bytes(folder / "set.pack.partial");
+  const auto go_on = [&](const Bytes& with_table) {
+    write_bytes(folder / "set.pack.partial", data);
+    write_bytes(folder / "set.pack.partial.table", with_table);
+    fs::remove(folder / "set.pack");
+    const PackSummary summary = write_pack(*source, folder / "set.pack", {});
+    CHECK((file_bytes(folder / "set.pack") == whole));
+    return summary.resumed;
+  };
+  CHECK(go_on(table) == 48);
+  int64_t before = 0;
+  for (size_t cut = 16; cut < table.size(); cut += 40) {  // from there on nothing arrived
+    Bytes torn = table;
+    std::fill(torn.begin() + static_cast<int64_t>(cut), torn.end(), uint8_t{0});
+    const int64_t resumed = go_on(torn);
+    CHECK(resumed >= before);
+    CHECK(resumed <= 48);
+    before = resumed;
+  }
+  CHECK(before >= 46);
+  // Behind a note that all is on the disk nothing of it is looked at: a change there goes unseen.
+  Bytes changed = data;
+  changed[data.size() / 2] ^= 1;
+  write_bytes(folder / "set.pack.partial", changed);
+  write_bytes(folder / "set.pack.partial.table", table);
+  fs::remove(folder / "set.pack");
+  CHECK(write_pack(*source, folder / "set.pack", {}).resumed == 48);
+  CHECK(verify_pack(PackedDataset(folder / "set.pack"), 1, [](const std::string&) {}) == 1);
+}
+
+TEST_CASE("a set in shards may lie in the folder one is in") {
+  const TempFolder folder;
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  fs::create_directory(folder / "here");
+  CHECK(write_pack(*pictures(5), folder / "here/.", options).pictures == 5);
+  CHECK(open_dataset(folder / "here")->size() == 5);
 }
 
 TEST_CASE("a source that has changed anywhere is packed from the start") {
