@@ -22,4 +22,7 @@ struct HealthSample {
 // A sentence that names what is bad, hosts first of all; empty when nothing is. `samples` by rank.
 std::optional<std::string> judge(const std::vector<HealthSample>& samples, const Env& env);
 
+// Something is bad, and only because it is slow.
+bool is_only_slow(std::vector<HealthSample> samples, const Env& env);
+
 }  // namespace shoal::dist

@@ -75,9 +75,9 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
     }
     if (!overwrite)
       throw std::invalid_argument(folder +
-                                  " holds a packed set of another source, other options or an "
-                                  "earlier version; choose another "
-                                  "name, or replace it with `shoal pack --overwrite`");
+                                  " holds a packed set of another source or other options, or of "
+                                  "an earlier version; choose "
+                                  "another name, or replace it with `shoal pack --overwrite`");
     clear(folder);
   } else if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is not empty and no packed set; choose another name");

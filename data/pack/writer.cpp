@@ -356,8 +356,8 @@ bool is_packed_already(const Dataset& source, const std::string& path, const Pac
         "asked for; remove it");
   throw std::invalid_argument(
       path +
-      " holds a packed set of another source, other options or an earlier version; choose another "
-      "name, or remove it");
+      " holds a packed set of another source or other options, or of an earlier version; choose "
+      "another name, or remove it");
 }
 
 }  // namespace shoal::data

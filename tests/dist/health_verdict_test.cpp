@@ -40,6 +40,18 @@ TEST_CASE("a host whose links are all slow is named") {
                                 "links is 1000.0 MB/s)"));
 }
 
+TEST_CASE("slowness alone is worth another try") {
+  auto samples = healthy(5);
+  CHECK_FALSE(is_only_slow(samples, hosts(5)));
+  samples[2].bytes_per_second_next = 2e8;
+  CHECK(is_only_slow(samples, hosts(5)));
+  samples[1].sum_is_right = false;
+  CHECK_FALSE(is_only_slow(samples, hosts(5)));
+  samples[1].sum_is_right = true;
+  samples[4].damaged_next = true;
+  CHECK_FALSE(is_only_slow(samples, hosts(5)));
+}
+
 TEST_CASE("one slow link is named by its ends") {
   auto samples = healthy(5);
   samples[4].bytes_per_second_next = 1e8;  // to the first
