@@ -1,8 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <set>
 
 #include "data/errors.h"
 #include "data/jpeg/baseline.h"
@@ -10,44 +8,14 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
-#include "data/random.h"
 #include "data/raw_pixels.h"
-#include "tests/data/support.h"
+#include "tests/data/pack/support.h"
 
 using namespace shoal;
 using namespace shoal::data;
 namespace fs = std::filesystem;
 
 namespace {
-
-Bytes noise(const Size& size, uint64_t seed) {
-  KeyedRandom random(seed);
-  Bytes pixels(static_cast<size_t>(3 * size.width * size.height));
-  for (uint8_t& level : pixels) level = static_cast<uint8_t>(random.next());
-  return pixels;
-}
-
-std::shared_ptr<MemoryDataset> pictures(int64_t count) {
-  std::vector<Bytes> files;
-  for (int64_t i = 0; i < count; ++i) {
-    const Size size{100 + 7 * i, 80 + 3 * i};
-    const Bytes pixels = noise(size, static_cast<uint64_t>(i));
-    files.push_back(i % 5 == 4 ? encode_bmp(pixels, size)
-                               : encode_jpeg(pixels.data(), size, 90, i % 2 == 0));
-  }
-  return std::make_shared<MemoryDataset>(std::move(files));
-}
-
-Bytes file_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(in), {});
-}
-
-void write_bytes(const std::string& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
 
 Bytes batch_pixels(std::shared_ptr<const Dataset> data) {
   LoaderOptions options;
@@ -67,7 +35,7 @@ Bytes batch_pixels(std::shared_ptr<const Dataset> data) {
 
 TEST_CASE("a packed set holds the same pictures, labels, names and batches as its source") {
   const TempFolder folder;
-  const auto source = pictures(20);
+  const auto source = noise_pictures(20);
   PackOptions options;
   options.threads = 3;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -101,7 +69,7 @@ TEST_CASE("a packed set holds the same pictures, labels, names and batches as it
 
 TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays as it was") {
   const TempFolder folder;
-  const auto source = pictures(20);
+  const auto source = noise_pictures(20);
   PackOptions options;
   options.max_side = 150;
   options.raw_share = 0.3;
@@ -127,7 +95,7 @@ TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays
 
 TEST_CASE("with a quality, pictures are encoded anew where that saves a tenth") {
   const TempFolder folder;
-  const auto source = pictures(20);
+  const auto source = noise_pictures(20);
   PackOptions options;
   options.quality = 60;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -154,120 +122,20 @@ TEST_CASE("with a quality, pictures are encoded anew where that saves a tenth") 
   CHECK(write_pack(pack, folder / "larger.pack", options).encoded == 0);
 }
 
-TEST_CASE("packing goes on where it was interrupted, and only the same request does") {
-  const TempFolder folder;
-  const auto source = pictures(60);
-  PackOptions options;
-  write_pack(*source, folder / "whole.pack", options);
-  for (const int64_t stop : {17, 33}) {
-    struct Interrupted {};
-    const auto interrupt = [&](int64_t done) {
-      if (done >= stop) throw Interrupted();
-    };
-    CHECK_THROWS_AS(write_pack(*source, folder / "set.pack", options, interrupt), Interrupted);
-    CHECK_FALSE(fs::exists(folder / "set.pack"));
-  }
-  // What a killed process had written beyond its table, and half an entry of it.
-  std::ofstream(folder / "set.pack.partial", std::ios::binary | std::ios::app) << "torn";
-  std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
-  const PackSummary summary = write_pack(*source, folder / "set.pack", options);
-  CHECK(summary.resumed >= 33);
-  CHECK(summary.pictures == 60);
-  CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
-
-  const auto interrupt = [](int64_t) { throw std::runtime_error("stop"); };
-  CHECK_THROWS(write_pack(*source, folder / "other.pack", options, interrupt));
-  options.index = false;
-  CHECK(write_pack(*source, folder / "other.pack", options).resumed == 0);
-}
-
-TEST_CASE("what a machine lost of an interrupted set is packed again") {
-  const TempFolder folder;
-  const auto source = pictures(60);
-  source->pictures[2].resize(200);
-  write_pack(*source, folder / "whole.pack", {});
-  const auto interrupt = [](int64_t done) {
-    if (done >= 40) throw std::runtime_error("stop");
-  };
-  CHECK_THROWS(write_pack(*source, folder / "set.pack", {}, interrupt));
-  // The last pages never reached the disk.
-  Bytes torn = file_bytes(folder / "set.pack.partial");
-  std::fill(torn.begin() + static_cast<int64_t>(torn.size() * 2 / 3), torn.end(), uint8_t{0});
-  write_bytes(folder / "set.pack.partial", torn);
-  const PackSummary summary = write_pack(*source, folder / "set.pack", {});
-  CHECK(summary.resumed > 20);
-  CHECK(summary.resumed < 45);  // of 47
-  CHECK(summary.damaged == 1);
-  CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
-}
-
-TEST_CASE(
-    "what is known to be on the disk is not read again, and a torn table ends where it is torn") {
-  const TempFolder folder;
-  const auto source = pictures(60);
-  const auto interrupt = [](int64_t done) {
-    if (done >= 40) throw std::runtime_error("stop");
-  };
-  write_pack(*source, folder / "whole.pack", {});
-  const Bytes whole = file_bytes(folder / "whole.pack");
-  PackOptions options;
-  options.flush_seconds = 0;
-  CHECK_THROWS(write_pack(*source, folder / "set.pack", options, interrupt));
-  const Bytes table = file_bytes(folder / "set.pack.partial.table");
-  const Bytes data = file_bytes(folder / "set.pack.partial");
-  const auto go_on = [&](const Bytes& with_table) {
-    write_bytes(folder / "set.pack.partial", data);
-    write_bytes(folder / "set.pack.partial.table", with_table);
-    fs::remove(folder / "set.pack");
-    const PackSummary summary = write_pack(*source, folder / "set.pack", {});
-    CHECK((file_bytes(folder / "set.pack") == whole));
-    return summary.resumed;
-  };
-  CHECK(go_on(table) == 48);
-  int64_t before = 0;
-  for (size_t cut = 16; cut < table.size(); cut += 40) {  // from there on nothing arrived
-    Bytes torn = table;
-    std::fill(torn.begin() + static_cast<int64_t>(cut), torn.end(), uint8_t{0});
-    const int64_t resumed = go_on(torn);
-    CHECK(resumed >= before);
-    CHECK(resumed <= 48);
-    before = resumed;
-  }
-  CHECK(before >= 46);
-  // Behind a note that all is on the disk nothing of it is looked at: a change there goes unseen.
-  Bytes changed = data;
-  changed[data.size() / 2] ^= 1;
-  write_bytes(folder / "set.pack.partial", changed);
-  write_bytes(folder / "set.pack.partial.table", table);
-  fs::remove(folder / "set.pack");
-  CHECK(write_pack(*source, folder / "set.pack", {}).resumed == 48);
-  CHECK(verify_pack(PackedDataset(folder / "set.pack"), 1, [](const std::string&) {}) == 1);
-}
-
 TEST_CASE("a set in shards may lie in the folder one is in") {
   const TempFolder folder;
   PackOptions options;
   options.shard_bytes = 100'000;
   fs::create_directory(folder / "here");
-  CHECK(write_pack(*pictures(5), folder / "here/.", options).pictures == 5);
+  CHECK(write_pack(*noise_pictures(5), folder / "here/.", options).pictures == 5);
   CHECK(open_dataset(folder / "here")->size() == 5);
-}
-
-TEST_CASE("a source that has changed anywhere is packed from the start") {
-  const TempFolder folder;
-  TempFolder source;
-  for (const int i : {0, 1, 2}) source.write("a/" + std::to_string(i) + ".jpg", made_jpeg(i));
-  const auto interrupt = [](int64_t) { throw std::runtime_error("stop"); };
-  CHECK_THROWS(write_pack(*open_dataset(source.path()), folder / "set.pack", {}, interrupt));
-  fs::rename(source / "a/1.jpg", source / "a/1b.jpg");
-  CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
 }
 
 TEST_CASE("a picture too long for a JPEG stays as it is") {
   const TempFolder folder;
   const Size size{65501, 1};
   const auto source = std::make_shared<MemoryDataset>(
-      std::vector<Bytes>{encode_bmp(noise(size, 1), size), made_jpeg(1)}, 1);
+      std::vector<Bytes>{encode_bmp(noise_pixels(size, 1), size), made_jpeg(1)}, 1);
   PackOptions options;
   options.quality = 90;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -278,29 +146,9 @@ TEST_CASE("a picture too long for a JPEG stays as it is") {
   CHECK((bytes == source->pictures[0]));
 }
 
-TEST_CASE("one writer at a time packs to a place, and nothing but the set is left") {
-  const TempFolder folder;
-  const auto source = pictures(10);
-  const auto beside = [&](int64_t) {
-    CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}),
-                      Catch::Contains("another run is writing to " + folder / "set.pack"));
-  };
-  write_pack(*source, folder / "set.pack", {}, beside);
-  CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}), Catch::Contains("--overwrite"));
-  PackOptions options;
-  options.overwrite = true;
-  fs::create_directory(folder / "mine");
-  CHECK_THROWS_WITH(write_pack(*source, folder / "mine", options), Catch::Contains("--shard-size"));
-  std::set<std::string> left;
-  for (const auto& entry : fs::directory_iterator(folder.path()))
-    left.insert(entry.path().filename());
-  CHECK(left == std::set<std::string>{"mine", "set.pack"});
-  CHECK_THROWS_WITH(PackedDataset(folder / "mine"), Catch::Contains("is no packed set"));
-}
-
 TEST_CASE("damage is found and named") {
   const TempFolder folder;
-  const auto source = pictures(10);
+  const auto source = noise_pictures(10);
   write_pack(*source, folder / "set.pack", {});
   const Bytes good = file_bytes(folder / "set.pack");
   PackHeader header;
@@ -337,7 +185,7 @@ TEST_CASE("damage is found and named") {
 
 TEST_CASE("damaged pictures are left out and named; a set that exists is not overwritten") {
   const TempFolder folder;
-  const auto source = pictures(10);
+  const auto source = noise_pictures(10);
   source->pictures[3].resize(200);
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& text) { warnings.push_back(text); };
@@ -359,7 +207,7 @@ TEST_CASE("damaged pictures are left out and named; a set that exists is not ove
 
 TEST_CASE("a set in shards holds the same pictures as one file") {
   const test::TemporaryDirectory directory;
-  const auto source = pictures(23);
+  const auto source = noise_pictures(23);
   const std::string one = directory.path() / "one.pack", many = directory.path() / "many";
   PackOptions options;
   options.threads = 2;
@@ -399,36 +247,13 @@ TEST_CASE("a set in shards holds the same pictures as one file") {
   CHECK(write_pack(*source, many, options).pictures == 23);
 }
 
-TEST_CASE("a set in shards that was interrupted goes on, and is refused until it is whole") {
-  const test::TemporaryDirectory directory;
-  const auto source = pictures(23);
-  const std::string whole = directory.path() / "whole", killed = directory.path() / "killed";
-  PackOptions options;
-  options.shard_bytes = 100'000;
-  const PackSummary first = write_pack(*source, whole, options);
-  source->unreadable = 20;
-  CHECK_THROWS(write_pack(*source, killed, options));
-  CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("is unfinished"));
-  source->unreadable = -1;
-  const PackSummary second = write_pack(*source, killed, options);
-  CHECK(second.resumed > 0);
-  CHECK(second.file_bytes == first.file_bytes);
-  CHECK(second.index_bytes == first.index_bytes);
-  CHECK(second.original == 23);
-  for (const std::string& file : packed_files(whole))
-    CHECK(file_bytes(file) == file_bytes(fs::path(killed) / fs::path(file).filename()));
-  CHECK(packed_files(whole).size() == packed_files(killed).size());
-  fs::remove(packed_files(killed)[1]);
-  CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("has no 00001.pack, one of its"));
-}
-
 TEST_CASE("a folder that is no packed set is not packed into") {
   const test::TemporaryDirectory directory;
   write_bytes(directory.path() / "letter.txt", {1, 2, 3});
   PackOptions options;
   options.shard_bytes = 1000;
-  CHECK_THROWS_WITH(write_pack(*pictures(2), directory.path(), options),
+  CHECK_THROWS_WITH(write_pack(*noise_pictures(2), directory.path(), options),
                     Catch::Contains("is not empty"));
-  CHECK_THROWS_WITH(write_pack(*pictures(2), directory.path() / "letter.txt", options),
+  CHECK_THROWS_WITH(write_pack(*noise_pictures(2), directory.path() / "letter.txt", options),
                     Catch::Contains("is a file"));
 }
