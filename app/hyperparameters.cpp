@@ -8,6 +8,7 @@
 #include "app/foreign_options.h"
 #include "app/platform.h"
 #include "app/text.h"
+#include "dist/variables.h"
 
 namespace shoal::app {
 namespace {
@@ -76,12 +77,6 @@ class Collector {
   std::set<std::string> platforms_, unknown_, empty_;
 };
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 std::optional<std::string> decoded(const std::string& text) {
@@ -123,11 +118,11 @@ std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platfo
   }
   if (with_platforms && !all.platforms.empty()) {
     text += text.empty() ? "hyperparameters that are" : "; and some that are";
-    text += " for other tools: " + listed(all.platforms);
+    text += " for other tools: " + dist::joined(all.platforms);
   }
   if (with_platforms && !all.empty.empty())
     text += (text.empty() ? "hyperparameters" : "; hyperparameters") +
-            std::string(" without a value, which change nothing: ") + listed(all.empty);
+            std::string(" without a value, which change nothing: ") + dist::joined(all.empty);
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "dist/instance_groups.h"
 #include "dist/launcher.h"
+#include "dist/variables.h"
 
 namespace shoal::app {
 namespace {
@@ -67,12 +68,6 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // The hosts that take part; false when this one does not.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
@@ -80,7 +75,7 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   if (groups.empty()) groups = dist::asked_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
   plan.notes.push_back("this host, " + hosts.current_host + ", has no part in the job: only " +
-                       joined(groups) + " trains (--instance-group)");
+                       dist::joined(groups) + " trains (--instance-group)");
   return false;
 }
 
@@ -95,8 +90,8 @@ void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, in
 void tell_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
   const auto listed = dist::listed_hosts(environment);
   if (listed.empty() || listed == hosts.hosts) return;
-  plan.notes.push_back("SM_HOSTS names " + joined(hosts.hosts) + ", but resourceconfig.json " +
-                       joined(listed) + ": SM_HOSTS holds");
+  plan.notes.push_back("SM_HOSTS names " + dist::joined(hosts.hosts) +
+                       ", but resourceconfig.json " + dist::joined(listed) + ": SM_HOSTS holds");
 }
 
 // One worker per GPU of each host of the job. A job of several hosts gets a launcher even for one

@@ -18,8 +18,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
-// Of a link; more of them before one is called slow, as its hosts may have been busy.
+// Of a link; more of them before one is called slow, as its hosts may have been busy, unless each
+// would take long.
 constexpr int kTries = 3, kMoreTries = 5;
+constexpr double kLongTry = 0.5;  // seconds
 
 uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
@@ -141,6 +143,15 @@ std::vector<HealthSample> exchange(const Group& group, const HealthSample& mine)
   return samples;
 }
 
+// Of the links that were measured, in bytes per second; 0 where none was.
+double slowest(const std::vector<HealthSample>& samples) {
+  double least = 0;
+  for (const HealthSample& sample : samples)
+    for (const double rate : {sample.bytes_per_second_next, sample.bytes_per_second_previous})
+      if (rate > 0 && (least == 0 || rate < least)) least = rate;
+  return least;
+}
+
 }  // namespace
 
 HealthReport check_health(const Communicator& communicator, HealthCheck level,
@@ -154,7 +165,9 @@ HealthReport check_health(const Communicator& communicator, HealthCheck level,
   links.measure(mine, kTries);
   mine.sum_is_right = sums_rightly(communicator.control, bytes / 8);
   std::vector<HealthSample> samples = exchange(communicator.control, mine);
-  for (int i = 0; i < kMoreTries && is_only_slow(samples, communicator.env); ++i) {
+  for (int i = 0; i < kMoreTries && is_only_slow(samples, communicator.env) &&
+                  static_cast<double>(bytes) < kLongTry * slowest(samples);
+       ++i) {
     links.measure(mine, 1);
     samples = exchange(communicator.control, mine);
   }
@@ -162,11 +175,7 @@ HealthReport check_health(const Communicator& communicator, HealthCheck level,
     throw std::runtime_error(*bad +
                              "; leave it out or replace it, and continue with --resume "
                              "(--health-check off goes on regardless)");
-  for (const HealthSample& sample : samples)
-    for (const double rate : {sample.bytes_per_second_next, sample.bytes_per_second_previous})
-      if (rate > 0 &&
-          (report.slowest_bytes_per_second == 0 || rate < report.slowest_bytes_per_second))
-        report.slowest_bytes_per_second = rate;
+  report.slowest_bytes_per_second = slowest(samples);
   return report;
 }
 

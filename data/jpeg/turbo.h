@@ -40,6 +40,8 @@ class TurboDecoder {
   std::unique_ptr<State> state_;
 };
 
+constexpr int64_t kLargestJpegSide = 65500;  // pixels, that libjpeg-turbo writes
+
 // Encodes RGB pixels (width*height*3 bytes); for made-up pictures. 4:2:0 or 4:4:4.
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample);
 

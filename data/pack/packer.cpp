@@ -15,7 +15,6 @@ namespace shoal::data {
 namespace {
 
 constexpr int kQualityOfReduced = 90;
-constexpr int64_t kLargestJpegSide = 65500;  // that libjpeg-turbo writes
 
 double unit(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "data/file_lock.h"
+#include "data/jpeg/turbo.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
@@ -83,7 +84,8 @@ void check_options(const PackOptions& o) {
   const auto require = [](bool good, const char* sentence) {
     if (!good) throw std::invalid_argument(sentence);
   };
-  require(o.max_side >= 0 && o.max_side <= 65500, "--max-side must lie between 0 (off) and 65500");
+  require(o.max_side >= 0 && o.max_side <= kLargestJpegSide,
+          "--max-side must lie between 0 (off) and 65500");
   require(o.quality >= 0 && o.quality <= 100,
           "--quality must lie between 1 and 100, or be 0 (originals are kept)");
   require(o.shard_bytes >= 0, "--shard-size must not be negative");
