@@ -10,8 +10,9 @@
 namespace shoal::data {
 namespace {
 
-// Reading that takes more than this share of the threads' time is what holds them up.
-constexpr double kReadShare = 0.5;
+// Reading that takes more than this share of the threads' time is what holds them up, if it is not
+// the processors that copy what memory holds already: then the time is spent computing.
+constexpr double kReadShare = 0.5, kComputing = 0.75;
 // Twice the threads that give less than this are not worth having: the disk has no more to give.
 constexpr double kWorthwhile = 1.2;
 constexpr int kMostThreads = 256;
@@ -48,7 +49,9 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
 }
 
 bool reads_most(const LoaderRate& rate) {
-  return rate.stages.of(Stage::read) > kReadShare * rate.stages.busy_seconds();
+  const double busy = rate.stages.busy_seconds();
+  return rate.stages.of(Stage::read) > kReadShare * busy &&
+         rate.stages.cpu_seconds < kComputing * busy;
 }
 
 std::string format(const char* pattern, auto... values) {

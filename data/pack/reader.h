@@ -1,6 +1,7 @@
 #pragma once
 // Reads packed sets (format.h).
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,8 +18,8 @@ namespace shoal::data {
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
 // The table is mapped, and all processes share it; pictures are read, so that a place that a disk
-// cannot read is a damaged picture and not a signal. Reading checks each picture's hash:
-// DamagedPicture names what is wrong.
+// cannot read is a damaged picture and not a signal. A picture's hash is checked when it is read
+// for the first time, which for pixels takes as long as reading; DamagedPicture names what is wrong.
 class PackedDataset : public Dataset {
  public:
   // Throws std::invalid_argument with the path when it is no packed set, one of another version, or
@@ -34,6 +35,8 @@ class PackedDataset : public Dataset {
   std::string name(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
+  // read(), which checks in any case.
+  void read_checked(int64_t sample, std::vector<uint8_t>& bytes) const;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
   bool keeps_indexes() const override { return true; }
 
@@ -43,7 +46,6 @@ class PackedDataset : public Dataset {
   const std::string& request() const { return request_; }
 
  private:
-  // The picture and its index, or its index alone.
   void read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const;
   std::span<const uint8_t> part(uint64_t offset, uint64_t bytes) const;
 
@@ -54,6 +56,7 @@ class PackedDataset : public Dataset {
   std::vector<std::string> classes_;
   std::vector<uint64_t> names_;  // offsets of the pictures' names
   std::string request_;
+  std::unique_ptr<std::atomic<bool>[]> checked_;  // by sample: its bytes have had their checksum
 };
 
 // True when the file begins as a packed set does.

@@ -56,6 +56,14 @@ TEST_CASE("reads that are waited for ask for more threads than there are process
                                   Contains("more threads wait") && Contains("need 8 threads"));
 }
 
+TEST_CASE("copying what memory holds is the processors' work, however long it takes") {
+  LoaderRate rate = measured(1, 1000, 0.7, 0.3);
+  rate.stages.cpu_seconds = 1;
+  CHECK(advise({rate}, 2, 0).bound == Bound::processors);
+  rate.stages.cpu_seconds = 0.35;
+  CHECK(advise({rate}, 2, 0).bound == Bound::disk);
+}
+
 TEST_CASE("one measurement of a slow disk does not tell whether threads help") {
   const Advice advice = advise({measured(4, 200, 19, 1)}, 2, 400);
   CHECK(advice.bound == Bound::disk);

@@ -183,6 +183,28 @@ TEST_CASE("damage is found and named") {
   }
 }
 
+TEST_CASE("a picture is checked when it is read for the first time, and always when verified") {
+  const TempFolder folder;
+  write_pack(*noise_pictures(3), folder / "set.pack", {});
+  const PackedDataset pack(folder / "set.pack");
+  const auto damage = [&](int64_t sample) {
+    std::fstream file(folder / "set.pack", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<int64_t>(pack.entry(sample).offset) + 100);
+    file.put('\x5a').put('\x5b').put('\x5c');
+  };
+  Bytes bytes;
+  damage(1);
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(pack.read(1, bytes), DamagedPicture);
+  pack.read(2, bytes);
+  const Bytes good = bytes;
+  damage(2);
+  pack.read(2, bytes);
+  CHECK(bytes.size() == good.size());
+  CHECK((bytes != good));
+  CHECK_THROWS_AS(pack.read_checked(2, bytes), DamagedPicture);
+  CHECK(verify_pack(pack, 1, [](const std::string&) {}) == 2);
+}
+
 TEST_CASE("damaged pictures are left out and named; a set that exists is not overwritten") {
   const TempFolder folder;
   const auto source = noise_pictures(10);
