@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/machine.h"
 #include "app/session.h"
+#include "app/signals.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
@@ -138,6 +139,7 @@ int pack(const Arguments& arguments, int threads) {
     train::log::status(
         strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));
   };
+  install_resumable_signals();
   const data::PackSummary s =
       data::write_pack(*dataset, arguments.paths[1], options, progress, train::log::warning);
   train::log::status("");

@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "app/machine.h"
 #include "app/session.h"
+#include "app/signals.h"
 #include "data/arrange.h"
 #include "data/pack/writer.h"
 #include "train/log.h"
@@ -115,6 +116,7 @@ int prepare_command(const Arguments& arguments) {
   opening.synsets = job.val_synsets;
   const auto validation = data::open_dataset(val, opening);
   data::check_same_classes(*pictures, *validation);
+  install_resumable_signals();
   print({write(arguments, *pictures, "train"), write(arguments, *validation, "val")}, arguments);
   train::log::require_lines_written();
   return 0;

@@ -27,6 +27,10 @@ void on_stop(int number) {
   leave("shoal: stopped at once by a second signal, without saving\n", 128 + number);
 }
 
+void on_interruption(int number) {
+  leave("shoal: interrupted; the same command goes on from here\n", 128 + number);
+}
+
 // The terminal is gone: as SIGTERM.
 void on_hangup(int) {
   if (!training) on_stop(SIGTERM);
@@ -58,6 +62,11 @@ void install_training_signals(bool on_platform) {
 
 void training_begins() {
   training = true;
+}
+
+void install_resumable_signals() {
+  install(SIGTERM, on_interruption);
+  install(SIGINT, on_interruption);
 }
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// What signals mean to a worker that trains.
+// What signals mean to a worker that trains, and to a command that goes on where it was stopped.
 
 namespace shoal::app {
 
@@ -9,5 +9,9 @@ namespace shoal::app {
 // and perhaps somebody to wait for: the first one leaves at once, on the platform with 0.
 void install_training_signals(bool on_platform);
 void training_begins();
+
+// SIGTERM and SIGINT end the program with exit code 128 + N and say that the same command goes on:
+// for commands whose files are whole at every moment.
+void install_resumable_signals();
 
 }  // namespace shoal::app

@@ -1,5 +1,7 @@
 // The commands that work on pictures alone.
 
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -56,6 +58,30 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   const auto damaged = test::run_shoal({"pack", "--verify", set});
   CHECK(damaged.exit_code == 1);
   CHECK_THAT(damaged.out, Contains("39 of 40"));
+}
+
+TEST_CASE("packing that was interrupted says so and goes on") {
+  const test::TemporaryDirectory directory;
+  const std::string data = directory.path() / "data", set = directory.path() / "set.pack";
+  test::make_pictures(data, 600, 3, 3, 160);
+  const std::vector<std::string> words = {"pack", data + "/train", set,  "--max-side",
+                                          "120",  "--quality",     "90", "--workers",
+                                          "1",    "--json"};
+  bool sent = false;
+  const auto broken_off = test::run_shoal(words, {}, [&](pid_t program) {
+    std::error_code none_yet;
+    const auto noted = std::filesystem::file_size(set + ".partial.table", none_yet);
+    if (!sent && !none_yet && noted > 1000) sent = ::kill(program, SIGINT) == 0;
+    return false;
+  });
+  CHECK(broken_off.exit_code == 128 + SIGINT);
+  CHECK_THAT(broken_off.err, Contains("interrupted; the same command goes on from here"));
+  CHECK_FALSE(std::filesystem::exists(set));
+  const auto whole = test::run_shoal(words);
+  INFO(whole.err);
+  REQUIRE(whole.exit_code == 0);
+  CHECK(Json::parse(whole.out).at("pictures") == 600);
+  CHECK(Json::parse(whole.out).at("resumed") > 0);
 }
 
 namespace {
