@@ -77,7 +77,7 @@ class SyntheticStep {
     loss_sum_.copy_(result.loss_sum);
   }
 
-  // One update. Waits for nothing on a GPU, if there are no masks.
+  // One update. Waits for nothing on a GPU.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;

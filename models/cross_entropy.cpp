@@ -36,9 +36,10 @@ LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, dou
   const at::Tensor logits = logits_any.detach().contiguous();
   const auto options = logits.options();
   LossResult result;
-  result.loss_sum = at::zeros({}, options.dtype(at::kDouble));
-  result.top1 = at::zeros({}, options.dtype(at::kLong));
-  result.top5 = at::zeros({}, options.dtype(at::kLong));
+  result.sums = at::zeros({3}, options.dtype(at::kLong));
+  result.loss_sum = result.sums.select(0, 0).view(at::kDouble);
+  result.top1 = result.sums.select(0, 1);
+  result.top5 = result.sums.select(0, 2);
   at::Tensor gradient;
   if (logits_any.requires_grad()) gradient = at::empty_like(logits);
   operations(logits.device())

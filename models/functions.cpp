@@ -32,6 +32,11 @@ void* stream_of(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 }
 
+at::Tensor sent(const at::Tensor& host, at::Device device) {
+  if (device.is_cpu()) return host;
+  return host.pin_memory().to(device, host.scalar_type(), /*non_blocking=*/true);
+}
+
 ops::Type type_of(const at::Tensor& x) {
   switch (x.scalar_type()) {
     case at::kFloat:

@@ -24,6 +24,9 @@ const ops::Table& operations(at::Device device);
 // The current stream of a device as the operations want it: nullptr on the CPU.
 void* stream_of(at::Device device);
 
+// The numbers of a tensor in the host's memory, on `device`. The host does not wait for the copy.
+at::Tensor sent(const at::Tensor& host, at::Device device);
+
 struct ConvolutionShape {
   int64_t stride = 1, padding = 0, groups = 1;
 };
@@ -74,6 +77,7 @@ struct LossResult {
   at::Tensor loss_sum;  // scalar float64: sum over the rows
   at::Tensor top1;      // scalar int64: rows whose label a scores highest
   at::Tensor top5;      // scalar int64: rows whose label a is among the five highest
+  at::Tensor sums;      // int64, 3: the memory of the three, to be read at once
 };
 
 // Softmax cross-entropy of N×classes logits (any of the four dtypes) with label smoothing and mixed

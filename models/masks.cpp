@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "models/functions.h"
+
 namespace shoal::models {
 namespace {
 
@@ -31,7 +33,7 @@ at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t lay
       *out++ = u < drop ? 0.0 : kept;
     }
   }
-  return host.to(like.options());
+  return sent(host.to(like.scalar_type()), like.device());
 }
 
 }  // namespace

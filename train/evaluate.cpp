@@ -13,6 +13,7 @@
 #include "train/input.h"
 #include "train/log.h"
 #include "train/pace.h"
+#include "train/read_back.h"
 #include "train/stop.h"
 
 namespace shoal::train {
@@ -61,10 +62,7 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
     input.labels.a = input.labels.a.index_select(0, rows);
   }
   const auto result = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
-  meter.loss = Meter::exact(result.loss_sum.item<double>());
-  meter.top1 = static_cast<double>(result.top1.item<int64_t>());
-  meter.top5 = static_cast<double>(result.top5.item<int64_t>());
-  meter.images = static_cast<double>(batch.count - input.unreadable);
+  meter.add(meter_of(read_back({result.sums}).front(), batch.count - input.unreadable));
   return meter;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cstring>
@@ -103,12 +104,48 @@ void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, 
 
 static_assert(std::is_trivially_copyable_v<ops::MixRow>);
 
-// A copy of bytes of the host; `device` may be the host. `wait`: until they have been read.
-at::Tensor copy_there(const void* bytes, int64_t count, at::Device device, bool wait) {
-  const at::Tensor host = at::from_blob(const_cast<void*>(bytes), {count}, at::kByte);
-  const at::Tensor there = at::empty({count}, at::TensorOptions(device).dtype(at::kByte));
-  return there.copy_(host, /*non_blocking=*/!wait);
+at::Tensor empty_bytes(int64_t count, at::Device device) {
+  return at::empty({count}, at::TensorOptions(device).dtype(at::kByte));
 }
+
+// What of a batch is not pixels, in one block of memory that the device gets in one copy.
+class RowBlock {
+ public:
+  explicit RowBlock(at::Device device) : device_(device) {}
+
+  // Notes bytes that have to go there; returns where they will stand.
+  int64_t add(const void* bytes, size_t count) {
+    const int64_t place = size_;
+    parts_.push_back({bytes, count, place});
+    size_ += static_cast<int64_t>((count + kAlignment - 1) / kAlignment * kAlignment);
+    return place;
+  }
+  void send() {
+    const at::Tensor here = empty_bytes(size_, at::kCPU);
+    for (const auto& [bytes, count, place] : parts_)
+      std::memcpy(here.mutable_data_ptr<uint8_t>() + place, bytes, count);
+    there_ = models::sent(here, device_);
+  }
+  const uint8_t* at(int64_t place) const { return there_.const_data_ptr<uint8_t>() + place; }
+  // The numbers of `like`, which stand there.
+  at::Tensor tensor(int64_t place, const at::Tensor& like) const {
+    const auto bytes = static_cast<int64_t>(like.nbytes());
+    return there_.narrow(0, place, bytes).view(like.scalar_type());
+  }
+
+ private:
+  static constexpr size_t kAlignment = 16;
+  struct Part {
+    const void* bytes;
+    size_t count;
+    int64_t place;
+  };
+
+  at::Device device_;
+  std::vector<Part> parts_;
+  int64_t size_ = 0;
+  at::Tensor there_;
+};
 
 }  // namespace
 
@@ -126,18 +163,25 @@ Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
                        at::Device device, int64_t pictures_per_row) {
   Input input;
-  const at::Tensor pixels =
-      copy_there(batch.images, batch.count * batch.views * batch.height * batch.width * 3, device,
-                 /*wait=*/false);
+  const int64_t bytes = batch.count * batch.views * batch.height * batch.width * 3;
+  const at::Tensor host = at::from_blob(batch.images, {bytes}, at::kByte);
+  const at::Tensor pixels = empty_bytes(bytes, device).copy_(host, /*non_blocking=*/true);
+  if (!device.is_cpu()) {
+    input.batch_was_read.emplace(device.type());
+    input.batch_was_read->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  }
   const Rows rows = read_rows(batch, pictures_per_row, input);
-  at::Tensor mix;
-  if (rows.special)
-    mix = copy_there(rows.mix.data(), static_cast<int64_t>(rows.mix.size() * sizeof(ops::MixRow)),
-                     device, /*wait=*/true);
-  prepare(batch, type, table, device, pictures_per_row, pixels.const_data_ptr<uint8_t>(),
-          mix.defined() ? static_cast<const ops::MixRow*>(mix.const_data_ptr()) : nullptr, input);
+  RowBlock block(device);
+  const int64_t mix =
+      rows.special ? block.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
+  std::vector<std::pair<at::Tensor*, int64_t>> places;
   for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})
-    if (tensor->defined()) *tensor = tensor->to(device);
+    if (tensor->defined())
+      places.emplace_back(tensor, block.add(tensor->const_data_ptr(), tensor->nbytes()));
+  block.send();
+  for (const auto& [tensor, place] : places) *tensor = block.tensor(place, *tensor);
+  prepare(batch, type, table, device, pictures_per_row, pixels.const_data_ptr<uint8_t>(),
+          rows.special ? reinterpret_cast<const ops::MixRow*>(block.at(mix)) : nullptr, input);
   return input;
 }
 

@@ -3,8 +3,10 @@
 // tensors.
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "data/batch.h"
@@ -21,18 +23,18 @@ struct Input {
   // Evaluation: rows whose picture could be read, when that is not all of them.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;
+  // Set where the batch may not be reused before the device has come to it.
+  std::optional<c10::Event> batch_was_read;
 };
 
-// The input lies on `device`. On the CPU the batch may be reused when this returns; on a GPU when
-// the device has come so far, as whoever reads a loss has waited for. `type`: f32, f64 or bf16.
-// With two pictures per row, the first of every two rows of the batch is a row of the input.
+// The input lies on `device`. `type`: f32, f64 or bf16. With two pictures per row, the first of
+// every two rows of the batch is a row of the input.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row = 1);
 
 // The way of a GPU: the bytes of the pictures go to the device in one copy, beside which the host
-// reads the rows where the bytes are page-locked, and `table` makes one pass over them there. The
-// copies of labels and mixing wait for it. Also for the
-// CPU (tests).
+// reads the rows where the bytes are page-locked; labels and mixing follow in another; and `table`
+// makes one pass over the pictures there. Nothing waits for the device. Also for the CPU (tests).
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
                        at::Device device, int64_t pictures_per_row = 1);
 

@@ -11,6 +11,7 @@
 #include "dist/sum_across_ranks.h"
 #include "dist/verify.h"
 #include "train/device.h"
+#include "train/read_back.h"
 
 namespace shoal::train {
 namespace {
@@ -62,8 +63,8 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
 }
 
-Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, double strength,
-                                bool last) {
+at::Tensor Trainer::forward_backward(const data::Batch& batch, int64_t step, double strength,
+                                     bool last) {
   const Input input =
       make_input(batch, compute_type_, device_of(job_), job_.job.mix.pictures_per_row());
   models::StepContext context;
@@ -78,10 +79,8 @@ Meter Trainer::forward_backward(const data::Batch& batch, int64_t step, double s
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
   const auto result = models::cross_entropy(logits, input.labels, job_.job.label_smoothing, scale);
   result.loss.backward();
-  return {Meter::exact(result.loss_sum.item<double>()),
-          static_cast<double>(result.top1.item<int64_t>()),
-          static_cast<double>(result.top5.item<int64_t>()), static_cast<double>(input.keys.size()),
-          0};
+  if (input.batch_was_read) input.batch_was_read->synchronize();
+  return result.sums;
 }
 
 void Trainer::average_statistics() {
@@ -113,9 +112,12 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   StepResult result;
   model_->train(true);
   parameters_->zero_gradients();
+  std::vector<at::Tensor> told;
+  std::vector<int64_t> images;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
-    result.meter.add(forward_backward(batch, step, strength, m == job_.accumulate - 1));
+    images.push_back(batch.count / job_.job.mix.pictures_per_row());
+    told.push_back(forward_backward(batch, step, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();
   average_statistics();
@@ -126,8 +128,12 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   optimizer_->step(lr, gradient_norm_, non_finite_);
   statistics_->commit(job_.accumulate, non_finite_);
   if (ema_) ema_->update(step, non_finite_);
-  result.gradient_norm = gradient_norm_.item<double>();
-  result.finite = non_finite_.item<int32_t>() == 0;
+  told.push_back(gradient_norm_);
+  told.push_back(non_finite_);
+  told = read_back(std::move(told));
+  for (size_t m = 0; m < images.size(); ++m) result.meter.add(meter_of(told[m], images[m]));
+  result.gradient_norm = *told[images.size()].const_data_ptr<double>();
+  result.finite = *told.back().const_data_ptr<int32_t>() == 0;
   if (!result.finite) {
     optimizer_->set_steps(optimizer_->steps() - 1);
     result.meter = Meter{.skipped = result.meter.images};

@@ -58,7 +58,8 @@ class Trainer {
 
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
-  Meter forward_backward(const data::Batch& batch, int64_t step, double strength, bool last);
+  // Returns models::LossResult::sums, and the batch to the loader: the device has read it.
+  at::Tensor forward_backward(const data::Batch& batch, int64_t step, double strength, bool last);
   void average_statistics();
 
   const ResolvedJob& job_;
