@@ -15,6 +15,8 @@ bool platform = false;
 
 template <size_t N>
 [[noreturn]] void leave(const char (&text)[N], int code) {
+  // The line that shows how far the work has come has no end yet.
+  if (::isatty(STDERR_FILENO) == 1 && ::write(STDERR_FILENO, "\n", 1) < 0) _exit(code);
   if (::write(STDERR_FILENO, text, N - 1) < 0) _exit(code);
   _exit(code);
 }

@@ -77,7 +77,8 @@ class SyntheticStep {
     loss_sum_.copy_(result.loss_sum);
   }
 
-  // One update. Waits for nothing on a GPU.
+  // One update. Waits for nothing on a GPU. To be recorded only without masks, which come from the
+  // host's memory.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;

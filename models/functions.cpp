@@ -27,9 +27,12 @@ const ops::Table& operations(at::Device device) {
   throw std::invalid_argument("no operations for device " + device.str());
 }
 
+c10::Stream current_stream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
 void* stream_of(at::Device device) {
-  if (device.is_cpu()) return nullptr;
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+  return device.is_cpu() ? nullptr : current_stream(device).native_handle();
 }
 
 at::Tensor sent(const at::Tensor& host, at::Device device) {

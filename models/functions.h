@@ -5,6 +5,7 @@
 // GPUs once the CUDA plug-in is open (work is enqueued on the current stream).
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <cstdint>
 
@@ -21,10 +22,12 @@ at::ScalarType statistics_dtype(const at::Tensor& x);
 // plug-in is not open.
 const ops::Table& operations(at::Device device);
 
-// The current stream of a device as the operations want it: nullptr on the CPU.
+// The current stream of a GPU; and that of any device as the operations want it: nullptr on the CPU.
+c10::Stream current_stream(at::Device device);
 void* stream_of(at::Device device);
 
-// The numbers of a tensor in the host's memory, on `device`. The host does not wait for the copy.
+// The numbers of a tensor in the host's memory, on `device`; for the CPU the tensor itself. The host
+// does not wait for the copy. Memory that somebody else page-locked may not change until then.
 at::Tensor sent(const at::Tensor& host, at::Device device);
 
 struct ConvolutionShape {

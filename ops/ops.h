@@ -5,7 +5,7 @@
 // state but for partial sums on a GPU, which are kept in memory of the device that the first call
 // takes: operations run on one stream of a device at a time, and not for the first time while a graph
 // is recorded. Pointers are owned by the caller, valid until the work on `stream` is done, and 16-byte
-// aligned. On the CPU `stream` is ignored and the call returns when the work is done; on a GPU it
+// aligned, those to single numbers as their type is. On the CPU `stream` is ignored and the call returns when the work is done; on a GPU it
 // is a cudaStream_t and the call only enqueues. Results do not depend on which implementation runs
 // beyond rounding; sums are made in a fixed order for a fixed thread count, so a run repeats bit
 // for bit.

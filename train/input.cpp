@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cstring>
@@ -123,10 +122,10 @@ class RowBlock {
   void send() {
     const at::Tensor here = empty_bytes(size_, at::kCPU);
     for (const auto& [bytes, count, place] : parts_)
-      std::memcpy(here.mutable_data_ptr<uint8_t>() + place, bytes, count);
+      if (count > 0) std::memcpy(here.mutable_data_ptr<uint8_t>() + place, bytes, count);
     there_ = models::sent(here, device_);
   }
-  const uint8_t* at(int64_t place) const { return there_.const_data_ptr<uint8_t>() + place; }
+  const uint8_t* bytes_at(int64_t place) const { return there_.const_data_ptr<uint8_t>() + place; }
   // The numbers of `like`, which stand there.
   at::Tensor tensor(int64_t place, const at::Tensor& like) const {
     const auto bytes = static_cast<int64_t>(like.nbytes());
@@ -168,7 +167,7 @@ Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Tabl
   const at::Tensor pixels = empty_bytes(bytes, device).copy_(host, /*non_blocking=*/true);
   if (!device.is_cpu()) {
     input.batch_was_read.emplace(device.type());
-    input.batch_was_read->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+    input.batch_was_read->record(models::current_stream(device));
   }
   const Rows rows = read_rows(batch, pictures_per_row, input);
   RowBlock block(device);
@@ -181,7 +180,8 @@ Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Tabl
   block.send();
   for (const auto& [tensor, place] : places) *tensor = block.tensor(place, *tensor);
   prepare(batch, type, table, device, pictures_per_row, pixels.const_data_ptr<uint8_t>(),
-          rows.special ? reinterpret_cast<const ops::MixRow*>(block.at(mix)) : nullptr, input);
+          rows.special ? reinterpret_cast<const ops::MixRow*>(block.bytes_at(mix)) : nullptr,
+          input);
   return input;
 }
 

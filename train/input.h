@@ -23,7 +23,7 @@ struct Input {
   // Evaluation: rows whose picture could be read, when that is not all of them.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;
-  // Set where the batch may not be reused before the device has come to it.
+  // On a GPU: when it has happened, the batch may be reused.
   std::optional<c10::Event> batch_was_read;
 };
 

@@ -60,7 +60,7 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
   StepOptions options;
   options.model = model;
   options.device = where.device;
-  options.masks = false;  // they are made on the host
+  options.masks = false;  // they come from the host's memory: a graph would repeat them
   if (type == "bf16") options.copy_type = at::kBFloat16;
   if (type == "f16") options.copy_type = at::kHalf;
   if (type != "f32" && !options.copy_type)

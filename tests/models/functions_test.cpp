@@ -219,5 +219,8 @@ TEST_CASE("cross-entropy equals ATen's, scaled, and differentiates through") {
   (3 * loss).backward();
   CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // the smoothing is a float
   CHECK(result.top1.item<int64_t>() == logits2.argmax(1).eq(a).sum().item<int64_t>());
+  CHECK_FALSE(result.sums.requires_grad());
+  CHECK(at::equal(result.sums,
+                  at::stack({result.loss_sum.view(at::kLong), result.top1, result.top5})));
   CHECK_FALSE(cross_entropy(logits.detach(), {a, {}, {}}, 0.1, 0.25).loss.requires_grad());
 }

@@ -122,5 +122,9 @@ TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch
 
   Pictures none;
   none.batch.count = 0;
-  CHECK(there(none.batch, ops::Type::f32).images.numel() == 0);
+  const Input empty = there(none.batch, ops::Type::f32);
+  CHECK(empty.images.numel() == 0);
+  CHECK(empty.labels.a.numel() == 0);
+  CHECK(empty.labels.a.scalar_type() == at::kInt);
+  CHECK_FALSE(empty.batch_was_read);
 }

@@ -1,0 +1,36 @@
+#include "train/read_back.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "models/functions.h"
+
+using namespace shoal;
+
+TEST_CASE("what a loss sums up becomes a meter") {
+  const at::Tensor logits = at::tensor({1.0, 5.0, 2.0, 0.5, 0.25, 0.125, 3.0, 0.0,  //
+                                        9.0, 8.0, 7.0, 6.0, 5.0, 0.0, 4.0, 3.0})
+                                .view({2, 8})
+                                .to(at::kFloat);
+  const at::Tensor labels = at::tensor({1, 5}, at::kInt);
+  const auto result = models::cross_entropy(logits, {labels, {}, {}}, 0, 1);
+  const auto told = train::read_back({result.sums, labels});
+  REQUIRE(told.size() == 2);
+  CHECK(at::equal(told[1], labels));
+  const train::Meter meter = train::meter_of(told[0], 2);
+  CHECK(meter.loss == train::Meter::exact(result.loss_sum.item<double>()));
+  CHECK(meter.loss > 0);
+  CHECK(meter.top1 == 1);
+  CHECK(meter.top5 == 1);
+  CHECK(meter.images == 2);
+  CHECK(meter.skipped == 0);
+  CHECK(train::read_back({}).empty());
+
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor bad = at::tensor({nan, 0.0, 0.0}).to(at::kDouble).view(at::kLong);
+  CHECK(std::isnan(train::meter_of(bad, 2).loss));
+}
