@@ -111,7 +111,9 @@ namespace {
 // Settings without which "the same run, continued" has no meaning.
 const char* const kFixed[] = {"model",      "classes", "train_images", "global_batch_size",
                               "accumulate", "seed",    "optimizer"};
-// Of these, the ones that evaluation needs too.
+// Settings that say which pictures an epoch has left: they may change between epochs.
+const char* const kFixedWithinEpoch[] = {"order", "repeated_augmentation"};
+// Of the first, the ones that evaluation needs too.
 const char* const kFixedForEvaluation[] = {"model", "classes"};
 
 bool holds(std::span<const char* const> names, const std::string& name) {
@@ -122,6 +124,8 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
                       const std::function<void(const std::string&)>& warn) {
   std::string changed;
   const auto now = job.settings();
+  const int64_t updates = data.integer("step_in_epoch");
+  const bool within_epoch = updates > 0 && updates != job.steps_per_epoch;
   for (const auto& [name, was] : data.settings) {
     const auto it = std::find_if(now.begin(), now.end(),
                                  [&](const auto& entry) { return entry.first == name; });
@@ -136,6 +140,11 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
       throw UserError("the checkpoint was made with " + name + " " + was + ", this run has " +
                       it->second + "; " + advice);
     }
+    if (within_epoch && holds(kFixedWithinEpoch, name))
+      throw UserError("the checkpoint was made within an epoch with " + name + " " + was +
+                      ", this run has " + it->second +
+                      "; give the setting it was made with, so that each picture is met once, or "
+                      "continue from the checkpoint of an epoch's end");
     changed += (changed.empty() ? "" : ", ") + name + " " + was + " → " + it->second;
   }
   if (!changed.empty()) warn("continuing with other settings than the checkpoint's: " + changed);

@@ -224,6 +224,28 @@ TEST_CASE(
   REQUIRE(resumed.out.find(" * Acc@1") != std::string::npos);
 }
 
+TEST_CASE("an epoch ends in the order it began in; the next one may have another") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 100, 8, 4, 40);
+  const auto run = [&](const std::vector<std::string>& more, bool resume) {
+    auto words = command(root, "run", 1, resume);
+    words.insert(words.end(), more.begin(), more.end());
+    return test::run_shoal(words);
+  };
+  REQUIRE(run({"--order", "chunked", "--max-steps", "3"}, false).exit_code == 0);
+  for (const char* option : {"--order=random", "--repeated-augmentation=2"}) {
+    const auto refused = run({option}, true);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Catch::Contains("within an epoch") && Catch::Contains("this run has"));
+  }
+  REQUIRE(run({"--max-steps", "8"}, true).exit_code == 0);
+  const auto other = run({"--order", "random", "--max-steps", "10"}, true);
+  INFO(other.err);
+  REQUIRE(other.exit_code == 0);
+  CHECK_THAT(other.err, Catch::Contains("order chunked → random"));
+}
+
 TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
