@@ -115,9 +115,10 @@ void PackedDataset::read_checked(int64_t sample, std::vector<uint8_t>& bytes) co
 }
 
 void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
-  if (!checked_[static_cast<size_t>(sample)].load(std::memory_order_relaxed))
-    return read_checked(sample, bytes);
   const PackEntry& e = entry(sample);
+  const bool known_pixels = e.kind == Packed::pixels &&
+                            checked_[static_cast<size_t>(sample)].load(std::memory_order_relaxed);
+  if (!known_pixels) return read_checked(sample, bytes);
   read_part(e.offset, e.bytes, bytes);
 }
 

@@ -18,8 +18,8 @@ namespace shoal::data {
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
 // The table is mapped, and all processes share it; pictures are read, so that a place that a disk
-// cannot read is a damaged picture and not a signal. A picture's hash is checked when it is read
-// for the first time, which for pixels takes as long as reading; DamagedPicture names what is wrong.
+// cannot read is a damaged picture and not a signal. Reading checks each picture's hash, that of
+// pixels the first time only, as it takes as long as reading them; DamagedPicture names what is wrong.
 class PackedDataset : public Dataset {
  public:
   // Throws std::invalid_argument with the path when it is no packed set, one of another version, or

@@ -183,9 +183,11 @@ TEST_CASE("damage is found and named") {
   }
 }
 
-TEST_CASE("a picture is checked when it is read for the first time, and always when verified") {
+TEST_CASE("a picture is checked when it is read, pixels the first time and when verified") {
   const TempFolder folder;
-  write_pack(*noise_pictures(3), folder / "set.pack", {});
+  PackOptions options;
+  options.raw_share = GENERATE(0.0, 1.0);
+  write_pack(*noise_pictures(3), folder / "set.pack", options);
   const PackedDataset pack(folder / "set.pack");
   const auto damage = [&](int64_t sample) {
     std::fstream file(folder / "set.pack", std::ios::in | std::ios::out | std::ios::binary);
@@ -198,9 +200,13 @@ TEST_CASE("a picture is checked when it is read for the first time, and always w
   pack.read(2, bytes);
   const Bytes good = bytes;
   damage(2);
-  pack.read(2, bytes);
-  CHECK(bytes.size() == good.size());
-  CHECK((bytes != good));
+  if (options.raw_share == 0) {
+    CHECK_THROWS_AS(pack.read(2, bytes), DamagedPicture);
+  } else {
+    pack.read(2, bytes);
+    CHECK(bytes.size() == good.size());
+    CHECK((bytes != good));
+  }
   CHECK_THROWS_AS(pack.read_checked(2, bytes), DamagedPicture);
   CHECK(verify_pack(pack, 1, [](const std::string&) {}) == 2);
 }
