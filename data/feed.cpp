@@ -44,25 +44,25 @@ Feed::Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> 
       stream_(std::move(stream)),
       plan_(plan) {}
 
-void Feed::announce(int64_t position) const {
+void Feed::announce(int64_t position, const WillRead& will_read) const {
   const Place at = place(position);
   const bool by_chunks = chunked_ && plan_.hosts == 1;
   if (!by_chunks || at.in_order < ChunkedOrder::kWindow) {
     const int64_t number = plan_.number(position);
     for (int64_t n = number == 0 ? 1 : number + kAhead; n <= number + kAhead; ++n)
-      announce_number(n);
+      announce_number(n, will_read);
   }
   if (!by_chunks || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
   const auto [first, count] = chunked_->ahead(at.in_order);
   const int64_t before_end = std::min(count, size() - first);
-  if (before_end > 0) dataset_->will_read(first, before_end);
-  if (count > before_end) dataset_->will_read(0, count - before_end);
+  if (before_end > 0) will_read(first, before_end);
+  if (count > before_end) will_read(0, count - before_end);
 }
 
-void Feed::announce_number(int64_t number) const {
+void Feed::announce_number(int64_t number, const WillRead& will_read) const {
   const int64_t position = plan_.position(number);
   if (number / plan_.batch_size >= plan_.batches() || position >= plan_.samples) return;
-  if (place(position).repetition == 0) dataset_->will_read(sample(position), 1);
+  if (place(position).repetition == 0) will_read(sample(position), 1);
 }
 
 Feed::Place Feed::place(int64_t position) const {

@@ -3,6 +3,7 @@
 // which key.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -70,12 +71,12 @@ class Feed {
   uint64_t key(int64_t position) const;
   // 0 <= position < size()
   Ticket ticket(int64_t position) const;
-  // Tells the dataset what will be read later, when it is the turn of `position` to do so: of a
+  using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
+  // Tells `will_read` what will be read later, when it is the turn of `position` to do so: of a
   // random order each picture, kAhead before its turn (but for the first ones of an epoch that is
-  // taken up in its middle), so that a disk has much to do at a time
-  // whatever the number of threads; of a chunked order on one host the chunks that come, whole, each
-  // by one rank.
-  void announce(int64_t position) const;
+  // taken up in its middle), so that a disk has much to do at a time whatever the number of
+  // threads; of a chunked order on one host the chunks that come, whole, each by one rank.
+  void announce(int64_t position, const WillRead& will_read) const;
   static constexpr int64_t kAhead = 64;  // pictures of this rank
 
  private:
@@ -83,7 +84,7 @@ class Feed {
     int64_t in_order = 0, repetition = 0;
   };
   Place place(int64_t position) const;
-  void announce_number(int64_t number) const;
+  void announce_number(int64_t number, const WillRead& will_read) const;
 
   std::shared_ptr<const Dataset> dataset_;
   uint64_t seed_;

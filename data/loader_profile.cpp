@@ -48,10 +48,12 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   return rate;
 }
 
+bool computes(const LoaderRate& rate) {
+  return rate.stages.cpu_seconds >= kComputing * rate.stages.busy_seconds();
+}
+
 bool reads_most(const LoaderRate& rate) {
-  const double busy = rate.stages.busy_seconds();
-  return rate.stages.of(Stage::read) > kReadShare * busy &&
-         rate.stages.cpu_seconds < kComputing * busy;
+  return rate.stages.of(Stage::read) > kReadShare * rate.stages.busy_seconds() && !computes(rate);
 }
 
 std::string format(const char* pattern, auto... values) {
@@ -120,6 +122,10 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
       format("CPU-bound: a picture takes %.2f ms of a core; the %d here give about %.0f images/s",
              1e3 * last.cpu_seconds_per_image(), processors,
              std::max(most, last.threads >= processors ? last.images_per_second : 0));
+  if (last.threads <= processors && !computes(last))
+    advice.sentence +=
+        format("; the threads had a core for only %.0f %% of their time: other programs take it",
+               100 * last.stages.cpu_seconds / last.stages.busy_seconds());
   if (wanted <= 0) return;
   if (advice.threads == 0 && last.threads < processors) {
     const int threads = static_cast<int>(std::ceil(wanted * last.cpu_seconds_per_image()));
@@ -129,7 +135,7 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
     advice.sentence += format(". %.0f images/s need %d threads here", wanted, advice.threads);
   } else {
     advice.sentence += format(
-        ". %.0f images/s need %.0f such cores; smaller pictures (`shoal pack --max-side`) or "
+        ". %.0f images/s need %.0f such core(s); smaller pictures (`shoal pack --max-side`) or "
         "--resize fast need fewer",
         wanted, std::ceil(wanted * last.cpu_seconds_per_image()));
   }

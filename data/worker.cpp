@@ -30,7 +30,10 @@ Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore*
 Worker::Result Worker::make(const Feed& feed, int64_t position, int32_t index, Row& row,
                             uint8_t* pixels) {
   if (feed.stream() != nullptr) return make_streamed(feed, position, index, row, pixels);
-  feed.announce(position);
+  feed.announce(position, [this, &feed](int64_t first, int64_t count) {
+    feed.dataset().will_read(first, count);
+    if (indexes_) indexes_->will_read(first, count);
+  });
   if (options_.train) follow(feed, position);
   const Ticket ticket = feed.ticket(position);
   Result result;
@@ -143,11 +146,13 @@ bool Worker::damaged(int64_t sample, const std::string& sentence) {
 void Worker::training_row(const Dataset& dataset, int64_t sample, uint64_t key, uint8_t* pixels) {
   if (dataset.keeps_indexes()) {
     if (!dataset.seek_index(sample, index_)) index_.clear();
+    lap(Stage::read);
     return transform_.training_row(bytes_, key, pixels, &index_);
   }
   using Answer = jpeg::IndexStore::Answer;
-  if (!indexes_ || indexes_->find(sample, bytes_, index_) == Answer::unwanted)
-    return transform_.training_row(bytes_, key, pixels);
+  const Answer answer = indexes_ ? indexes_->find(sample, bytes_, index_) : Answer::unwanted;
+  lap(Stage::read);
+  if (answer == Answer::unwanted) return transform_.training_row(bytes_, key, pixels);
   const size_t known = index_.size();
   transform_.training_row(bytes_, key, pixels, &index_);
   // A whole index is not extended: this one was of another file, or there was none.

@@ -240,18 +240,27 @@ void IndexStore::write_waiting() {
   waiting_places_.clear();
 }
 
+IndexStore::Found IndexStore::slot(int64_t sample) const {
+  const std::lock_guard lock(mutex_);
+  const Slot& slot = slots_[static_cast<size_t>(sample)];
+  const bool kept = slot.length != 0 && slot.length != kUnwanted;
+  return {slot, kept ? files_[slot.file].descriptor : -1};
+}
+
+void IndexStore::will_read(int64_t first, int64_t count) const {
+  for (int64_t sample = first; sample < first + count; ++sample) {
+    const auto [slot, descriptor] = this->slot(sample);
+    if (descriptor >= 0)
+      ::posix_fadvise(descriptor, static_cast<off_t>(slot.offset), slot.length,
+                      POSIX_FADV_WILLNEED);
+  }
+}
+
 IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> bytes,
                                     SeekIndex& index) const {
   index.clear();
-  Slot slot;
-  int descriptor = -1;
-  {
-    const std::lock_guard lock(mutex_);
-    slot = slots_[static_cast<size_t>(sample)];
-    if (slot.length == kUnwanted) return Answer::unwanted;
-    if (slot.length == 0) return Answer::unknown;
-    descriptor = files_[slot.file].descriptor;
-  }
+  const auto [slot, descriptor] = this->slot(sample);
+  if (descriptor < 0) return slot.length == kUnwanted ? Answer::unwanted : Answer::unknown;
   thread_local std::vector<uint8_t> memory;
   memory.resize(slot.length);
   Record record;

@@ -34,6 +34,9 @@ class IndexStore {
 
   enum class Answer { found, unknown, unwanted };  // unwanted: it would take too much room
 
+  // Tells the file system that the indexes of these pictures will be read soon. Thread-safe.
+  void will_read(int64_t first, int64_t count) const;
+
   // The index of the picture `bytes`; empties `index` unless it is found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
@@ -51,6 +54,13 @@ class IndexStore {
     int descriptor = -1;
     uint64_t noticed = 0;  // bytes of its list of places
   };
+
+  // Where a picture's record is: its slot, and the descriptor of the file; under the mutex.
+  struct Found {
+    Slot slot;
+    int descriptor = -1;  // -1: there is none
+  };
+  Found slot(int64_t sample) const;
 
   void open_own();
   void open_others();

@@ -39,25 +39,18 @@ TEST_CASE("an evaluation feed follows the listing") {
 namespace {
 
 // Counts what it is told will be read.
-struct Announced : Dataset {
-  explicit Announced(int64_t pictures) : count(pictures) {}
-  int64_t size() const override { return count; }
-  const std::vector<std::string>& classes() const override { return names; }
-  int32_t label(int64_t) const override { return 0; }
-  std::string name(int64_t) const override { return ""; }
-  void read(int64_t, std::vector<uint8_t>&) const override {}
-  void will_read(int64_t first, int64_t number) const override {
+struct Announced {
+  Feed::WillRead will_read = [this](int64_t first, int64_t number) {
     for (int64_t i = first; i < first + number; ++i) ++times[i];
-  }
-  int64_t count;
-  std::vector<std::string> names = {"a"};
-  mutable std::map<int64_t, int> times;
+  };
+  std::map<int64_t, int> times;
 };
 
 }  // namespace
 
 TEST_CASE("each picture of a rank, and none of another's, is announced before its turn") {
-  const auto data = std::make_shared<Announced>(1000);
+  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(1000));
+  Announced announced;
   const BatchPlan plan{1000, 8, 1, 3, true};
   const Feed feed(data, 5, 3, true, Order::random, 1, plan);
   std::set<int64_t> own;
@@ -66,28 +59,30 @@ TEST_CASE("each picture of a rank, and none of another's, is announced before it
     CHECK(plan.number(position) == number);
     CHECK((position / 8) % 3 == 1);
     own.insert(feed.sample(position));
-    if (number > 0) CHECK(data->times.contains(feed.sample(position)));
-    feed.announce(position);
+    if (number > 0) CHECK(announced.times.contains(feed.sample(position)));
+    feed.announce(position, announced.will_read);
   }
-  CHECK(data->times.size() == own.size() - 1);  // all but the first
-  for (const auto& [sample, times] : data->times) CHECK((own.contains(sample) && times == 1));
+  CHECK(announced.times.size() == own.size() - 1);  // all but the first
+  for (const auto& [sample, times] : announced.times) CHECK((own.contains(sample) && times == 1));
 }
 
 TEST_CASE("in chunked order too, in the first window and behind it") {
   constexpr int64_t kPictures = 3 * ChunkedOrder::kWindow;
-  const auto data = std::make_shared<Announced>(kPictures);
+  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kPictures));
+  Announced announced;
   const Feed feed(data, 5, 3, true, Order::chunked, 1, BatchPlan{kPictures, 8, 0, 1, true});
   int64_t missed = 0;
   for (int64_t position = 0; position < kPictures; ++position) {
-    missed += !data->times.contains(feed.sample(position));
-    feed.announce(position);
+    missed += !announced.times.contains(feed.sample(position));
+    feed.announce(position, announced.will_read);
   }
   CHECK(missed == 1);  // the very first
 }
 
 TEST_CASE("and of three hosts each announces its own pictures") {
   constexpr int64_t kPictures = 3 * ChunkedOrder::kWindow;
-  const auto data = std::make_shared<Announced>(kPictures);
+  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kPictures));
+  Announced announced;
   const BatchPlan plan{kPictures, 8, 1, 3, true, 3};
   const Feed feed(data, 5, 3, true, Order::chunked, 1, plan);
   std::set<int64_t> own;
@@ -95,11 +90,11 @@ TEST_CASE("and of three hosts each announces its own pictures") {
   for (int64_t number = 0; number < plan.batches() * 8; ++number) {
     const int64_t position = plan.position(number);
     own.insert(feed.sample(position));
-    missed += !data->times.contains(feed.sample(position));
-    feed.announce(position);
+    missed += !announced.times.contains(feed.sample(position));
+    feed.announce(position, announced.will_read);
   }
   CHECK(missed == 1);  // the very first
-  for (const auto& [sample, times] : data->times) CHECK((own.contains(sample) && times == 1));
+  for (const auto& [sample, times] : announced.times) CHECK((own.contains(sample) && times == 1));
 }
 
 TEST_CASE("no two samples, epochs or seeds share a key") {

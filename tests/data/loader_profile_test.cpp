@@ -37,7 +37,7 @@ TEST_CASE("processors bound a loader whose threads compute") {
   CHECK(advise(rates, 8, 6500).threads == 7);  // more than was measured, but there are processors
   const Advice too_many = advise(rates, 8, 20000);
   CHECK(too_many.threads == 0);
-  CHECK_THAT(too_many.sentence, Contains("need 20 such cores"));
+  CHECK_THAT(too_many.sentence, Contains("need 20 such core(s)"));
   CHECK(advise(rates, 8, 0).threads == 0);
 }
 
@@ -62,6 +62,15 @@ TEST_CASE("copying what memory holds is the processors' work, however long it ta
   CHECK(advise({rate}, 2, 0).bound == Bound::processors);
   rate.stages.cpu_seconds = 0.35;
   CHECK(advise({rate}, 2, 0).bound == Bound::disk);
+}
+
+TEST_CASE("threads that neither read nor have a core are kept from it by other programs") {
+  LoaderRate rate = measured(2, 1000, 0.1, 0.9);
+  rate.stages.cpu_seconds = 0.4;
+  const Advice advice = advise({rate}, 2, 0);
+  CHECK(advice.bound == Bound::processors);
+  CHECK_THAT(advice.sentence, Contains("a core for only 40 % of their time"));
+  CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));  // their own threads do
 }
 
 TEST_CASE("one measurement of a slow disk does not tell whether threads help") {

@@ -1,9 +1,13 @@
 #include "data/worker.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <set>
+#include <thread>
 
 #include "data/errors.h"
 #include "data/random.h"
+#include "data/stage_clock.h"
 #include "support.h"
 
 using namespace shoal::data;
@@ -99,4 +103,42 @@ TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with 
   desk.data->pictures[static_cast<size_t>(order(0))].resize(60);
   CHECK_THROWS_AS(desk.make(0, 0), DamagedPicture);
   CHECK_THROWS_WITH(desk.make(0, 0), Catch::StartsWith(desk.data->name(order(0)) + ": "));
+}
+
+namespace {
+
+// Pictures whose indexes are kept with them, far away.
+struct FarDataset : MemoryDataset {
+  FarDataset() : MemoryDataset(std::vector<Bytes>(70, made_jpeg(0))) {}
+  void will_read(int64_t first, int64_t count) const override {
+    for (int64_t i = first; i < first + count; ++i) announced.insert(i);
+  }
+  bool keeps_indexes() const override { return true; }
+  bool seek_index(int64_t, jpeg::SeekIndex&) const override {
+    std::this_thread::sleep_for(kAway);
+    return false;
+  }
+  static constexpr std::chrono::milliseconds kAway{20};
+  mutable std::set<int64_t> announced;
+};
+
+}  // namespace
+
+TEST_CASE("a worker announces what it will read, and waiting for an index is reading") {
+  const auto data = std::make_shared<FarDataset>();
+  const LoaderOptions options = options_of(true);
+  BadImageLog log({});
+  Worker worker(options, log);
+  Bytes pixels(kPictureSide * kPictureSide * 3);
+  StageClock clock;
+  clock.attach();
+  const BatchPlan plan{70, 10, 0, 1, true};
+  const Feed feed(data, 5, 2, true, Order::random, 1, plan);
+  Row row;
+  worker.make(feed, 0, 0, row, pixels.data());
+  StageClock::here = nullptr;
+  CHECK(data->announced.size() == Feed::kAhead);
+  CHECK(data->announced.contains(feed.sample(1)));
+  const double away = std::chrono::duration<double>(FarDataset::kAway).count();
+  CHECK(clock.times().of(Stage::read) >= away);
 }

@@ -69,6 +69,7 @@ TEST_CASE("what one store writes another finds; changed pictures have no index")
     writer.add(5, other, index_of(other));
   }
   reader.refresh();
+  reader.will_read(0, 10);  // a hint, whether there is anything or not
   CHECK(reader.find(3, file, found) == Answer::found);
   CHECK(reader.find(5, other, found) == Answer::found);
   reader.add(3, other, index_of(other));  // the newest record counts
