@@ -43,6 +43,9 @@ struct Batch {
   int64_t height = 0, width = 0;
   int64_t views = 1;           // pictures per row; above 1 in evaluation only
   int64_t first_position = 0;  // of row 0 in the global order
+  // Bytes behind the last row's pictures in which the consumer may write what shall go to a device
+  // with them.
+  int64_t room = 0;
 };
 
 }  // namespace shoal::data

@@ -39,6 +39,7 @@ namespace shoal::data {
 struct BufferAllocator {
   std::function<void*(size_t bytes)> allocate;
   std::function<void(void*)> release;
+  int64_t room_per_row = 0;  // bytes, for Batch::room
 };
 
 struct LoaderStats {

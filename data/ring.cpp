@@ -10,7 +10,9 @@ Ring::Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
     : plan_(plan), sides_(sides), views_(views), slots_(static_cast<size_t>(batches_ahead) + 1) {
   for (Slot& slot : slots_) {
     const int64_t side = sides.largest_side();
-    const auto bytes = static_cast<size_t>(plan.batch_size * views * side * side * 3);
+    slot.batch.room = plan.batch_size * allocator.room_per_row;
+    const auto bytes =
+        static_cast<size_t>(plan.batch_size * views * side * side * 3 + slot.batch.room);
     slot.images = {static_cast<uint8_t*>(allocator.allocate(bytes)), allocator.release};
     if (slot.images == nullptr) throw std::bad_alloc();
     slot.rows.resize(static_cast<size_t>(plan.batch_size));

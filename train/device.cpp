@@ -7,6 +7,7 @@
 #include "train/cuda/open.h"
 #include "train/flat_parameters.h"
 #include "train/flat_statistics.h"
+#include "train/input.h"
 #include "train/log.h"
 
 namespace shoal::train {
@@ -67,7 +68,7 @@ void move_to(models::Classifier& model, at::Device device) {
 data::BufferAllocator batch_memory(const ResolvedJob& job) {
   if (job.device == "cpu") return {};
   const cuda::Plugin& plugin = cuda_plugin();
-  return {plugin.allocate_pinned, plugin.free_pinned};
+  return {plugin.allocate_pinned, plugin.free_pinned, room_per_row()};
 }
 
 }  // namespace shoal::train

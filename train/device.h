@@ -32,7 +32,8 @@ at::Device device_of(const ResolvedJob& job);
 // Moves a model that is only used, not trained.
 void move_to(models::Classifier& model, at::Device device);
 
-// Where a loader's batches lie: page-locked where a GPU copies them from there.
+// Where a loader's batches lie: page-locked where a GPU copies them from there, with room for their
+// labels.
 data::BufferAllocator batch_memory(const ResolvedJob& job);
 
 }  // namespace shoal::train

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace shoal::train {
 namespace {
@@ -102,28 +104,30 @@ void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, 
 }
 
 static_assert(std::is_trivially_copyable_v<ops::MixRow>);
+constexpr int64_t kAlignment = 16;
 
-at::Tensor empty_bytes(int64_t count, at::Device device) {
-  return at::empty({count}, at::TensorOptions(device).dtype(at::kByte));
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What of a batch is not pixels, in one block of memory that the device gets in one copy.
-class RowBlock {
+// A batch's pictures and what is written behind them, which go to the device together.
+class Cargo {
  public:
-  explicit RowBlock(at::Device device) : device_(device) {}
+  Cargo(const data::Batch& batch, int64_t pixel_bytes)
+      : memory_(batch.images), size_(pixel_bytes), limit_(pixel_bytes + batch.room) {}
 
-  // Notes bytes that have to go there; returns where they will stand.
+  // Returns where the bytes will stand.
   int64_t add(const void* bytes, size_t count) {
-    const int64_t place = size_;
-    parts_.push_back({bytes, count, place});
-    size_ += static_cast<int64_t>((count + kAlignment - 1) / kAlignment * kAlignment);
+    const int64_t place = aligned(size_);
+    size_ = place + static_cast<int64_t>(count);
+    if (size_ > limit_) throw std::logic_error("a batch has no room for its labels");
+    if (count > 0) std::memcpy(memory_ + place, bytes, count);
     return place;
   }
-  void send() {
-    const at::Tensor here = empty_bytes(size_, at::kCPU);
-    for (const auto& [bytes, count, place] : parts_)
-      if (count > 0) std::memcpy(here.mutable_data_ptr<uint8_t>() + place, bytes, count);
-    there_ = models::sent(here, device_);
+  void send(at::Device device) {
+    const at::Tensor here = at::from_blob(memory_, {size_}, at::kByte);
+    there_ = at::empty({size_}, at::TensorOptions(device).dtype(at::kByte));
+    there_.copy_(here, /*non_blocking=*/true);
   }
   const uint8_t* bytes_at(int64_t place) const { return there_.const_data_ptr<uint8_t>() + place; }
   // The numbers of `like`, which stand there.
@@ -133,20 +137,17 @@ class RowBlock {
   }
 
  private:
-  static constexpr size_t kAlignment = 16;
-  struct Part {
-    const void* bytes;
-    size_t count;
-    int64_t place;
-  };
-
-  at::Device device_;
-  std::vector<Part> parts_;
-  int64_t size_ = 0;
+  uint8_t* memory_;
+  int64_t size_, limit_;
   at::Tensor there_;
 };
 
 }  // namespace
+
+int64_t room_per_row() {
+  constexpr int64_t kMostParts = 4;  // mixing, labels, partners' labels, weights
+  return sizeof(ops::MixRow) + 2 * sizeof(int32_t) + sizeof(float) + kMostParts * kAlignment;
+}
 
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row) {
@@ -162,25 +163,22 @@ Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
                        at::Device device, int64_t pictures_per_row) {
   Input input;
-  const int64_t bytes = batch.count * batch.views * batch.height * batch.width * 3;
-  const at::Tensor host = at::from_blob(batch.images, {bytes}, at::kByte);
-  const at::Tensor pixels = empty_bytes(bytes, device).copy_(host, /*non_blocking=*/true);
+  const Rows rows = read_rows(batch, pictures_per_row, input);
+  Cargo cargo(batch, batch.count * batch.views * batch.height * batch.width * 3);
+  const int64_t mix =
+      rows.special ? cargo.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
+  std::vector<std::pair<at::Tensor*, int64_t>> places;
+  for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})
+    if (tensor->defined())
+      places.emplace_back(tensor, cargo.add(tensor->const_data_ptr(), tensor->nbytes()));
+  cargo.send(device);
   if (!device.is_cpu()) {
     input.batch_was_read.emplace(device.type());
     input.batch_was_read->record(models::current_stream(device));
   }
-  const Rows rows = read_rows(batch, pictures_per_row, input);
-  RowBlock block(device);
-  const int64_t mix =
-      rows.special ? block.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
-  std::vector<std::pair<at::Tensor*, int64_t>> places;
-  for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})
-    if (tensor->defined())
-      places.emplace_back(tensor, block.add(tensor->const_data_ptr(), tensor->nbytes()));
-  block.send();
-  for (const auto& [tensor, place] : places) *tensor = block.tensor(place, *tensor);
-  prepare(batch, type, table, device, pictures_per_row, pixels.const_data_ptr<uint8_t>(),
-          rows.special ? reinterpret_cast<const ops::MixRow*>(block.bytes_at(mix)) : nullptr,
+  for (const auto& [tensor, place] : places) *tensor = cargo.tensor(place, *tensor);
+  prepare(batch, type, table, device, pictures_per_row, cargo.bytes_at(0),
+          rows.special ? reinterpret_cast<const ops::MixRow*>(cargo.bytes_at(mix)) : nullptr,
           input);
   return input;
 }

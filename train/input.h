@@ -27,14 +27,17 @@ struct Input {
   std::optional<c10::Event> batch_was_read;
 };
 
+// Bytes of room that a batch needs for each of its rows.
+int64_t room_per_row();
+
 // The input lies on `device`. `type`: f32, f64 or bf16. With two pictures per row, the first of
 // every two rows of the batch is a row of the input.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row = 1);
 
-// The way of a GPU: the bytes of the pictures go to the device in one copy, beside which the host
-// reads the rows where the bytes are page-locked; labels and mixing follow in another; and `table`
-// makes one pass over the pictures there. Nothing waits for the device. Also for the CPU (tests).
+// The way of a GPU: labels and mixing are written behind the pictures of the batch, in its room; all
+// of it goes to the device in one copy, for which the host does not wait where the memory is
+// page-locked; and `table` makes one pass over the pictures there. Also for the CPU (tests).
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
                        at::Device device, int64_t pictures_per_row = 1);
 

@@ -305,13 +305,16 @@ TEST_CASE("memory comes from the allocator that was handed in and goes back to i
                                   [&](void* memory) {
                                     alive.erase(memory);
                                     ::operator delete(memory);
-                                  }};
+                                  },
+                                  10};
   {
     Loader loader(data, small(), {}, allocator);
     CHECK(alive.size() == 4);  // three ahead and one in hand
-    CHECK(largest == 4 * kRowBytes);
+    CHECK(largest == 4 * kRowBytes + 4 * 10);
     loader.start_epoch(0);
-    CHECK(alive.count(loader.next()->images) == 1);
+    const Batch* batch = loader.next();
+    CHECK(alive.count(batch->images) == 1);
+    CHECK(batch->room == 4 * 10);
   }
   CHECK(alive.empty());
 }

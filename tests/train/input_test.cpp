@@ -6,6 +6,7 @@
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
+#include <ATen/record_function.h>
 
 #include <catch2/catch.hpp>
 
@@ -21,11 +22,13 @@ namespace {
 constexpr int64_t kRows = 6, kHeight = 9, kWidth = 7, kBytes = kHeight * kWidth * 3;
 
 struct Pictures {
-  std::vector<uint8_t> pixels = std::vector<uint8_t>(2 * kRows * kBytes);
+  std::vector<uint8_t> pixels;
   std::vector<data::Row> rows = std::vector<data::Row>(kRows);
   data::Batch batch;
 
   explicit Pictures(int64_t views = 1) {
+    batch.room = kRows * train::room_per_row();
+    pixels.resize(static_cast<size_t>(views * kRows * kBytes + batch.room));
     data::KeyedRandom random(8);
     for (uint8_t& byte : pixels) byte = static_cast<uint8_t>(random.next());
     for (int64_t i = 0; i < kRows; ++i) {
@@ -96,6 +99,48 @@ TEST_CASE("the copy on the device is a copy: the loader's memory may change afte
   std::fill(pictures.pixels.begin(), pictures.pixels.end(), uint8_t{0});
   for (data::Row& row : pictures.rows) row = {};
   require_same(staged, before);
+}
+
+namespace {
+
+// A copy between tensors that LibTorch was asked for.
+struct Copy {
+  const void* from = nullptr;
+  bool asynchronous = false;
+};
+std::vector<Copy> copies;
+
+std::unique_ptr<at::ObserverContext> note_copy(const at::RecordFunction& call) {
+  const std::string name = call.name();
+  const auto inputs = call.inputs();
+  if (name == "aten::copy_")
+    copies.push_back({inputs[1].toTensor().const_data_ptr(), inputs[2].toBool()});
+  else if (name == "aten::_to_copy" || name == "aten::clone" || name == "aten::_pin_memory")
+    copies.push_back({});
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a batch goes to the device in one asynchronous copy out of the loader's memory") {
+  const bool mixed = GENERATE(false, true);
+  Pictures pictures;
+  if (mixed) pictures.mix();
+  copies.clear();
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(note_copy).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  const Input input = there(pictures.batch, ops::Type::f32);
+  at::removeCallback(handle);
+  REQUIRE(copies.size() == 1);
+  CHECK(copies[0].from == pictures.pixels.data());
+  CHECK(copies[0].asynchronous);
+  CHECK(input.labels.b.defined() == mixed);
+}
+
+TEST_CASE("a batch without room for its labels is a mistake in the program") {
+  Pictures pictures;
+  pictures.batch.room = kRows * 4;
+  CHECK_THROWS_AS(there(pictures.batch, ops::Type::f32), std::logic_error);
 }
 
 TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch go the same way") {

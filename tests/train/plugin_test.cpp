@@ -8,6 +8,8 @@
 #include <string>
 
 #include "train/cuda/open.h"
+#include "train/device.h"
+#include "train/input.h"
 
 using namespace shoal;
 using Catch::Matchers::Contains;
@@ -42,6 +44,16 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
     CHECK_THROWS_WITH(plugin->device_info(0), Contains("cudaGetDeviceProperties"));
     CHECK_THROWS_WITH(plugin->synchronize(), Contains("cudaDeviceSynchronize"));
   }
+
+  train::ResolvedJob job;
+  job.device = "cuda";
+  const data::BufferAllocator memory = train::batch_memory(job);
+  CHECK(memory.room_per_row == train::room_per_row());
+  if (count == 0)
+    CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // page-locked memory
+  else
+    memory.release(memory.allocate(100));
+
   for (int device = 0; device < count; ++device) {
     const cuda::DeviceInfo info = plugin->device_info(device);
     CHECK(std::string(info.name) != "");
