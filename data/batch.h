@@ -34,7 +34,8 @@ struct Row {
 };
 
 // `capacity` rows of memory of which the first `count` are filled. Owned by the loader, valid until
-// the next call of next() or start. Pixels are RGB.
+// the next call of next() or start_epoch(), before which nobody may be reading it any more. Pixels
+// are RGB.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×3
   std::span<const Row> rows;  // count
@@ -43,8 +44,8 @@ struct Batch {
   int64_t height = 0, width = 0;
   int64_t views = 1;           // pictures per row; above 1 in evaluation only
   int64_t first_position = 0;  // of row 0 in the global order
-  // Bytes behind the last row's pictures in which the consumer may write what shall go to a device
-  // with them.
+  // So many bytes behind the pictures of the `count` rows are the consumer's, unaligned, for what
+  // shall go to a device with them; 0 unless the allocator asks for them.
   int64_t room = 0;
 };
 

@@ -22,11 +22,11 @@ constexpr size_t kAlignment = 64;
 
 BufferAllocator with_default(BufferAllocator allocator) {
   if (allocator.allocate && allocator.release) return allocator;
-  return {[](size_t bytes) {
-            return std::aligned_alloc(kAlignment,
-                                      (bytes + kAlignment - 1) / kAlignment * kAlignment);
-          },
-          [](void* memory) { std::free(memory); }};
+  allocator.allocate = [](size_t bytes) {
+    return std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  };
+  allocator.release = [](void* memory) { std::free(memory); };
+  return allocator;
 }
 
 constexpr int64_t kEndless = int64_t{1} << 60;  // pictures of a stream whose length is not known
@@ -52,7 +52,7 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   require(options.batch_size >= 1, "the batch size must be at least 1");
   require(options.world_size >= 1 && options.rank >= 0 && options.rank < options.world_size,
           "the rank must be between 0 and the world size");
-  require(!options.train || !pairs_rows(options.mix) || options.batch_size % 2 == 0,
+  require(!options.train || !options.mix.mixes() || options.batch_size % 2 == 0,
           "mixup and cutmix mix pictures in pairs: the batch size must be even, not " +
               std::to_string(options.batch_size));
   require(

@@ -122,10 +122,12 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
       format("CPU-bound: a picture takes %.2f ms of a core; the %d here give about %.0f images/s",
              1e3 * last.cpu_seconds_per_image(), processors,
              std::max(most, last.threads >= processors ? last.images_per_second : 0));
-  if (last.threads <= processors && !computes(last))
-    advice.sentence +=
-        format("; the threads had a core for only %.0f %% of their time: other programs take it",
-               100 * last.stages.cpu_seconds / last.stages.busy_seconds());
+  const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);
+  if (last.threads <= processors && last.stages.cpu_seconds < kComputing * computing)
+    advice.sentence += format(
+        "; when they did not read, the threads had a core for only %.0f %% of the time: other "
+        "programs or a quota take it",
+        100 * last.stages.cpu_seconds / computing);
   if (wanted <= 0) return;
   if (advice.threads == 0 && last.threads < processors) {
     const int threads = static_cast<int>(std::ceil(wanted * last.cpu_seconds_per_image()));

@@ -88,7 +88,7 @@ void mix_row(const MixOptions& options, const MixRequest& request, Row& row) {
   row.blend = false;
   std::fill(std::begin(row.box), std::end(row.box), 0);
   row.erased = 0;
-  if (pairs_rows(options)) draw_mix(options, request, row);
+  if (options.mixes()) draw_mix(options, request, row);
   if (options.erase > 0) draw_erasing(options, request, row);
 }
 
@@ -103,7 +103,7 @@ void check_mix(const MixOptions& options) {
   require(
       options.mix >= 0 && options.mix <= 1 && options.switch_mix >= 0 && options.switch_mix <= 1,
       "the probabilities of mixing and of cutmix must be between 0 and 1");
-  require(options.mode != MixMode::batch || !pairs_rows(options) || options.group > 0,
+  require(options.mode != MixMode::batch || !options.mixes() || options.group > 0,
           "mixing per update needs the number of pictures of an update");
   require(options.erase >= 0 && options.erase <= 1,
           "the probability of erasing must be between 0 and 1");

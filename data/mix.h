@@ -9,25 +9,22 @@
 
 namespace shoal::data {
 
-// Fills partner, lambda, blend, box and erase of the row at index `index` of its batch. Partners
-// are neighbours in the global order (positions 2i and 2i + 1). The draw is keyed by seed, epoch
-// and what shares it: the update, the pair, the position; so neither batch size nor world size
-// changes it. Cutmix corrects lambda to the real area of the box, as torchvision and timm do. `key`
-// is the picture's own; erasing draws from it (timm's RandomErasing).
+// A row that has to be mixed.
 struct MixRequest {
   uint64_t seed = 0;
   int64_t epoch = 0;
-  int64_t position = 0;
-  int32_t index = 0;
-  uint64_t key = 0;
-  int64_t height = 0, width = 0;
+  int64_t position = 0;           // in the global order
+  int32_t index = 0;              // in its batch
+  uint64_t key = 0;               // the picture's
+  int64_t height = 0, width = 0;  // pixels
 };
-void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
-// True when rows are mixed in pairs, so that batches must be even.
-inline bool pairs_rows(const MixOptions& options) {
-  return options.mixes();
-}
+// Fills partner, lambda, blend, box and erase of the row. Partners are neighbours in the global
+// order (positions 2i and 2i + 1), so that batches must be even. The draw is keyed by seed, epoch
+// and what shares it: the update, the pair, the position; so neither batch size nor world size
+// changes it. Cutmix corrects lambda to the real area of the box, as torchvision and timm do.
+// Erasing draws from the picture's own key (timm's RandomErasing).
+void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
 // Throws std::invalid_argument with a sentence.
 void check_mix(const MixOptions& options);

@@ -10,8 +10,8 @@
 namespace shoal::data {
 
 enum class Stage {
-  read,       // bytes from the file system
-  entropy,    // Huffman decoding and walking, with stripping and the index
+  read,       // bytes from the file system, and the picture's kept index
+  entropy,    // Huffman decoding and walking, with stripping and making the index
   transform,  // IDCT
   library,    // a decode by libjpeg-turbo or OpenCV
   resize,     // chroma's upsampling, colour, crop, resampling, flip

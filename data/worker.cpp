@@ -181,7 +181,7 @@ uint64_t Worker::hash(const Feed& feed, int64_t position, const Row& row,
   uint64_t value = combine(static_cast<uint64_t>(position), row.key);
   value = combine(value, static_cast<uint64_t>(row.label));
   value = combine(value, hash_bytes(pixels, side_ * side_ * 3));
-  const bool mixed = options_.train && pairs_rows(mix_);
+  const bool mixed = options_.train && mix_.mixes();
   value = combine(value, mixed ? feed.key(position ^ 1) : row.key);
   return combine(value, std::bit_cast<uint32_t>(row.lambda));
 }

@@ -18,7 +18,9 @@ namespace shoal::train {
 struct Input {
   // (N·views)×3×H×W channels-last, normalised with ImageNet's mean and deviation, mixed
   at::Tensor images;
-  models::Labels labels;       // unreadable rows keep label 0; `valid` tells
+  // Unreadable rows keep label 0; `readable` tells. On a GPU they share memory with the batch's
+  // bytes there, which stay as long as they do.
+  models::Labels labels;
   std::vector<uint64_t> keys;  // N, for models::StepContext
   // Evaluation: rows whose picture could be read, when that is not all of them.
   std::vector<int64_t> readable;
@@ -31,7 +33,9 @@ struct Input {
 int64_t room_per_row();
 
 // The input lies on `device`. `type`: f32, f64 or bf16. With two pictures per row, the first of
-// every two rows of the batch is a row of the input.
+// every two rows of the batch is a row of the input. For a GPU the batch must have room_per_row()
+// bytes of room for each of its rows, which are written to (std::logic_error), and must not be
+// reused before `batch_was_read`.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t pictures_per_row = 1);
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "data/jpeg/index_codec.h"
 #include "data/pixel_hash.h"
 
 namespace shoal::data::jpeg {
@@ -52,30 +53,6 @@ uint32_t check_of(const Record& record, const void* packed) {
   return static_cast<uint32_t>(hash >> 32);
 }
 
-void put(std::string& out, uint64_t value) {
-  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
-  out += static_cast<char>(value);
-}
-
-// Signed to unsigned so that small ones of either sign stay small.
-uint64_t folded(int64_t value) {
-  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
-}
-int64_t unfolded(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
-
-bool take(std::span<const uint8_t>& from, uint64_t& value) {
-  value = 0;
-  for (int shift = 0; shift < 63 && !from.empty(); shift += 7) {
-    const uint8_t byte = from.front();
-    from = from.subspan(1);
-    value |= static_cast<uint64_t>(byte & 127) << shift;
-    if (byte < 128) return true;
-  }
-  return false;
-}
-
 bool read_at(int descriptor, uint64_t offset, void* to, size_t bytes) {
   auto* out = static_cast<char*>(to);
   while (bytes > 0) {
@@ -98,39 +75,6 @@ bool append(int descriptor, const std::string& text) {
 }
 
 }  // namespace
-
-std::string pack_index(const SeekIndex& index) {
-  std::string out;
-  put(out, index.size());
-  SeekPoint before;
-  for (const SeekPoint& point : index) {
-    const auto bits = [](const SeekPoint& p) { return uint64_t{p.byte} * 8 + p.bit; };
-    put(out, bits(point) - bits(before));
-    for (int i = 0; i < 3; ++i) put(out, folded(point.predictor[i] - before.predictor[i]));
-    before = point;
-  }
-  return out;
-}
-
-bool unpack_index(std::span<const uint8_t> packed, SeekIndex& index) {
-  index.clear();
-  uint64_t count = 0, value = 0, bits = 0;
-  if (!take(packed, count) || count > packed.size()) return false;
-  SeekPoint point;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (!take(packed, value) || value > UINT32_MAX) return false;
-    bits += value;
-    if (bits / 8 > UINT32_MAX) return false;
-    point.byte = static_cast<uint32_t>(bits / 8);
-    point.bit = static_cast<uint16_t>(bits % 8);
-    for (int16_t& predictor : point.predictor) {
-      if (!take(packed, value)) return false;
-      predictor = static_cast<int16_t>(predictor + unfolded(value));
-    }
-    index.push_back(point);
-  }
-  return packed.empty();
-}
 
 IndexStore::IndexStore(std::string folder, int64_t samples,
                        std::function<void(const std::string&)> warning)
@@ -240,26 +184,29 @@ void IndexStore::write_waiting() {
   waiting_places_.clear();
 }
 
-IndexStore::Found IndexStore::slot(int64_t sample) const {
+int64_t IndexStore::will_read(int64_t first, int64_t count) const {
+  int64_t kept = 0;
+  for (int64_t sample = first; sample < first + count; ++sample) {
+    const Found found = look_up(sample);
+    if (found.descriptor < 0) continue;
+    ++kept;
+    ::posix_fadvise(found.descriptor, static_cast<off_t>(found.slot.offset), found.slot.length,
+                    POSIX_FADV_WILLNEED);
+  }
+  return kept;
+}
+
+IndexStore::Found IndexStore::look_up(int64_t sample) const {
   const std::lock_guard lock(mutex_);
   const Slot& slot = slots_[static_cast<size_t>(sample)];
   const bool kept = slot.length != 0 && slot.length != kUnwanted;
   return {slot, kept ? files_[slot.file].descriptor : -1};
 }
 
-void IndexStore::will_read(int64_t first, int64_t count) const {
-  for (int64_t sample = first; sample < first + count; ++sample) {
-    const auto [slot, descriptor] = this->slot(sample);
-    if (descriptor >= 0)
-      ::posix_fadvise(descriptor, static_cast<off_t>(slot.offset), slot.length,
-                      POSIX_FADV_WILLNEED);
-  }
-}
-
 IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> bytes,
                                     SeekIndex& index) const {
   index.clear();
-  const auto [slot, descriptor] = this->slot(sample);
+  const auto [slot, descriptor] = look_up(sample);
   if (descriptor < 0) return slot.length == kUnwanted ? Answer::unwanted : Answer::unknown;
   thread_local std::vector<uint8_t> memory;
   memory.resize(slot.length);

@@ -32,10 +32,11 @@ class IndexStore {
   // Writes what is waiting and takes notice of what others have written. Thread-safe.
   void refresh();
 
-  enum class Answer { found, unknown, unwanted };  // unwanted: it would take too much room
+  // Tells the file system that the indexes of these pictures, of the dataset, will be read soon.
+  // Returns how many of them are kept. Thread-safe.
+  int64_t will_read(int64_t first, int64_t count) const;
 
-  // Tells the file system that the indexes of these pictures will be read soon. Thread-safe.
-  void will_read(int64_t first, int64_t count) const;
+  enum class Answer { found, unknown, unwanted };  // unwanted: it would take too much room
 
   // The index of the picture `bytes`; empties `index` unless it is found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
@@ -55,12 +56,11 @@ class IndexStore {
     uint64_t noticed = 0;  // bytes of its list of places
   };
 
-  // Where a picture's record is: its slot, and the descriptor of the file; under the mutex.
   struct Found {
     Slot slot;
-    int descriptor = -1;  // -1: there is none
+    int descriptor = -1;  // of the file that holds the record; -1: there is none
   };
-  Found slot(int64_t sample) const;
+  Found look_up(int64_t sample) const;  // takes the mutex
 
   void open_own();
   void open_others();
@@ -78,9 +78,5 @@ class IndexStore {
   std::string waiting_records_, waiting_places_;
   mutable std::mutex mutex_;
 };
-
-// The store's form of an index: differences between neighbours, in bytes of seven bits.
-std::string pack_index(const SeekIndex& index);
-bool unpack_index(std::span<const uint8_t> packed, SeekIndex& index);  // false: damaged
 
 }  // namespace shoal::data::jpeg

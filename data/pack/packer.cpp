@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/jpeg/index_store.h"
+#include "data/jpeg/index_codec.h"
 #include "data/jpeg/turbo.h"
 #include "data/pixel_hash.h"
 #include "data/random.h"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "data/errors.h"
-#include "data/jpeg/index_store.h"
+#include "data/jpeg/index_codec.h"
 #include "data/pixel_hash.h"
 #include "data/sources/parallel.h"
 

@@ -69,8 +69,9 @@ TEST_CASE("threads that neither read nor have a core are kept from it by other p
   rate.stages.cpu_seconds = 0.4;
   const Advice advice = advise({rate}, 2, 0);
   CHECK(advice.bound == Bound::processors);
-  CHECK_THAT(advice.sentence, Contains("a core for only 40 % of their time"));
+  CHECK_THAT(advice.sentence, Contains("a core for only 44 % of the time"));
   CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));  // their own threads do
+  CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
 }
 
 TEST_CASE("one measurement of a slow disk does not tell whether threads help") {

@@ -317,6 +317,10 @@ TEST_CASE("memory comes from the allocator that was handed in and goes back to i
     CHECK(batch->room == 4 * 10);
   }
   CHECK(alive.empty());
+
+  Loader ordinary(data, small(), {}, {{}, {}, 10});
+  ordinary.start_epoch(0);
+  CHECK(ordinary.next()->room == 4 * 10);
 }
 
 TEST_CASE("impossible settings are refused with a sentence") {

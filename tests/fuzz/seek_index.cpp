@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/jpeg/baseline.h"
-#include "data/jpeg/index_store.h"
+#include "data/jpeg/index_codec.h"
 #include "data/jpeg/turbo.h"
 
 using namespace shoal::data;

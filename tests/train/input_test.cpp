@@ -108,17 +108,34 @@ struct Copy {
   const void* from = nullptr;
   bool asynchronous = false;
 };
-std::vector<Copy> copies;
 
-std::unique_ptr<at::ObserverContext> note_copy(const at::RecordFunction& call) {
-  const std::string name = call.name();
-  const auto inputs = call.inputs();
-  if (name == "aten::copy_")
-    copies.push_back({inputs[1].toTensor().const_data_ptr(), inputs[2].toBool()});
-  else if (name == "aten::_to_copy" || name == "aten::clone" || name == "aten::_pin_memory")
-    copies.push_back({});
-  return nullptr;
-}
+// Notes the copies that this thread asks for; one at a time.
+class CopyObserver {
+ public:
+  CopyObserver() { noted().clear(); }
+  ~CopyObserver() { at::removeCallback(handle_); }
+  CopyObserver(const CopyObserver&) = delete;
+  CopyObserver& operator=(const CopyObserver&) = delete;
+  const std::vector<Copy>& copies() const { return noted(); }
+
+ private:
+  static std::vector<Copy>& noted() {
+    static std::vector<Copy> copies;
+    return copies;
+  }
+  static std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& call) {
+    const std::string name = call.name();
+    const auto inputs = call.inputs();
+    if (name == "aten::copy_")
+      noted().push_back({inputs[1].toTensor().const_data_ptr(), inputs[2].toBool()});
+    else if (name == "aten::_to_copy" || name == "aten::clone" || name == "aten::_pin_memory")
+      noted().push_back({});
+    return nullptr;
+  }
+
+  const at::CallbackHandle handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(note).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+};
 
 }  // namespace
 
@@ -126,21 +143,26 @@ TEST_CASE("a batch goes to the device in one asynchronous copy out of the loader
   const bool mixed = GENERATE(false, true);
   Pictures pictures;
   if (mixed) pictures.mix();
-  copies.clear();
-  const auto handle = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(note_copy).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  const CopyObserver observer;
   const Input input = there(pictures.batch, ops::Type::f32);
-  at::removeCallback(handle);
-  REQUIRE(copies.size() == 1);
-  CHECK(copies[0].from == pictures.pixels.data());
-  CHECK(copies[0].asynchronous);
+  REQUIRE(observer.copies().size() == 1);
+  CHECK(observer.copies()[0].from == pictures.pixels.data());
+  CHECK(observer.copies()[0].asynchronous);
   CHECK(input.labels.b.defined() == mixed);
 }
 
-TEST_CASE("a batch without room for its labels is a mistake in the program") {
+TEST_CASE("a batch without room for its labels is a mistake in the program; a little is enough") {
   Pictures pictures;
-  pictures.batch.room = kRows * 4;
+  pictures.batch.room = 0;
   CHECK_THROWS_AS(there(pictures.batch, ops::Type::f32), std::logic_error);
+  Pictures one;
+  one.mix();
+  one.rows[0].partner = 0;
+  one.rows[0].erased = 1;
+  one.batch.count = 1;
+  one.batch.room = train::room_per_row();
+  require_same(there(one.batch, ops::Type::f32),
+               train::make_input(one.batch, ops::Type::f32, at::kCPU));
 }
 
 TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch go the same way") {

@@ -3,6 +3,8 @@
 
 #include "train/cuda/plugin.h"
 
+#include <ATen/ops/from_blob.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
@@ -49,10 +51,14 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
   job.device = "cuda";
   const data::BufferAllocator memory = train::batch_memory(job);
   CHECK(memory.room_per_row == train::room_per_row());
-  if (count == 0)
+  if (count == 0) {
     CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // page-locked memory
-  else
-    memory.release(memory.allocate(100));
+  } else {
+    void* bytes = memory.allocate(100);
+    REQUIRE(bytes != nullptr);
+    CHECK(at::from_blob(bytes, {100}, at::kByte).is_pinned());
+    memory.release(bytes);
+  }
 
   for (int device = 0; device < count; ++device) {
     const cuda::DeviceInfo info = plugin->device_info(device);

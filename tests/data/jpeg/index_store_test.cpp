@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "data/jpeg/baseline.h"
+#include "data/jpeg/index_codec.h"
 #include "data/random.h"
 #include "tests/data/support.h"
 
@@ -56,6 +57,7 @@ TEST_CASE("what one store writes another finds; changed pictures have no index")
   SeekIndex found;
   IndexStore reader(folder / "seek", 10);
   CHECK(reader.find(3, file, found) == Answer::unknown);
+  CHECK(reader.will_read(0, 10) == 0);
   {
     IndexStore writer(folder / "seek", 10);
     writer.add(3, file, index);
@@ -69,7 +71,8 @@ TEST_CASE("what one store writes another finds; changed pictures have no index")
     writer.add(5, other, index_of(other));
   }
   reader.refresh();
-  reader.will_read(0, 10);  // a hint, whether there is anything or not
+  CHECK(reader.will_read(0, 10) == 2);
+  CHECK(reader.will_read(4, 1) == 0);
   CHECK(reader.find(3, file, found) == Answer::found);
   CHECK(reader.find(5, other, found) == Answer::found);
   reader.add(3, other, index_of(other));  // the newest record counts
@@ -87,6 +90,7 @@ TEST_CASE("a picture whose index would take more than 4 % of its bytes has none"
   CHECK(store.find(0, file, found) == Answer::unknown);
   store.add(0, file, index_of(file));
   CHECK(store.find(0, file, found) == Answer::unwanted);
+  CHECK(store.will_read(0, 1) == 0);
 }
 
 TEST_CASE("damaged and cut files of indexes are as if they were not there") {
