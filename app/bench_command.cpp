@@ -6,9 +6,11 @@
 #include "app/commands.h"
 #include "app/machine.h"
 #include "app/session.h"
+#include "app/signals.h"
 #include "data/cached_dataset.h"
 #include "data/loader_profile.h"
 #include "train/log.h"
+#include "train/stop.h"
 
 namespace shoal::app {
 namespace {
@@ -110,11 +112,13 @@ Json json_of(const data::LoaderRate& rate) {
 void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advice) {
   train::log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "of one", "MB/s",
                         "cores", "first batch"));
-  for (const data::LoaderRate& rate : rates)
-    train::log::line(
-        strf("%8d %10.1f %7.2fx %9.1f %7.2f %10.3f s", rate.threads, rate.images_per_second,
-             rate.images_per_second / rates.front().images_per_second * rates.front().threads,
-             rate.bytes_per_second() / kMegabyte, rate.cores(), rate.first_batch_seconds));
+  for (const data::LoaderRate& rate : rates) {
+    const double gain = rate.images_per_second / rates.front().images_per_second;
+    const std::string of_one = rates.front().threads == 1 ? strf("%.2fx", gain) : "-";
+    train::log::line(strf(
+        "%8d %10.1f %8s %9.1f %7.2f %10.3f s", rate.threads, rate.images_per_second, of_one.c_str(),
+        rate.bytes_per_second() / kMegabyte, rate.cores(), rate.first_batch_seconds));
+  }
   const data::LoaderRate& best = fastest(rates);
   train::log::line(strf(
       "\na picture at %d thread(s): %.1f kB, %.3f ms", best.threads, best.bytes_per_image() / 1e3,
@@ -163,7 +167,15 @@ int bench_command(const Arguments& arguments) {
   const auto progress = [](int threads) {
     train::log::status(threads == 0 ? "warming up" : strf("measuring %d thread(s)", threads));
   };
-  const auto rates = data::profile_loader(dataset, options, progress, train::log::warning);
+  install_polled_signals();
+  options.stopped = [] { return train::stop_signal() != 0; };
+  std::vector<data::LoaderRate> rates;
+  try {
+    rates = data::profile_loader(dataset, options, progress, train::log::warning);
+  } catch (const data::ProfileStopped&) {
+    train::log::status("");
+    return 128 + train::stop_signal();
+  }
   train::log::status("");
   const data::Advice advice = data::advise(rates, options.processors, arguments.bench.wanted);
   if (arguments.json) {

@@ -286,7 +286,7 @@ void add_packing(std::vector<Option>& table) {
        memory_row("shard-size", kPack | kPrepare,
                   "make DEST a folder of files of about so many bytes; 0: one file",
                   FIELD(pack.shard_bytes)),
-       row("overwrite", kPack, "", "replace DEST when it exists", FIELD(pack.overwrite)),
+       row("overwrite", kPack, "", "replace DEST when it is a packed set", FIELD(pack.overwrite)),
        row("info", kPack, "", "describe the packed set that is named", FIELD(info)),
        row("verify", kPack, "",
            "read all of the packed set that is named, and name what is damaged", FIELD(verify))});

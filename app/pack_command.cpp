@@ -117,6 +117,18 @@ int verify(const Arguments& arguments, int threads) {
   return bad == 0 ? 0 : 1;
 }
 
+// What is replaced must not be what is read: nothing of it would be left.
+void require_apart(const std::string& source, const std::string& destination) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path from = fs::canonical(source, error), to = fs::weakly_canonical(destination, error);
+  if (error || !fs::exists(to)) return;
+  const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+  if (end == from.end())
+    throw UserError(destination + " is a part of what is packed (" + source +
+                    "); choose another name");
+}
+
 int pack(const Arguments& arguments, int threads) {
   data::PackOptions options = arguments.pack;
   options.threads = threads;
@@ -131,6 +143,7 @@ int pack(const Arguments& arguments, int threads) {
     throw UserError("--val-synsets has no use without --val-labels");
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(source))
     throw UserError("--tfrecord-keys has no use: " + source + " holds no TFRecords");
+  require_apart(source, arguments.paths[1]);
   const auto dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
     train::log::warning("the classes are called train and val: to pack one of the two, name " +

@@ -51,6 +51,7 @@ std::vector<std::string> pictures(const std::vector<std::string>& paths) {
         inside.push_back(entry.path().string());
     }
     std::sort(inside.begin(), inside.end());
+    if (inside.empty()) throw train::UserError("there is no file in " + path);
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;

@@ -66,6 +66,12 @@ void training_begins() {
   training = true;
 }
 
+void install_polled_signals() {
+  training = true;
+  install(SIGTERM, on_stop);
+  install(SIGINT, on_stop);
+}
+
 void install_resumable_signals() {
   install(SIGTERM, on_interruption);
   install(SIGINT, on_interruption);

@@ -1,5 +1,6 @@
 #pragma once
-// What signals mean to a worker that trains, and to a command that goes on where it was stopped.
+// What signals mean to a worker that trains, to a command that cleans up after itself, and to one
+// that goes on where it was stopped.
 
 namespace shoal::app {
 
@@ -9,6 +10,9 @@ namespace shoal::app {
 // and perhaps somebody to wait for: the first one leaves at once, on the platform with 0.
 void install_training_signals(bool on_platform);
 void training_begins();
+
+// SIGTERM and SIGINT are noted for a loop that polls stop_signal(); a second one leaves at once.
+void install_polled_signals();
 
 // SIGTERM and SIGINT end the program with exit code 128 + N and say that the same command goes on:
 // for commands whose files are whole at every moment.

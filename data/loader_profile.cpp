@@ -24,7 +24,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions options,
-                   int threads, double seconds,
+                   int threads, double seconds, const std::function<bool()>& stopped,
                    const std::function<void(const std::string&)>& warning) {
   const auto made = Clock::now();
   options.threads = threads;
@@ -40,6 +40,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   const StageTimes before = loader.stage_times();
   const auto start = Clock::now();
   do {
+    if (stopped && stopped()) throw ProfileStopped();
     if (!loader.next()) loader.start_epoch(++epoch);
   } while (seconds_since(start) < seconds);
   rate.stages = loader.stage_times() - before;
@@ -109,7 +110,8 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
     if (threads <= kMostThreads) advice.threads = threads;
   }
   if (advice.threads > 0)
-    advice.sentence += format(". %.0f images/s need %d threads here", wanted, advice.threads);
+    advice.sentence += format(". %.0f images/s need %d thread%s here", wanted, advice.threads,
+                              advice.threads == 1 ? "" : "s");
   else
     advice.sentence += format(". %.0f images/s need %.1f MB/s", wanted, wanted * bytes / megabyte);
 }
@@ -134,7 +136,8 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
     if (threads <= processors) advice.threads = threads;
   }
   if (advice.threads > 0) {
-    advice.sentence += format(". %.0f images/s need %d threads here", wanted, advice.threads);
+    advice.sentence += format(". %.0f images/s need %d thread%s here", wanted, advice.threads,
+                              advice.threads == 1 ? "" : "s");
   } else {
     advice.sentence += format(
         ". %.0f images/s need %.0f such core(s); smaller pictures (`shoal pack --max-side`) or "
@@ -154,7 +157,7 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
   LoaderOptions loader = options.loader;
   const auto run = [&](int threads) {
     ++loader.seed;
-    return measure(dataset, loader, threads, options.seconds, warning);
+    return measure(dataset, loader, threads, options.seconds, options.stopped, warning);
   };
   progress(0);
   run(options.threads.empty() ? options.processors : options.threads.back());

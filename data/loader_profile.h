@@ -35,10 +35,14 @@ struct ProfileOptions {
   std::vector<int> threads;  // empty: 1, 2, 4 … to all processors, and on while reading gains by it
   double seconds = 5;        // of each measurement, after as long a warm-up in all
   int processors = 1;
+  std::function<bool()> stopped;  // asked between batches; empty: never
 };
 
+// `stopped` has said so.
+struct ProfileStopped {};
+
 // Reads epoch after epoch; nothing but the loader works meanwhile. `progress` is told the number of
-// threads before each measurement, 0 for the warm-up. Throws what Loader throws.
+// threads before each measurement, 0 for the warm-up. Throws what Loader throws, and ProfileStopped.
 std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dataset,
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,

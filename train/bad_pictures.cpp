@@ -1,7 +1,6 @@
 #include "train/bad_pictures.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "train/log.h"
 
@@ -13,16 +12,16 @@ int64_t BadPictures::fresh(int64_t in_all) {
   return more;
 }
 
-void BadPictures::heard(int64_t more, int64_t step_in_epoch) {
+std::string BadPictures::heard(int64_t more, int64_t step_in_epoch) {
   in_epoch_ += more;
   // How many there are is not always known: of the first ten thousand a hundred may be damaged.
   const int64_t seen = step_in_epoch * job_.global_batch_size;
   const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
-  if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return;
-  throw std::runtime_error(
-      strf("%lld of %lld training pictures could not be read, more than 1 %%; the log names them. "
-           "Repair or remove them and continue with --resume",
-           static_cast<long long>(in_epoch_), static_cast<long long>(all)));
+  if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";
+  return strf(
+      "%lld of %lld training pictures could not be read, more than 1 %%; the log names "
+      "them. Repair or remove them and continue with --resume",
+      static_cast<long long>(in_epoch_), static_cast<long long>(all));
 }
 
 }  // namespace shoal::train

@@ -2,6 +2,7 @@
 // How many of an epoch's training pictures could not be read; too many end the run.
 
 #include <cstdint>
+#include <string>
 
 #include "train/job.h"
 
@@ -14,9 +15,9 @@ class BadPictures {
   void begin_epoch() { told_ = in_epoch_ = 0; }
   // Of this rank, since the last call; `in_all`: what its loader has counted in the epoch.
   int64_t fresh(int64_t in_all);
-  // Of all ranks, `step_in_epoch` updates into the epoch. Throws std::runtime_error when more than
-  // one in a hundred was bad.
-  void heard(int64_t more, int64_t step_in_epoch);
+  // Of all ranks, `step_in_epoch` updates into the epoch. Returns what to say when more than one in
+  // a hundred was bad, else nothing.
+  std::string heard(int64_t more, int64_t step_in_epoch);
 
  private:
   const ResolvedJob& job_;

@@ -106,10 +106,9 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   if (all == 0)
     throw std::runtime_error("the evaluation has met no picture; look at what fills --val");
   if (report.sum.skipped > 0.01 * all) {
-    throw std::runtime_error(
+    throw TooManyUnreadable(
         strf("%.0f of %.0f validation pictures cannot be read, more than 1 %%; the log names them. "
-             "Repair or "
-             "remove them",
+             "Repair or remove them",
              report.sum.skipped, all));
   }
   return report;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <stdexcept>
 
 #include "data/loader.h"
 #include "dist/group.h"
@@ -18,10 +19,15 @@ namespace shoal::train {
 // collective.
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 
+// More than 1 % of the pictures cannot be read.
+struct TooManyUnreadable : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
 // Sums over the whole set and all ranks, the same on each. Prints progress lines when `reporter` is
 // given. `go_on`, when given, is called before each batch and must answer alike on every rank;
 // false ends the evaluation (`stopped`). Collective. Throws std::runtime_error when there is
-// no picture, or more than 1 % of them cannot be read.
+// no picture, TooManyUnreadable on all ranks alike.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, int64_t print_freq, Reporter* reporter,
                           const std::function<bool()>& go_on = {});

@@ -1,10 +1,14 @@
 #include "train/export.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
 
 #include "train/job.h"
 #include "train/report.h"
@@ -62,6 +66,14 @@ NamedTensors finished_weights(const CheckpointData& data) {
     }
   }
   return weights;
+}
+
+void open_export_folder(const std::string& folder) {
+  std::error_code error;  // what cannot be made cannot be written to either
+  fs::create_directories(folder, error);
+  if (::access(folder.c_str(), W_OK) != 0)
+    throw std::runtime_error("cannot write to " + folder +
+                             " (--export-dir): " + std::generic_category().message(errno));
 }
 
 void export_model(const CheckpointData& data, const std::string& folder) {

@@ -15,6 +15,10 @@ namespace shoal::train {
 
 inline constexpr const char* kModelFile = "model.safetensors";
 
+// Makes the folder. Throws std::runtime_error when nothing can be written there, which is better
+// known before the training than after it.
+void open_export_folder(const std::string& folder);
+
 // `data`: a run's state as snapshot() makes it. The three files replace earlier ones, each as a
 // whole. Makes the folder. Throws std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder);

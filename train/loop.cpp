@@ -6,7 +6,6 @@
 
 #include "train/loop.h"
 
-#include <ATen/ops/full.h>
 #include <signal.h>
 
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "dist/control_word.h"
 #include "train/bad_pictures.h"
 #include "train/checkpoint_store.h"
+#include "train/data_hash.h"
 #include "train/device.h"
 #include "train/evaluate.h"
 #include "train/export.h"
@@ -56,6 +56,7 @@ class Run {
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
+    if (job.job.export_dir) open_export_folder(*job.job.export_dir);
   }
 
   RunResult all();
@@ -69,6 +70,7 @@ class Run {
   void post(dist::ControlWord word, const Meter& meter);
   bool hear_last(int signal = 0);
   dist::ControlWord word_of(const StepResult& step);
+  [[noreturn]] void save_and_fail(const std::string& reason);
   void report(const StepResult& step, double lr, double step_seconds);
   bool epoch_ends() const { return epoch_is_through() || position_.step == job_.last_step; }
   bool epoch_is_through() const {
@@ -83,7 +85,6 @@ class Run {
   void gather(Meter* last);
   void save(std::optional<double> top1);
   void export_finished();
-  void log_hash(int64_t first_step);
 
   const ResolvedJob& job_;
   dist::Communicator& communicator_;
@@ -202,7 +203,7 @@ bool Run::train_epoch() {
     if (!act(word, position_.step - 1)) return false;
   }
   if (!hear_last()) return false;
-  log_hash(first);
+  log_data_hash(job_, position_.epoch, first, train_loader_->stats().hash, communicator_.main);
   return true;
 }
 
@@ -236,7 +237,8 @@ void Run::post(dist::ControlWord word, const Meter& meter) {
 
 // Does what all ranks have agreed on: they said it when they had done update `step`. False: stop.
 bool Run::act(const dist::ControlWord& word, int64_t step) {
-  bad_pictures_.heard(word.bad_pictures, position_.step_in_epoch);
+  const std::string too_bad = bad_pictures_.heard(word.bad_pictures, position_.step_in_epoch);
+  if (!too_bad.empty()) save_and_fail(too_bad);
   const bool spiked = recovery_.heard(word, step);
   if (word.stop_signal != 0) {
     control_.collect();  // what was posted since: nobody waits for it later
@@ -247,6 +249,13 @@ bool Run::act(const dist::ControlWord& word, int64_t step) {
   if ((due || spiked || word.checkpoint_requested) && !epoch_ends())
     save(std::nullopt);  // the epoch's end saves anyway
   return true;
+}
+
+// For what all ranks know: nothing of the work is lost.
+void Run::save_and_fail(const std::string& reason) {
+  control_.collect();  // what was posted since: nobody waits for it later
+  save(std::nullopt);
+  throw std::runtime_error(reason);
 }
 
 // Saves and notes the signal; the caller leaves its loop.
@@ -334,7 +343,14 @@ bool Run::evaluate_once(bool ema) {
 // A stop breaks it off: the state is saved as it was before, and resuming evaluates again.
 bool Run::evaluate_all() {
   const int64_t lines = reporter_.history_lines();
-  bool done = evaluate_once(false);
+  bool done = false;
+  try {
+    done = evaluate_once(false);
+  } catch (const TooManyUnreadable& error) {
+    if (job_.job.eval_only) throw;
+    history_before_evaluation_ = lines;
+    save_and_fail(std::string(error.what()) + " and continue with --resume");
+  }
   if (done && trainer_.ema()) {
     trainer_.ema()->swap();
     done = evaluate_once(true);
@@ -371,16 +387,6 @@ void Run::export_finished() {
     return log::warning("nothing was trained yet, so no model is exported");
   export_model(snapshot(trainer_, position_, job_, classes_), *job_.job.export_dir);
   log::info("exported " + *job_.job.export_dir + "/" + kModelFile);
-}
-
-void Run::log_hash(int64_t first_step) {
-  if (job_.job.log_level != "debug") return;
-  at::Tensor hash = at::full({1}, static_cast<int64_t>(train_loader_->stats().hash),
-                             at::TensorOptions(at::kLong));
-  communicator_.main.all_reduce_sum(hash);
-  log::debug(strf("epoch %lld from update %lld: data hash %016llx",
-                  static_cast<long long>(position_.epoch), static_cast<long long>(first_step),
-                  static_cast<unsigned long long>(hash.item<int64_t>())));
 }
 
 }  // namespace

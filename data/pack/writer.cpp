@@ -321,6 +321,10 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
     throw std::invalid_argument(
         path + " is a folder; choose the name of a file, or ask for several with --shard-size");
   if (fs::exists(path) && !options.overwrite) refuse_existing(path);
+  if (fs::exists(path) && !is_packed_set(path))
+    throw std::invalid_argument(path +
+                                " is no packed set, which alone --overwrite replaces; choose "
+                                "another name, or remove it");
   return PackWriter(source, listing_hash(source, ""), path, options, 0).run(progress, warning);
 }
 

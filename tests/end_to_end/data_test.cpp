@@ -14,6 +14,16 @@ using namespace shoal;
 using Catch::Contains;
 using Json = nlohmann::json;
 
+namespace {
+
+std::string first_file(const std::string& folder) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) return entry.path().string();
+  return "";
+}
+
+}  // namespace
+
 TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", packed = directory.path() / "packed";
@@ -35,6 +45,20 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   CHECK(again.exit_code == 2);
   CHECK_THAT(again.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
+  // Neither the source nor what is no packed set is ever replaced.
+  for (const std::string& source : {set, data + "/train"}) {
+    const std::string part = source == set ? set : first_file(data + "/train");
+    const auto itself = test::run_shoal({"pack", source, part, "--overwrite", "--max-side", "20"});
+    INFO(itself.err);
+    CHECK(itself.exit_code == 2);
+    CHECK_THAT(itself.err, Contains("is a part of what is packed"));
+  }
+  const std::string other = set + ".txt";
+  std::ofstream(other) << "a text";
+  const auto text = test::run_shoal({"pack", data + "/train", other, "--overwrite"});
+  CHECK(text.exit_code == 2);
+  CHECK_THAT(text.err, Contains("is no packed set"));
+  CHECK(std::filesystem::file_size(other) == 6);
 
   // The same pictures in the same order: the same metrics.
   const auto losses = [&](const std::string& source, const std::string& output) {

@@ -128,6 +128,31 @@ TEST_CASE(
   INFO(many.err);
   REQUIRE(many.exit_code == 1);
   REQUIRE(many.err.find("more than 1 %") != std::string::npos);
+  REQUIRE(many.err.find("info saved ") != std::string::npos);  // what was learnt is not lost
+  REQUIRE_FALSE(fs::is_empty(root / "many" / "checkpoints"));
+}
+
+TEST_CASE("validation pictures that cannot be read lose no training") {
+  const test::TemporaryDirectory directory;
+  const fs::path& root = directory.path();
+  test::make_pictures(root / "data", 40, 20, 2, 40);
+  const fs::path folder = fs::directory_iterator(root / "data" / "val")->path();
+  const fs::path picture = fs::directory_iterator(folder)->path();
+  fs::rename(picture, root / "whole");
+  fs::copy_file(root / "whole", picture);
+  damage(picture);
+  const auto failed = test::run_shoal(small_run(root));
+  INFO(failed.err);
+  REQUIRE(failed.exit_code == 1);
+  REQUIRE(failed.err.find("1 of 20 validation pictures cannot be read") != std::string::npos);
+  REQUIRE(failed.err.find("continue with --resume") != std::string::npos);
+
+  fs::rename(root / "whole", picture);
+  const auto resumed = test::run_shoal(small_run(root, {"--resume"}));
+  INFO(resumed.err << resumed.out);
+  REQUIRE(resumed.exit_code == 0);
+  REQUIRE(resumed.out.find("train:loss") == std::string::npos);  // only the evaluation was missing
+  REQUIRE(resumed.out.find("valid:images=20;") != std::string::npos);
 }
 
 TEST_CASE("a damaged newest checkpoint falls back to the one before") {

@@ -71,6 +71,12 @@ TEST_CASE("the finished model holds the averaged weights and all that prediction
 
 TEST_CASE("a folder that cannot be written is named") {
   CHECK_THROWS_WITH(export_model(example(false), "/proc/shoal"), Contains("/proc/shoal"));
+  CHECK_THROWS_WITH(open_export_folder("/proc/shoal"),
+                    Contains("/proc/shoal") && Contains("--export-dir"));
+  const test::TemporaryDirectory directory;
+  const auto deep = directory.path() / "a" / "b";
+  open_export_folder(deep.string());
+  CHECK(std::filesystem::is_directory(deep));
 }
 
 TEST_CASE("a file of another program is refused with what it lacks") {

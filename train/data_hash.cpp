@@ -1,0 +1,20 @@
+#include "train/data_hash.h"
+
+#include <ATen/ops/full.h>
+
+#include "train/log.h"
+
+namespace shoal::train {
+
+void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
+                   const dist::Group& group) {
+  if (job.job.log_level != "debug") return;
+  at::Tensor sum =
+      at::full({1}, static_cast<int64_t>(hash), at::TensorOptions(at::kLong));  // modulo 2^64
+  group.all_reduce_sum(sum);
+  log::debug(strf("epoch %lld from update %lld: data hash %016llx", static_cast<long long>(epoch),
+                  static_cast<long long>(first_step),
+                  static_cast<unsigned long long>(sum.item<int64_t>())));
+}
+
+}  // namespace shoal::train
