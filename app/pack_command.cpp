@@ -121,7 +121,9 @@ int verify(const Arguments& arguments, int threads) {
 void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path from = fs::canonical(source, error), to = fs::weakly_canonical(destination, error);
+  const fs::path from = fs::canonical(source, error);
+  if (error) return;  // a pattern, say, whose files are no packed sets
+  const fs::path to = fs::weakly_canonical(destination, error);
   if (error || !fs::exists(to)) return;
   const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
   if (end == from.end())

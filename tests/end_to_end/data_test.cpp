@@ -53,6 +53,8 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
     CHECK(itself.exit_code == 2);
     CHECK_THAT(itself.err, Contains("is a part of what is packed"));
   }
+  CHECK(test::run_shoal({"pack", "synthetic:4:2", packed + "/made", "--overwrite"}).exit_code == 0);
+  CHECK(test::run_shoal({"pack", "synthetic:4:2", packed + "/made", "--overwrite"}).exit_code == 0);
   const std::string other = set + ".txt";
   std::ofstream(other) << "a text";
   const auto text = test::run_shoal({"pack", data + "/train", other, "--overwrite"});
