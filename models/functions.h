@@ -78,8 +78,8 @@ struct Labels {
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum, differentiable
   at::Tensor loss_sum;  // scalar float64: sum over the rows
-  at::Tensor top1;      // scalar int64: rows whose label a scores highest
-  at::Tensor top5;      // scalar int64: rows whose label a is among the five highest
+  at::Tensor top1;      // scalar int64: rows whose label a comes first by score (ops/places.h)
+  at::Tensor top5;      // scalar int64: rows whose label a is among the first five
   at::Tensor sums;      // int64, 3: the memory of the three, to be read at once
 };
 

@@ -114,8 +114,8 @@ struct CrossEntropy {
   double gradient_scale;  // gradient = scale * (softmax - target)
   void* gradient;         // rows×classes, or nullptr
   double* loss_sum;       // += sum over rows
-  // += rows whose label_a scores highest, or is among the five highest. Ties: rank counts strictly
-  // greater scores.
+  // += rows whose label_a is the first, or among the first five, in a stable descending sort by
+  // score (ops/places.h). A row with a NaN logit counts in neither.
   int64_t *top1, *top5;
 };
 

@@ -9,8 +9,8 @@ namespace shoal::train {
 
 struct Meter {
   double loss = 0;     // sum over pictures
-  double top1 = 0;     // pictures whose label scored highest
-  double top5 = 0;     // pictures whose label is among the five highest
+  double top1 = 0;     // images whose label came first by score (ops/places.h)
+  double top5 = 0;     // images whose label is among the first five
   double images = 0;   // pictures that count
   double skipped = 0;  // pictures that do not: unreadable, or of an update that was not finite
 

@@ -1,22 +1,25 @@
 #pragma once
 // Softmax cross-entropy. Kept in between, in the scratch memory: of each of kLanesPerRow threads
-// its largest logit, its Σ exp, Σ logits and number of higher scores; of each row its log Σ exp,
-// loss and rank.
+// its largest logit, its Σ exp, Σ logits and how many classes come before the label; of each row its
+// log Σ exp, loss and the label's place.
 
 #include <cmath>
 
 #include "ops/cuda/elements.cuh"
 #include "ops/cuda/indexed.cuh"
+#include "ops/places.h"
 
 namespace shoal::ops::cuda_kernels {
 
 constexpr int64_t kLanesPerRow = 32;
 
 struct RowSums {
-  double largest, exponentials, logits, higher;
+  double largest, exponentials, logits;
+  int64_t before;
 };
 struct RowResult {
-  double log_sum, loss, rank;
+  double log_sum, loss;
+  int64_t place;
 };
 
 // Rows that are worked on at a time: what the scratch memory holds.
@@ -34,13 +37,14 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
   for_each_index(rows * kLanesPerRow, stream, [=] SHOAL_BOTH(int64_t i) {
     const int64_t row = i / kLanesPerRow;
     const S* logits = all_logits + row * classes;
-    const V own = Element<S>::load(logits[op.label_a[first + row]]);
+    const int64_t label = op.label_a[first + row];
+    const V own = Element<S>::load(logits[label]);
     RowSums sums = {-INFINITY, 0, 0, 0};
     for (int64_t c = i % kLanesPerRow; c < classes; c += kLanesPerRow) {
       const V logit = Element<S>::load(logits[c]);
       sums.largest = std::fmax(sums.largest, static_cast<double>(logit));
       sums.logits += static_cast<double>(logit);
-      sums.higher += !(logit <= own);  // what is not a number beats everything
+      sums.before += places_before(logit, c, own, label);
     }
     lanes[i] = sums;
   });
@@ -55,13 +59,14 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     lanes[i].exponentials = sum;
   });
   for_each_index(rows, stream, [=] SHOAL_BOTH(int64_t row) {
-    double largest = -INFINITY, exponentials = 0, all = 0, higher = 0;
+    double largest = -INFINITY, exponentials = 0, all = 0;
+    int64_t before = 0;
     for (int64_t k = 0; k < kLanesPerRow; ++k) {
       const RowSums& lane = lanes[row * kLanesPerRow + k];
       largest = std::fmax(largest, lane.largest);
       exponentials += lane.exponentials;
       all += lane.logits;
-      higher += lane.higher;
+      before += lane.before;
     }
     const double log_sum = largest + std::log(exponentials);
     const S* logits = all_logits + row * classes;
@@ -73,14 +78,14 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     const double log_b = Element<S>::load(logits[b]) - log_sum;
     double loss = -(1 - smoothing) * (lambda * log_a + (1 - lambda) * log_b);
     if (smoothing > 0) loss -= smoothing * (all / static_cast<double>(classes) - log_sum);
-    results[row] = {log_sum, loss, higher};
+    results[row] = {log_sum, loss, before};
   });
   for_each_index(3, stream, [=] SHOAL_BOTH(int64_t which) {
     double loss = 0;
     int64_t right = 0;
     for (int64_t row = 0; row < rows; ++row) {
       loss += results[row].loss;
-      right += results[row].rank < (which == 1 ? 1 : 5);
+      right += results[row].place < (which == 1 ? 1 : 5);
     }
     if (which == 0) *op.loss_sum += loss;
     if (which == 1) *op.top1 += right;

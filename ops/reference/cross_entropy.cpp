@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/places.h"
 #include "ops/reference/kernels.h"
 #include "ops/reference/types.h"
 
@@ -15,14 +16,14 @@ double row_log_sum(const S* logits, int64_t classes) {
   return highest + std::log(sum);
 }
 
-// How many classes score strictly higher than `label`; a logit that is not a number beats
-// everything.
+// From 0; see places_before().
 template <class S>
-int64_t rank(const S* logits, int64_t classes, int64_t label) {
+int64_t place(const S* logits, int64_t classes, int64_t label) {
   const auto own = Element<S>::load(logits[label]);
-  int64_t higher = 0;
-  for (int64_t c = 0; c < classes; ++c) higher += !(Element<S>::load(logits[c]) <= own);
-  return higher;
+  int64_t before = 0;
+  for (int64_t c = 0; c < classes; ++c)
+    before += places_before(Element<S>::load(logits[c]), c, own, label);
+  return before;
 }
 
 template <class S>
@@ -45,9 +46,9 @@ void row(const CrossEntropy& op, int64_t r) {
   }
   *op.loss_sum += loss;
 
-  const int64_t higher = rank(logits, classes, a);
-  *op.top1 += higher < 1;
-  *op.top5 += higher < 5;
+  const int64_t before = place(logits, classes, a);
+  *op.top1 += before < 1;
+  *op.top5 += before < 5;
 
   if (!op.gradient) return;
   S* gradient = static_cast<S*>(op.gradient) + r * classes;

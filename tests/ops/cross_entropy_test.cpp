@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "ops/cuda/table.h"
@@ -93,23 +95,42 @@ TEST_CASE("cross-entropy of every type agrees and large logits do not overflow")
   CHECK(run(table, logits, 1, wrong, nullptr, nullptr, 0).sum == Approx(30000));
 }
 
-TEST_CASE(
-    "top-1 and top-5 count strictly higher scores, and a row that is not a number counts as "
-    "wrong") {
-  const Table& table = *GENERATE(&cpu(), &cuda_twin());
-  const int64_t classes = 8;
-  Buffer logits(Type::f32, 4 * classes);
-  for (int64_t c = 0; c < classes; ++c) {
-    logits.set(c, static_cast<double>(c));             // label 7 is first
-    logits.set(classes + c, static_cast<double>(-c));  // label 4 is fifth
-    logits.set(2 * classes + c, c < 6 ? 1 : 0);        // label 5 ties with five others
-    logits.set(3 * classes + c, NAN);
+TEST_CASE("top-1 and top-5 of ties, infinities and NaN are those of torch's stable sort") {
+  const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
+  std::ifstream golden(SHOAL_SOURCE_DIR "/tests/golden/places.txt");
+  int64_t rows = 0;
+  int64_t classes = 0, top1 = 0, top5 = 0;
+  for (int32_t label = 0; golden >> classes >> label >> top1 >> top5; ++rows) {
+    Buffer logits(Type::f32, classes);
+    for (int64_t c = 0; c < classes; ++c) {
+      std::string word;  // >> reads neither inf nor nan as a number
+      golden >> word;
+      logits.set(c, std::stod(word));
+    }
+    INFO("row " << rows << ", label " << label << " of " << classes);
+    const Loss loss = run(table, logits, 1, &label, nullptr, nullptr, 0);
+    CHECK(loss.top1 == top1);
+    CHECK(loss.top5 == top5);
   }
-  const int32_t labels[] = {7, 4, 5, 0};
-  const Loss loss = run(table, logits, 4, labels, nullptr, nullptr, 0);
-  CHECK(loss.top1 == 2);
-  CHECK(loss.top5 == 3);
-  CHECK(std::isnan(loss.sum));
+  CHECK(rows == 120);
+}
+
+TEST_CASE("a collapsed network gets the share of class 0 right, and one that is NaN nothing") {
+  const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
+  const int64_t classes = 10, rows = 20;
+  std::vector<int32_t> labels(rows);
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i % classes);
+  for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
+    Buffer logits(type, rows * classes);
+    const Loss zero = run(table, logits, rows, labels.data(), nullptr, nullptr, 0);
+    CHECK(zero.top1 == 2);
+    CHECK(zero.top5 == 10);
+    for (int64_t i = 0; i < logits.size; ++i) logits.set(i, NAN);
+    const Loss nan = run(table, logits, rows, labels.data(), nullptr, nullptr, 0);
+    CHECK(nan.top1 == 0);
+    CHECK(nan.top5 == 0);
+    CHECK(std::isnan(nan.sum));
+  }
 }
 
 TEST_CASE("more rows than fit the scratch memory at a time are all counted") {
