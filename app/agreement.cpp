@@ -57,7 +57,7 @@ std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data
   for (const std::string& name : dataset->classes()) mine += name + '\0';
   std::vector<std::vector<std::string>> lists;
   for (const std::string& text : gather_text(communicator.main, mine)) lists.push_back(split(text));
-  return data::with_classes(std::move(dataset), data::united_classes(lists));
+  return data::with_classes(std::move(dataset), data::united_classes(lists), "all hosts");
 }
 
 void check_same_listing(const data::Dataset& dataset, const std::string& option,

@@ -11,6 +11,7 @@
 #include "app/text.h"
 #include "data/cached_dataset.h"
 #include "data/pixel_hash.h"
+#include "data/relabelled.h"
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
 #include "data/stream/pipes.h"
@@ -174,10 +175,38 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
   return dataset;
 }
 
+// The classes that a half's labels count in; none: the data's own.
+struct KnownClasses {
+  std::vector<std::string> names;
+  std::string whose;  // for messages: "the training images", "the checkpoint"
+};
+
+// Validation images may lack classes of the training images, or of the model: their labels become
+// those of `known`.
+std::shared_ptr<const data::Dataset> with_known_classes(
+    std::shared_ptr<const data::Dataset> dataset, const HalfSource& half,
+    const KnownClasses& known) {
+  const std::vector<std::string> own = dataset->classes();
+  if (known.names.empty() || own == known.names) return dataset;
+  try {
+    dataset = data::with_classes(dataset, known.names, known.whose);
+  } catch (const std::invalid_argument& error) {
+    const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
+    throw train::UserError(half.given + ": classes of the validation images are " + error.what() +
+                           (numbers ? ". Where labels are numbers, --classes FILE names them"
+                                    : "; rename or remove them"));
+  }
+  if (half.communicator.env.rank == 0 && own.size() < known.names.size())
+    train::log::info(
+        train::strf("the validation images have %zu of the %zu classes of %s; any of "
+                    "these may be predicted",
+                    own.size(), known.names.size(), known.whose.c_str()));
+  return dataset;
+}
+
 // Likewise, with what the ranks must agree on. Collective.
-std::shared_ptr<const data::Dataset> open_half(const HalfSource& half,
-                                               const std::vector<std::string>& known) {
-  auto dataset = open_source(half, known);
+std::shared_ptr<const data::Dataset> open_half(const HalfSource& half, const KnownClasses& known) {
+  auto dataset = open_source(half, known.names);
   if (half.piped()) return dataset;
   const dist::Env& env = half.communicator.env;
   data::WholeFilesShare share{env.rank, env.world_size, half.job.shuffle_buffer};
@@ -188,6 +217,7 @@ std::shared_ptr<const data::Dataset> open_half(const HalfSource& half,
   } else {
     check_same_listing(*dataset, half.option(), half.source, half.communicator);
   }
+  if (half.name == "val") dataset = with_known_classes(dataset, half, known);
   return half.job.forward_reads ? data::read_whole_files(dataset, share) : dataset;
 }
 
@@ -237,18 +267,21 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   const bool train_piped = train && train->piped();
   auto names = class_names(job, train_piped || val.piped());
   if (names.empty() && train_piped && val.piped()) names = known;  // resumed
+  const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
   Datasets datasets;
   // A pipe cannot be looked over for its classes, but the validation pictures may be.
-  if (train_piped && !val.piped() && names.empty()) datasets.val = open_half(val, known);
+  if (train_piped && !val.piped() && names.empty()) datasets.val = open_half(val, saved);
   if (train) {
-    datasets.train = open_half(*train, datasets.val ? datasets.val->classes() : names);
+    datasets.train =
+        open_half(*train, datasets.val ? KnownClasses{datasets.val->classes(), ""} : given);
     if (job.cache_bytes > 0 && !datasets.train->streamed())
       datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
   }
   if (!datasets.val)
-    datasets.val = open_half(val, train           ? datasets.train->classes()
-                                  : names.empty() ? known
-                                                  : names);
+    datasets.val =
+        open_half(val, train ? KnownClasses{datasets.train->classes(), "the training images"}
+                       : known.empty() ? given
+                                       : saved);
   if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
   check_class_names(*datasets.val, job, names);
   return datasets;

@@ -22,9 +22,10 @@ bool is_sharded(const train::Job& job, const std::string& half);
 // Folder for the seek indexes of the training pictures; empty: --no-seek-index.
 std::string index_folder(const train::Job& job);
 
-// Opens --data (or --train, --val) and checks that both halves have the same classes, and all ranks
-// the same pictures (agreement.h). Throws UserError naming the option. `known`: the classes of the
-// checkpoint, where there is one; they count where nothing else tells them. Collective.
+// Opens --data (or --train, --val) and checks that all ranks have the same images (agreement.h).
+// `known`: the classes of the checkpoint, where there is one. Without training images, validation
+// labels count in them. Validation images may lack classes but not have others. Throws UserError
+// naming the option. Collective.
 Datasets open_datasets(const train::Job& job, bool with_train,
                        const std::vector<std::string>& known,
                        const dist::Communicator& communicator);

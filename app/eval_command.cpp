@@ -44,7 +44,6 @@ int eval_command(const Arguments& arguments) {
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =
       open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
-  check_classes(weights, *datasets.val);
   const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
                       train::log::warning, train::batch_memory(job));

@@ -68,6 +68,13 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
                     static_cast<long long>(images)));
 }
 
+// Of the model that the run continues, or of weights that are only evaluated; a fresh run has the
+// data's own.
+std::vector<std::string> known_classes(const train::Start& start, const train::Job& job) {
+  if (start.data) return start.data->classes;
+  return start.weights && job.eval_only ? start.weights->classes : std::vector<std::string>();
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
@@ -82,9 +89,8 @@ int train_command(const Arguments& given) {
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   models::describe(arguments.job.model);  // a name that is none is said before pictures are listed
-  const Datasets datasets =
-      open_datasets(arguments.job, !arguments.job.eval_only,
-                    start.data ? start.data->classes : std::vector<std::string>(), communicator);
+  const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only,
+                                          known_classes(start, arguments.job), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = settle(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job);

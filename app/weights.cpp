@@ -1,7 +1,5 @@
 #include "app/weights.h"
 
-#include <algorithm>
-
 #include "train/resume.h"
 
 namespace shoal::app {
@@ -37,18 +35,6 @@ Weights open_weights(const train::Job& job) {
 std::string Weights::origin() const {
   return "weights of " + file + " (epoch " + std::to_string(epoch) + ", update " +
          std::to_string(step) + ")" + (ema ? ", averaged (EMA)" : "");
-}
-
-void check_classes(const Weights& weights, const data::Dataset& dataset) {
-  const auto& have = dataset.classes();
-  for (size_t i = 0; i < std::max(have.size(), weights.classes.size()); ++i) {
-    const std::string ours = i < weights.classes.size() ? weights.classes[i] : "(none)";
-    const std::string theirs = i < have.size() ? have[i] : "(none)";
-    if (ours == theirs) continue;
-    throw train::UserError("class " + std::to_string(i) + " is '" + ours +
-                           "' in the checkpoint and '" + theirs +
-                           "' in the data; evaluate on data with the same class folders");
-  }
 }
 
 }  // namespace shoal::app

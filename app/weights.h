@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "data/data_options.h"
-#include "data/dataset.h"
 #include "models/model.h"
 #include "train/job.h"
 
@@ -29,8 +28,5 @@ struct Weights {
 // Reads job.checkpoint; the averaged weights where it has them. Throws UserError,
 // std::runtime_error.
 Weights open_weights(const train::Job& job);
-
-// Throws UserError when the data's classes are not the checkpoint's, naming the first that differs.
-void check_classes(const Weights& weights, const data::Dataset& dataset);
 
 }  // namespace shoal::app

@@ -97,6 +97,13 @@ uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
   return hash;
 }
 
+std::string quoted_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i)
+    text += (i ? ", '" : "'") + names[i] + "'";
+  return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
+}
+
 void check_same_classes(const Dataset& train, const Dataset& val) {
   const auto &a = train.classes(), &b = val.classes();
   if (a == b) return;
@@ -105,10 +112,7 @@ void check_same_classes(const Dataset& train, const Dataset& val) {
     std::sort(in.begin(), in.end());
     std::vector<std::string> names;
     std::set_difference(from.begin(), from.end(), in.begin(), in.end(), std::back_inserter(names));
-    std::string text;
-    for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i)
-      text += (i ? ", '" : "'") + names[i] + "'";
-    return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
+    return names.empty() ? "" : quoted_names(names);
   };
   const std::string without_val = missing(a, b), without_train = missing(b, a);
   std::string text = "training data has " + std::to_string(a.size()) +

@@ -92,6 +92,9 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source,
 // have found the same. What names have of `source` at their beginning does not count.
 uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 
+// The names in quotes and with commas, five at most: "'a', 'b' and 3 more".
+std::string quoted_names(const std::vector<std::string>& names);
+
 // Throws std::invalid_argument naming the first classes that differ.
 void check_same_classes(const Dataset& train, const Dataset& val);
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace shoal::data {
@@ -64,18 +66,28 @@ std::vector<std::string> united_classes(const std::vector<std::vector<std::strin
 }
 
 std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> source,
-                                            std::vector<std::string> classes) {
+                                            std::vector<std::string> classes,
+                                            const std::string& whose) {
   const std::vector<std::string>& own = source->classes();
   if (own == classes) return source;
-  std::vector<int32_t> places;
+  std::unordered_map<std::string_view, int32_t> place_of;
+  for (size_t i = 0; i < classes.size(); ++i) place_of.emplace(classes[i], static_cast<int32_t>(i));
   const bool numbers = are_numbers(own) && are_numbers(classes) && own.size() <= classes.size();
+  std::vector<int32_t> places;
+  std::vector<std::string> unknown;
   for (size_t i = 0; i < own.size(); ++i) {
-    const auto found = std::find(classes.begin(), classes.end(), own[i]);
-    if (!numbers && found == classes.end())
-      throw std::invalid_argument("the class '" + own[i] + "' is not among those of all hosts");
-    places.push_back(
-        static_cast<int32_t>(numbers ? static_cast<std::ptrdiff_t>(i) : found - classes.begin()));
+    const auto found = place_of.find(own[i]);
+    if (numbers) {
+      places.push_back(static_cast<int32_t>(i));
+    } else if (found != place_of.end()) {
+      places.push_back(found->second);
+    } else {
+      unknown.push_back(own[i]);
+    }
   }
+  if (!unknown.empty())
+    throw std::invalid_argument("not among the " + std::to_string(classes.size()) + " classes of " +
+                                whose + ": " + quoted_names(unknown));
   return std::make_shared<Relabelled>(std::move(source), std::move(classes), std::move(places));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The pictures of one host among hosts that hold different ones: with the classes of all of them.
+// A dataset under the classes of a larger set: those of all hosts, of the training images, of a model.
 
 #include <memory>
 #include <string>
@@ -13,8 +13,11 @@ namespace shoal::data {
 // the longest of the lists: a label is its number.
 std::vector<std::string> united_classes(const std::vector<std::vector<std::string>>& lists);
 
-// A dataset whose labels are places in `classes`, which must hold all of `source`'s.
+// A dataset whose labels are places in `classes`, which must hold all of `source`'s. Where both are
+// numbers from 0 on, a label stays what it is. Throws std::invalid_argument that names up to five
+// classes that are not there; `whose` says in it whose `classes` are ("all hosts").
 std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> source,
-                                            std::vector<std::string> classes);
+                                            std::vector<std::string> classes,
+                                            const std::string& whose);
 
 }  // namespace shoal::data

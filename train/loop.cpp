@@ -121,10 +121,10 @@ Position Run::restored() {
   const auto warn = [&](const std::string& text) {
     if (leader()) log::warning(text);
   };
-  if (start_.weights) start_from(trainer_, *start_.weights, job_, warn);
+  if (start_.weights) start_from(trainer_, *start_.weights, job_, classes_, warn);
   start_.weights.reset();
   if (!start_.data) return {};
-  Position position = restore(trainer_, *start_.data, job_, warn);
+  Position position = restore(trainer_, *start_.data, job_, classes_, warn);
   start_.data.reset();
   return position;
 }

@@ -31,22 +31,53 @@ std::string kernels_of(const ResolvedJob& job) {
   return cuda_plugin().device_info(job.gpu).name;
 }
 
-// Replaces weights of a classifier for other classes by the trainer's own random ones.
-void keep_own_classifier(const Trainer& trainer, const ResolvedJob& job, NamedTensors& weights,
+// "class 3 is 'cat' THERE and 'kitten' in the data" of the first class that differs; empty: none
+// does.
+std::string first_difference(const std::vector<std::string>& theirs, const std::string& there,
+                             const std::vector<std::string>& ours) {
+  for (size_t i = 0; i < std::max(theirs.size(), ours.size()); ++i) {
+    const std::string a = i < theirs.size() ? "'" + theirs[i] + "'" : "missing";
+    const std::string b = i < ours.size() ? "'" + ours[i] + "'" : "missing";
+    if (a != b)
+      return "class " + std::to_string(i) + " is " + a + " " + there + " and " + b + " in the data";
+  }
+  return "";
+}
+
+// Why the classifier in `weights` is not for the classes of this run; empty: it is. Files of other
+// programs name no classes: there only the number counts.
+std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
+                          const std::string& classifier, const ResolvedJob& job,
+                          const std::vector<std::string>& classes) {
+  for (const auto& [name, value] : tensors) {
+    if (name == classifier && value.dim() > 0 && value.size(0) != job.job.model.classes)
+      return strf("they are for %lld classes, this run has %lld",
+                  static_cast<long long>(value.size(0)),
+                  static_cast<long long>(job.job.model.classes));
+  }
+  if (weights.classes.empty()) return "";
+  return first_difference(weights.classes, "in their file", classes);
+}
+
+// Replaces a classifier for other classes by the trainer's own random one. Throws UserError where
+// that would only be evaluated.
+void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
+                         const ResolvedJob& job, const std::vector<std::string>& classes,
+                         NamedTensors& tensors,
                          const std::function<void(const std::string&)>& warn) {
   const FlatParameters& own = trainer.parameters();
-  bool told = false;
   // The last layer of every model: its weight and its bias.
-  for (auto name = own.names().end() - 2; name != own.names().end(); ++name) {
-    for (auto& [theirs, value] : weights) {
-      if (theirs != *name || value.dim() == 0 || value.size(0) == job.job.model.classes) continue;
-      if (!told)
-        warn(strf(
-            "--weights: they are for %lld classes, this run has %lld: its classifier starts "
-            "from random weights",
-            static_cast<long long>(value.size(0)), static_cast<long long>(job.job.model.classes)));
-      told = true;
-      value = own.contiguous_copy(*name);
+  const auto first = own.names().end() - 2;
+  const std::string why = other_classes(weights, tensors, *first, job, classes);
+  if (why.empty()) return;
+  if (job.job.eval_only)
+    throw UserError("--weights: " + why +
+                    ", so there is no trained classifier to evaluate; give data with the classes "
+                    "of the weights, or train first");
+  warn("--weights: " + why + ": the classifier starts from random weights");
+  for (auto name = first; name != own.names().end(); ++name) {
+    for (auto& [theirs, value] : tensors) {
+      if (theirs == *name) value = own.contiguous_copy(*name);
     }
   }
 }
@@ -89,6 +120,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 }
 
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
+                const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
   const auto arch = weights.text.find("arch");  // other programs do not say
   if (arch != weights.text.end() && arch->second != job.job.model.name)
@@ -96,7 +128,7 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
                     job.job.model.name);
   CheckpointData data;
   data.model = finished_weights(weights);
-  keep_own_classifier(trainer, job, data.model, warn);
+  keep_own_classifier(trainer, weights, job, classes, data.model, warn);
   data.ema = data.model;
   try {
     trainer.load(data, /*weights_only=*/true);
@@ -168,7 +200,14 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
 }  // namespace
 
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
+                 const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn) {
+  const std::string other = first_difference(data.classes, "in the checkpoint", classes);
+  if (!other.empty())
+    throw UserError(other +
+                    "; --resume needs the classes that the run began with. Restore the names of "
+                    "the class folders, or start anew from the weights: --weights CHECKPOINT with "
+                    "another --output");
   compare_settings(data, job, warn);
   trainer.load(data, job.job.eval_only);
   Position position;

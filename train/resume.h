@@ -58,16 +58,19 @@ OpenedCheckpoint open_checkpoint(const std::string& path);
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);
 
-// Gives a fresh trainer the weights of another run, the averaged ones where it has them. A
-// classifier for other classes stays as it is; `warn` is told. Throws UserError when they are
-// another model's.
+// Gives a fresh trainer the weights of another run, the averaged ones where it has them. `classes`:
+// the names of this run's. A classifier for another number of classes, or for classes of other
+// names, stays as it is and `warn` is told; with --eval-only that is a UserError. Throws UserError
+// when the weights are another model's.
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
+                const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn);
 
 // Loads tensors and returns the position. Throws UserError when the run that made the data cannot
-// be continued exactly with these settings (other global batch, seed, data or model); tells `warn`
-// of settings that differ but may.
+// be continued exactly with these settings (other global batch, seed, data, classes or model);
+// tells `warn` of settings that differ but may. `classes`: the names of this run's.
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
+                 const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn);
 
 }  // namespace shoal::train

@@ -47,11 +47,13 @@ TEST_CASE("classes of several hosts are put together, and labels follow") {
   TempFolder t;
   t.write("cat/1", "x");
   t.write("fox/1", "x");
-  const auto all = with_classes(open_dataset(t.path()), {"ant", "cat", "dog", "fox"});
+  const auto all = with_classes(open_dataset(t.path()), {"ant", "cat", "dog", "fox"}, "all hosts");
   CHECK((all->label(0) == 1 && all->label(1) == 3));
   CHECK(all->classes().size() == 4);
-  CHECK_THROWS_WITH(with_classes(open_dataset(t.path()), {"cat"}), Catch::Contains("'fox'"));
-  const auto numbers = with_classes(open_dataset("synthetic:4:2"), {"class_00000", "class_00001"});
+  CHECK_THROWS_WITH(with_classes(open_dataset(t.path()), {"cat"}, "the model"),
+                    Catch::Contains("of the model: 'fox'"));
+  const auto numbers =
+      with_classes(open_dataset("synthetic:4:2"), {"class_00000", "class_00001"}, "all hosts");
   CHECK(numbers->label(1) == 1);
 }
 
