@@ -1,0 +1,151 @@
+// Runs over data whose classes are not those of the checkpoint, of the weights, or of one another.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A small data set, and the same images under other class folders.
+struct Data {
+  Data() { test::make_pictures(root() / "data", 40, 20, 3, 40); }
+
+  fs::path root() const { return directory.path(); }
+  // A copy of the data; its classes are named class_0, class_1, class_2.
+  fs::path copy(const std::string& name) const {
+    fs::copy(root() / "data", root() / name, fs::copy_options::recursive);
+    return root() / name;
+  }
+  std::vector<std::string> train(const std::string& output, const fs::path& data,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {
+        "train",   "--data",   data.string(), "--output", (root() / output).string(),
+        "--model", "resnet18", "--size",      "32",       "--batch-size",
+        "10",      "--epochs", "1",           "--lr",     "0.01"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::vector<std::string> classes() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(root() / "data/train"))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  test::TemporaryDirectory directory;
+};
+
+void rename_class(const fs::path& data, const std::string& from, const std::string& to) {
+  for (const char* half : {"train", "val"}) fs::rename(data / half / from, data / half / to);
+}
+
+// Makes a model of shoal one of an unknown program: its file says nothing but tensors.
+void without_metadata(const fs::path& file) {
+  const std::string bytes = test::read_text(file);
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  auto header = nlohmann::ordered_json::parse(bytes.substr(sizeof size, size));
+  header.erase("__metadata__");
+  std::string text = header.dump();
+  text.resize(size, ' ');  // tensors stay where they are
+  std::ofstream(file, std::ios::binary)
+      << bytes.substr(0, sizeof size) << text << bytes.substr(sizeof size + size);
+}
+
+}  // namespace
+
+TEST_CASE("a renamed class is not trained on, evaluated or kept under its old label") {
+  const Data data;
+  const auto run = test::run_shoal(data.train("run", data.root() / "data"));
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const fs::path renamed = data.copy("renamed");
+  rename_class(renamed, data.classes()[1], "zebra");
+  const std::string weights = (data.root() / "run").string();
+
+  const auto resumed = test::run_shoal(data.train("run", renamed, {"--resume", "--epochs", "2"}));
+  CHECK(resumed.exit_code == 2);
+  CHECK_THAT(resumed.err, Contains("'" + data.classes()[1] + "' in the checkpoint"));
+
+  const auto fresh = test::run_shoal(data.train("fresh", renamed, {"--weights", weights}));
+  CHECK(fresh.exit_code == 0);
+  CHECK_THAT(fresh.err, Contains("random weights"));
+  const auto same =
+      test::run_shoal(data.train("same", data.root() / "data", {"--weights", weights}));
+  CHECK(same.exit_code == 0);
+  CHECK_THAT(same.err, !Contains("random weights"));
+
+  const auto evaluated =
+      test::run_shoal(data.train("only", renamed, {"--weights", weights, "--eval-only"}));
+  CHECK(evaluated.exit_code == 2);
+  CHECK_THAT(evaluated.err, Contains("'zebra'"));
+}
+
+TEST_CASE("weights of another program for another number of classes are not evaluated") {
+  const Data data;
+  const fs::path exported = data.root() / "exported";
+  const auto run =
+      test::run_shoal(data.train("run", data.root() / "data", {"--export-dir", exported.string()}));
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  without_metadata(exported / "model.safetensors");
+  const fs::path fewer = data.copy("fewer");
+  for (const char* half : {"train", "val"}) fs::remove_all(fewer / half / data.classes()[2]);
+
+  const std::vector<std::string> weights = {"--weights", (exported / "model.safetensors").string(),
+                                            "--eval-only"};
+  CHECK(test::run_shoal(data.train("all", data.root() / "data", weights)).exit_code == 0);
+  const auto evaluated = test::run_shoal(data.train("only", fewer, weights));
+  CHECK(evaluated.exit_code == 2);
+  CHECK_THAT(evaluated.err, Contains("for 3 classes") && Contains("no trained classifier"));
+}
+
+TEST_CASE("images of some of the model's classes are evaluated under the model's labels") {
+  const Data data;
+  const fs::path part = data.copy("part");
+  const std::string gone = data.classes()[0];  // so that the labels of the others change
+  fs::remove_all(part / "val" / gone);
+  const auto run = test::run_shoal(data.train("run", part, {"--print-freq", "1"}));
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.err, Contains("2 of the 3 classes of the training images"));
+
+  // The same images, once among all classes and once by themselves, are right as often.
+  const auto evaluated = [&](const fs::path& images, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"eval",   "--checkpoint", (data.root() / "run").string(),
+                                      "--json", "--val",        images.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return nlohmann::json::parse(outcome.out);
+  };
+  std::vector<fs::path> alone;
+  for (const std::string& name : data.classes()) {
+    alone.push_back(data.root() / ("only-" + name));
+    fs::create_directories(alone.back());
+    fs::copy(data.root() / "data/val" / name, alone.back() / name);
+  }
+  const auto all = evaluated(data.root() / "data/val");
+  int64_t right = 0, images = 0;
+  double loss = 0;
+  for (const fs::path& folder : alone) {
+    const auto one = evaluated(folder, {"--nproc", "2"});
+    right += one.at("correct1").get<int64_t>();
+    images += one.at("images").get<int64_t>();
+    loss += one.at("loss").get<double>() * one.at("images").get<double>();
+  }
+  CHECK(images == all.at("images").get<int64_t>());
+  CHECK(right == all.at("correct1").get<int64_t>());
+  CHECK(loss / static_cast<double>(images) == Approx(all.at("loss").get<double>()));
+}
