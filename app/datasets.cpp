@@ -110,7 +110,7 @@ void check_data_folder(const train::Job& job, const std::string& name) {
         std::string("no ") + (name == "train" ? "training" : "validation") + " pictures given: " +
         (other ? "add " + also : "--data DIR (holding train/ and val/), or --train and --val"));
   }
-  if (!fs::exists(job.data)) throw train::UserError("--data: there is no folder " + job.data);
+  if (!fs::exists(job.data)) throw train::UserError("--data: '" + job.data + "' does not exist");
   const std::string source = source_of(job, "", name);
   if (fs::exists(source) || data::matches_files(source)) return;
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
@@ -257,6 +257,17 @@ std::string index_folder(const train::Job& job) {
   return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 
+void check_data_is_there(const train::Job& job, bool with_train) {
+  const auto check = [&](const std::string& name, const std::string& own) {
+    if (own.empty()) return check_data_folder(job, name);
+    const bool kind = own.find(':') != own.npos;  // "pipe:…", "synthetic:…", "folder:…"
+    if (kind || fs::exists(own) || data::matches_files(own)) return;
+    throw train::UserError("--" + name + ": '" + own + "' does not exist");
+  };
+  if (with_train) check("train", job.train_dir);
+  check("val", job.val_dir);
+}
+
 Datasets open_datasets(const train::Job& job, bool with_train,
                        const std::vector<std::string>& known,
                        const dist::Communicator& communicator) {
@@ -284,6 +295,8 @@ Datasets open_datasets(const train::Job& job, bool with_train,
                                        : saved);
   if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
   check_class_names(*datasets.val, job, names);
+  if (train) datasets.train_source = train->source;
+  datasets.val_source = val.source;
   return datasets;
 }
 

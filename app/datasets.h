@@ -14,6 +14,7 @@ namespace shoal::app {
 struct Datasets {
   std::shared_ptr<const data::Dataset> train;  // null when only evaluating
   std::shared_ptr<const data::Dataset> val;
+  std::string train_source, val_source;  // what they were opened from: a folder, file or pattern
 };
 
 // Whether each host holds a share of its own of `half`, train or val (--sharded).
@@ -21,6 +22,10 @@ bool is_sharded(const train::Job& job, const std::string& half);
 
 // Folder for the seek indexes of the training pictures; empty: --no-seek-index.
 std::string index_folder(const train::Job& job);
+
+// Throws UserError naming the option when what --data, --train or --val name is not there. Reads
+// nothing, so it comes before everything that takes time or looks at --output.
+void check_data_is_there(const train::Job& job, bool with_train);
 
 // Opens --data (or --train, --val) and checks that all ranks have the same images (agreement.h).
 // `known`: the classes of the checkpoint, where there is one. Without training images, validation

@@ -48,7 +48,11 @@ int eval_command(const Arguments& arguments) {
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
                       train::log::warning, train::batch_memory(job));
   train::move_to(*weights.model, train::device_of(job));
-  if (env.rank == 0) train::log::info(weights.origin());
+  if (env.rank == 0) {
+    train::log::info(weights.origin());
+    if (job.job.model.classes < train::kTop5Classes)
+      train::log::info(train::top5_note(job.job.model.classes));
+  }
   int64_t batch = 0;
   const auto show = [&] {
     if (env.rank == 0)

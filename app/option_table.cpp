@@ -219,6 +219,16 @@ void add_output(std::vector<Option>& table) {
                        "folder for the finished model: model.safetensors, classes.json and "
                        "settings.json",
                        FIELD(job.export_dir))),
+       row("dry-run", kTrain, "",
+           "check options, data, memory and disk with one step on every process, then end; writes "
+           "nothing",
+           FIELD(job.dry_run)),
+       choice<train::ExportWeights>(
+           "export", kTrain,
+           "weights for --export-dir: of the best evaluation (the last where there was none), or "
+           "the last",
+           {{"best", train::ExportWeights::best}, {"last", train::ExportWeights::last}},
+           FIELD(job.export_weights)),
        unset_means("OUTPUT/checkpoints, on SageMaker its checkpoint folder",
                    row("checkpoint-dir", kTrain | kDoctor, "DIR", "folder for checkpoints",
                        FIELD(job.checkpoint_dir))),

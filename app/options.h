@@ -77,6 +77,7 @@ struct Arguments {
   bool verify = false, info = false;  // pack: check or describe a packed set
   bool help = false;
   bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error
+  std::vector<std::string> words;  // the command line, the command first
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
   // Sentences about what other programs' options do not do here; the start of a run says them.

@@ -7,11 +7,14 @@
 #include "app/hyperparameters.h"
 #include "app/paths.h"
 #include "app/platform.h"
+#include "train/wrap.h"
 
 namespace shoal::app {
 namespace {
 
 using train::UserError;
+
+constexpr const char* kByDefault = "by default";
 
 // Hyperparameters go before the command line, and those of nobody's into the notes.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
@@ -124,6 +127,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
                                                   : parse(command, rest);
+  arguments.words = words;
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && !arguments.help && arguments.recipe != "list")
@@ -143,24 +147,56 @@ std::string masked(const std::string& text) {
   return std::regex_replace(result, access_key, "***");
 }
 
-std::string origins_text(const Arguments& arguments) {
-  std::vector<std::string> order;  // of origins, as the options name them first
-  std::map<std::string, std::string> lines;
+std::string command_text(const Arguments& arguments) {
+  std::string text = "shoal";
+  for (const std::string& word : arguments.words) {
+    const std::string shown = masked(word);
+    const bool plain =
+        !shown.empty() && shown.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == shown.npos;
+    std::string quoted;
+    for (const char c : shown) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += plain ? " " + shown : " '" + quoted + "'";
+  }
+  return text;
+}
+
+namespace {
+
+// "from WHO: name=value  …" for each origin, in the order of the options; nobody's are "by default".
+std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
+    const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const Option& option : options()) {
     if (!(option.commands & static_cast<unsigned>(arguments.command))) continue;
     const std::string value = option.get(arguments);
     if (value.empty() || option.name == "help") continue;
     const auto origin = arguments.origins.find(option.name);
-    const std::string who = origin == arguments.origins.end() ? "default" : origin->second;
-    if (!lines.contains(who)) order.push_back(who);
-    std::string& line = lines[who];
-    line += (line.empty() ? "" : "  ") + option.name + "=" + masked(value);
+    const std::string who =
+        origin == arguments.origins.end() ? kByDefault : "from " + masked(origin->second);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& entry) { return entry.first == who; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {who, {}});
+    group->second.push_back(option.name + "=" + masked(value));
   }
+  return groups;
+}
+
+}  // namespace
+
+std::string asked_text(const Arguments& arguments) {
   std::string text;
-  for (const std::string& who : order) {
-    if (who != "default") text += "from " + masked(who) + ": " + lines[who] + "\n";
+  for (const auto& [who, entries] : by_origin(arguments)) {
+    if (who == kByDefault) continue;
+    text += (text.empty() ? "" : "\n") + train::wrapped(who + ":", entries, 2);
   }
-  return text + "by default: " + lines["default"];
+  return text;
+}
+
+std::string default_text(const Arguments& arguments) {
+  for (const auto& [who, entries] : by_origin(arguments)) {
+    if (who == kByDefault) return train::wrapped(who + ":", entries, 2);
+  }
+  return "";
 }
 
 }  // namespace shoal::app

@@ -22,9 +22,13 @@ std::vector<std::string> command_words(int argc, const char* const* argv, bool p
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files = real_files());
 
-// Every option of the command with a value, under who gave it: what a run prints once. Secrets in
-// addresses are masked.
-std::string origins_text(const Arguments& arguments);
+// Options of the command with a value, under who gave them, wrapped: what a run prints once. Secrets
+// in addresses are masked.
+std::string asked_text(const Arguments& arguments);    // those that somebody gave
+std::string default_text(const Arguments& arguments);  // all others
+
+// The command line as a shell takes it, secrets masked.
+std::string command_text(const Arguments& arguments);
 
 // `text` with the password of an address, the query of a signed one, and access keys as ***.
 std::string masked(const std::string& text);

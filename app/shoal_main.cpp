@@ -10,6 +10,7 @@
 #include "app/platform.h"
 #include "app/recipes.h"
 #include "app/settings.h"
+#include "app/version.h"
 
 namespace {
 
@@ -34,7 +35,7 @@ int print(const std::string& text) {
 }
 
 std::string overview() {
-  std::string text = "shoal " SHOAL_VERSION
+  std::string text = std::string("shoal ") + kVersion +
                      ": trains image classifiers (EfficientNet, ResNet)\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
   for (const CommandRow& row : commands())
@@ -50,7 +51,8 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
     const auto command = words.size() > 1 ? command_named(words[1]) : std::nullopt;
     return print(command ? command_help(*command) : overview());
   }
-  if (words[0] == "--version") return print("shoal " SHOAL_VERSION "\n");
+  if (words[0] == "--version")
+    return print(std::string("shoal ") + kVersion + " (" + kCommit + ")\n");
 
   const Arguments arguments = gather(words, environment);
   if (arguments.help) return print(command_help(arguments.command));

@@ -1,9 +1,12 @@
 #include "app/commands.h"
+#include "app/machine.h"
 #include "app/saved_settings.h"
 #include "app/session.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "app/version.h"
 #include "models/model.h"
+#include "train/dry_run.h"
 #include "train/log.h"
 #include "train/loop.h"
 
@@ -28,7 +31,8 @@ void tell(const Arguments& arguments) {
   std::string notes;
   for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
   if (!notes.empty()) train::log::warning(notes);
-  train::log::info("settings asked for\n" + origins_text(arguments));
+  train::log::info("settings asked for\n" + asked_text(arguments));
+  train::log::debug("all other settings\n" + default_text(arguments));
 }
 
 // Options that only streams of pictures obey, or only what is none.
@@ -75,6 +79,31 @@ std::vector<std::string> known_classes(const train::Start& start, const train::J
   return start.weights && job.eval_only ? start.weights->classes : std::vector<std::string>();
 }
 
+// --dry-run: what it found, for people.
+void tell(const train::ResolvedJob& job, const train::DryRun& found,
+          const dist::Communicator& communicator) {
+  if (communicator.env.rank != 0) return;
+  const auto gb = [](auto bytes) { return static_cast<double>(bytes) / 1e9; };
+  using train::strf;
+  const auto processes = static_cast<double>(communicator.env.local_world_size);
+  const double memory = static_cast<double>(memory_bytes());
+  std::string text =
+      strf("memory   %.1f GB in a process at most, %.0f on this host, which has %.1f GB",
+           gb(found.peak_bytes), processes, gb(memory));
+  if (found.peak_gpu_bytes > 0)
+    text += strf("\ngpu      %.1f GB of its memory in a process at most", gb(found.peak_gpu_bytes));
+  text += strf("\ndisk     %.2f GB a checkpoint, %.2f GB needed at most", gb(found.disk.checkpoint),
+               gb(found.disk.most));
+  if (found.disk.free >= 0) text += strf(", %.2f GB free", gb(found.disk.free));
+  text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %.0f images",
+               found.step_seconds, found.step.mean_loss(), found.step.images);
+  text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
+               found.evaluation.skipped);
+  train::log::info("dry run: nothing was written to " + job.job.output + "\n" + text);
+  if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
+    train::log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
@@ -82,6 +111,10 @@ int train_command(const Arguments& given) {
   install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
+  // Lists and indexes would be files of a run that is only tried.
+  if (arguments.job.dry_run && !arguments.job.cache_dir) arguments.job.cache_dir = "";
+  if (arguments.job.dry_run) arguments.job.seek_index = false;
+  check_data_is_there(arguments.job, !arguments.job.eval_only);
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
   if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
@@ -94,6 +127,9 @@ int train_command(const Arguments& given) {
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = settle(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job);
+  job.train_source = datasets.train_source;
+  job.val_source = datasets.val_source;
+  job.provenance = {kVersion, kCommit, command_text(arguments)};
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
       train::log::info(
@@ -103,6 +139,13 @@ int train_command(const Arguments& given) {
     tell(arguments);
     if (datasets.train) tell_useless(arguments, job);
     advise(arguments);
+  }
+  if (job.job.dry_run) {
+    const train::DryRun found =
+        train::dry_run(job, start, datasets.train, datasets.val, communicator);
+    communicator.shutdown();
+    tell(job, found, communicator);
+    return 0;
   }
   training_begins();
   const train::RunResult result =

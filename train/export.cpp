@@ -10,9 +10,10 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "train/job.h"
+#include "train/log.h"
 #include "train/report.h"
 #include "train/safetensors.h"
+#include "train/whole_file.h"
 
 namespace shoal::train {
 namespace {
@@ -23,25 +24,13 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
 constexpr const char* kTexts[] = {"arch", "interpolation"};
 
-// Aside and renamed, so that a file of this name is always whole.
-void write_whole(const fs::path& path, const std::function<void(std::ofstream&)>& write) {
-  const fs::path aside = path.parent_path() / ("." + path.filename().string() + ".part");
-  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
-  write(out);
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(aside, path, error);
-  if (!out || error)
-    throw std::runtime_error("cannot write " + path.string() +
-                             "; is the disk full, or the folder read-only (--export-dir)?");
-}
+constexpr const char* kAdvice = "is the disk full, or the folder read-only (--export-dir)?";
 
-Json settings_of(const CheckpointData& data) {
-  Json json = {{"model", data.string("arch")},
-               {"classes", data.integer("classes")},
-               {"averaged", !data.ema.empty()},
-               {"epoch", data.integer("epoch")},
-               {"step", data.integer("step")}};
+Json settings_of(const CheckpointData& data, const Exported& which) {
+  Json json = {{"model", data.string("arch")},  {"classes", data.integer("classes")},
+               {"averaged", !data.ema.empty()}, {"epoch", data.integer("epoch")},
+               {"step", data.integer("step")},  {"weights", which.best ? "best" : "last"}};
+  if (which.top1) json["top1"] = *which.top1;
   if (data.numbers.contains("best_top1")) json["best_top1"] = data.number("best_top1");
   json["pictures"] = {{"resize", data.integer("val_resize")},
                       {"crop", data.integer("val_size")},
@@ -76,7 +65,7 @@ void open_export_folder(const std::string& folder) {
                              " (--export-dir): " + std::generic_category().message(errno));
 }
 
-void export_model(const CheckpointData& data, const std::string& folder) {
+void export_model(const CheckpointData& data, const std::string& folder, const Exported& which) {
   Safetensors content;
   content.tensors = finished_weights(data);
   content.metadata = {{"format", "pt"}, {"program", "shoal"}};
@@ -87,15 +76,47 @@ void export_model(const CheckpointData& data, const std::string& folder) {
 
   std::error_code error;  // what cannot be made cannot be written either
   fs::create_directories(folder, error);
-  write_whole(fs::path(folder) / kModelFile, [&](std::ofstream& out) {
+  write_whole(fs::path(folder) / kModelFile, kAdvice, [&](std::ofstream& out) {
     write_safetensors(content, [&](const void* bytes, size_t size) {
       out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
     });
   });
-  write_whole(fs::path(folder) / "classes.json",
+  write_whole(fs::path(folder) / "classes.json", kAdvice,
               [&](std::ofstream& out) { out << classes_json(data.classes) << "\n"; });
-  write_whole(fs::path(folder) / "settings.json",
-              [&](std::ofstream& out) { out << settings_of(data).dump(2) << "\n"; });
+  write_whole(fs::path(folder) / "settings.json", kAdvice,
+              [&](std::ofstream& out) { out << settings_of(data, which).dump(2) << "\n"; });
+}
+
+Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_t step,
+                    const std::function<CheckpointData()>& last) {
+  const std::string folder = *job.job.export_dir;
+  Exported exported;
+  exported.file = folder + "/" + kModelFile;
+  exported.step = step;
+  std::optional<CheckpointData> data;
+  if (const auto best = store.best(); best && job.job.export_weights == ExportWeights::best) {
+    try {
+      data = read_checkpoint(store.read(*best), store.path(*best).string());
+      exported.best = true;
+      exported.step = best->step;
+      exported.top1 = best->top1;
+    } catch (const std::runtime_error& error) {
+      log::warning(std::string(error.what()) + "; the last weights are exported instead");
+    }
+  }
+  if (!data) {
+    data = last();
+    for (const CheckpointEntry& entry : store.entries()) {
+      if (entry.step == step && entry.epoch == data->integer("epoch")) exported.top1 = entry.top1;
+    }
+  }
+  exported.epoch = data->integer("epoch");
+  export_model(*data, folder, exported);
+  log::info(strf("exported %s: the %s weights, epoch %lld, step %lld, %s", exported.file.c_str(),
+                 exported.best ? "best" : "last", static_cast<long long>(exported.epoch),
+                 static_cast<long long>(exported.step),
+                 exported.top1 ? strf("Acc@1 %.3f", *exported.top1).c_str() : "not evaluated"));
+  return exported;
 }
 
 CheckpointData read_model(const std::vector<char>& bytes, const std::string& where) {

@@ -6,10 +6,13 @@
 //   FOLDER/classes.json        class name → label
 //   FOLDER/settings.json       how pictures are prepared, how far training came, every setting
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "train/checkpoint_file.h"
+#include "train/checkpoint_store.h"
+#include "train/summary.h"
 
 namespace shoal::train {
 
@@ -19,9 +22,16 @@ inline constexpr const char* kModelFile = "model.safetensors";
 // known before the training than after it.
 void open_export_folder(const std::string& folder);
 
-// `data`: a run's state as snapshot() makes it. The three files replace earlier ones, each as a
-// whole. Makes the folder. Throws std::runtime_error with path and reason.
-void export_model(const CheckpointData& data, const std::string& folder);
+// `data`: a run's state as snapshot() makes it; `which`: what settings.json says of it. The three
+// files replace earlier ones, each as a whole. Makes the folder. Throws std::runtime_error with path
+// and reason.
+void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
+
+// Exports what --export asks for to --export-dir and logs it with its accuracy: the checkpoint of
+// the best evaluation in `store`; else, or where that is damaged, the state after `step` that
+// `last` returns. Throws std::runtime_error as export_model() does.
+Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_t step,
+                    const std::function<CheckpointData()>& last);
 
 // What is known of a model.safetensors, as a checkpoint without a training state: data.ema holds
 // averaged weights. Throws std::runtime_error when it is damaged, train::UserError when another

@@ -28,6 +28,14 @@ struct UserError : std::runtime_error {
 enum class Precision { off, bf16, fp16 };
 // What a run does when its loss spikes (train/recovery.h); each says so.
 enum class OnSpike { log, checkpoint, rollback };
+// Which weights --export-dir gets.
+enum class ExportWeights { best, last };
+
+// What made a run: for summary.json.
+struct Provenance {
+  std::string version, commit;  // of the program; the commit is "unknown" outside a git checkout
+  std::string command;          // the command line, secrets masked
+};
 
 struct Job {
   // Data.
@@ -119,6 +127,8 @@ struct Job {
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
   // Where the finished model goes (train/export.h); unset: nowhere.
   std::optional<std::string> export_dir;
+  // best: those of the best evaluation, or the last where nothing was evaluated.
+  ExportWeights export_weights = ExportWeights::best;
   // Listings of data folders, indexes of their JPEGs; unset: OUTPUT/cache in training, else none.
   std::optional<std::string> cache_dir;
   int64_t cache_bytes = 0;  // of memory per process for training pictures; 0: none
@@ -132,6 +142,7 @@ struct Job {
   std::string checkpoint;                 // weights for eval and predict
   data::Views views = data::Views::none;  // of each picture that eval averages the logits of
   bool eval_only = false;
+  bool dry_run = false;  // one step on every rank, and nothing is written
   int64_t print_freq = 10;         // updates between metric lines
   std::string log_level = "info";  // debug | info | warning | error
   bool progress = true;            // a progress bar when stderr is a terminal
@@ -181,7 +192,10 @@ struct ResolvedJob {
   data::TransformOptions transform;
   data::Progression progression;
   data::Interpolation eval_interpolation = data::Interpolation::bilinear;
-  std::string index_dir;  // of the training pictures' seek indexes; empty: none
+  // Filled by app/ after resolve(), for summary.json and the seek indexes.
+  std::string index_dir;                 // of the training images' seek indexes; empty: none
+  std::string train_source, val_source;  // where the images are; train: empty with --eval-only
+  Provenance provenance;
 
   // Another number of processes is another run: who meets which pictures depends on it.
   bool ranks_have_own_pictures() const {

@@ -18,6 +18,7 @@
 #include "train/checkpoint_store.h"
 #include "train/data_hash.h"
 #include "train/device.h"
+#include "train/disk.h"
 #include "train/evaluate.h"
 #include "train/export.h"
 #include "train/log.h"
@@ -56,10 +57,13 @@ class Run {
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
+    check_disk(disk_need(store_, trainer_.state_bytes(), job.job.keep), store_.directory(),
+               log::warning);
     if (job.job.export_dir) open_export_folder(*job.job.export_dir);
   }
 
   RunResult all();
+  void failed(const std::string& reason) noexcept;  // ends the record of a run that throws
 
  private:
   static data::FileLock lock(const std::string& folder);
@@ -84,7 +88,8 @@ class Run {
   void stop(int signal);
   void gather(Meter* last);
   void save(std::optional<double> top1);
-  void export_finished();
+  std::optional<Exported> export_finished();
+  Ending ending(const std::string& outcome) const;
 
   const ResolvedJob& job_;
   dist::Communicator& communicator_;
@@ -134,7 +139,7 @@ RunResult Run::all() {
   reporter_.start(start_.origin);
   if (job_.job.eval_only) {
     if (!evaluate_all()) result_.stop_signal = stop_in_evaluation_;
-    reporter_.finish(now() - run_start_, "evaluated", pace_.whole());
+    reporter_.finish(ending("evaluated"));
     return result_;
   }
   if (position_.step >= job_.last_step)
@@ -147,7 +152,6 @@ RunResult Run::all() {
   while (position_.step < job_.last_step || position_.evaluation_pending) {
     if (!train_epoch() || !evaluate_all()) break;
     const double top1 = result_.last_evaluation.top1_percent();
-    position_.best_top1 = std::max(position_.best_top1.value_or(top1), top1);
     position_.evaluation_pending = false;
     gather(nullptr);
     if (epoch_is_through()) {  // else --max-steps ended the run in it
@@ -156,11 +160,32 @@ RunResult Run::all() {
       position_.epoch_over = false;
       position_.epoch_sum = {};
     }
+    position_.note_best(top1);
     save(top1);
   }
-  export_finished();
-  reporter_.finish(now() - run_start_, result_.stop_signal ? "stopped" : "complete", pace_.whole());
+  Ending end = ending(result_.stop_signal ? "stopped" : "complete");
+  end.exported = export_finished();
+  reporter_.finish(end);
   return result_;
+}
+
+Ending Run::ending(const std::string& outcome) const {
+  Ending end;
+  end.outcome = outcome;
+  end.epoch = position_.epoch;
+  end.step = position_.step;
+  end.seconds = now() - run_start_;
+  end.wait = pace_.whole();
+  if (position_.best_top1 && position_.best_step)
+    end.best =
+        Evaluated{position_.best_epoch.value_or(0), *position_.best_step, *position_.best_top1};
+  return end;
+}
+
+void Run::failed(const std::string& reason) noexcept {
+  Ending end = ending("failed");
+  end.reason = reason.substr(0, reason.find('\n'));  // LibTorch adds a back-trace
+  reporter_.fail(end);
 }
 
 bool Run::train_epoch() {
@@ -192,6 +217,7 @@ bool Run::train_epoch() {
                           : trainer_.update(*train_loader_, position_.step, lr,
                                             job_.progression.strength(position_.epoch));
     step.data_seconds += waited;
+    position_.lr = lr;
     ++position_.step;
     ++position_.step_in_epoch;
     position_.evaluation_pending = epoch_ends();
@@ -295,14 +321,13 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
   recovery_.took(step_seconds);
   pace_.add(step_seconds, step.data_seconds);
   const double speed = pace_.images_per_second(job_.global_batch_size);
-  Meter shown = position_.epoch_sum;
-  shown.add(unreduced_);
-  reporter_.progress(position_, speed, shown);
-  if (position_.step_in_epoch % job_.job.print_freq != 0 && position_.step_in_epoch != 1 &&
-      !epoch_ends())
-    return;
+  const bool prints = position_.step_in_epoch % job_.job.print_freq == 0 ||
+                      position_.step_in_epoch == 1 || epoch_ends();
   Meter last = step.meter;
-  gather(&last);
+  // The bar shows what the last gathering knew of all ranks, as the log does.
+  if (prints || job_.world_size == 1) gather(&last);
+  reporter_.progress(position_, speed, position_.epoch_sum);
+  if (!prints) return;
   StepReport r;
   r.epoch = position_.epoch;
   r.step_in_epoch = position_.step_in_epoch;
@@ -328,6 +353,7 @@ bool Run::go_on() {
 }
 
 bool Run::evaluate_once(bool ema) {
+  reporter_.begin_evaluation(position_.epoch, position_.step);
   auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
                          job_.job.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
   if (report.stopped) return false;
@@ -380,20 +406,28 @@ void Run::save(std::optional<double> top1) {
                  static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
 }
 
-// Also when the run was stopped: it is the model that there is.
-void Run::export_finished() {
-  if (!leader() || !job_.job.export_dir) return;
-  if (position_.step == 0 && job_.job.weights.empty())
-    return log::warning("nothing was trained yet, so no model is exported");
-  export_model(snapshot(trainer_, position_, job_, classes_), *job_.job.export_dir);
-  log::info("exported " + *job_.job.export_dir + "/" + kModelFile);
+// Also exports after a stop.
+std::optional<Exported> Run::export_finished() {
+  if (!leader() || !job_.job.export_dir) return std::nullopt;
+  if (position_.step == 0 && job_.job.weights.empty()) {
+    log::warning("nothing was trained yet, so no model is exported");
+    return std::nullopt;
+  }
+  return export_run(job_, store_, position_.step,
+                    [&] { return snapshot(trainer_, position_, job_, classes_); });
 }
 
 }  // namespace
 
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
               std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator) {
-  return Run(job, std::move(start), std::move(train), std::move(val), communicator).all();
+  Run run(job, std::move(start), std::move(train), std::move(val), communicator);
+  try {
+    return run.all();
+  } catch (const std::exception& error) {
+    run.failed(error.what());
+    throw;
+  }
 }
 
 }  // namespace shoal::train

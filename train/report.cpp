@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "train/log.h"
+#include "train/whole_file.h"
+#include "train/wrap.h"
 
 namespace shoal::train {
 namespace {
@@ -72,6 +74,11 @@ std::string imagenet_test_line(int64_t batch, int64_t batches, double seconds,
       last.top5_percent(), sum.top5_percent());
 }
 
+std::string top5_note(int64_t classes) {
+  return strf("with %lld classes, fewer than 5, Acc@5 counts every image as right",
+              static_cast<long long>(classes));
+}
+
 std::string classes_json(const std::vector<std::string>& classes) {
   Json map;
   for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
@@ -79,7 +86,7 @@ std::string classes_json(const std::vector<std::string>& classes) {
 }
 
 Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
-    : job_(job), on_(rank == 0), output_(job.job.output) {
+    : job_(job), on_(rank == 0), output_(job.job.output), started_(utc_time()) {
   if (!on_) return;
   const auto path = output_ / kHistoryFile;
   std::error_code error;
@@ -107,7 +114,8 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
 }
 
 void Reporter::append(const std::string& json) {
-  history_ << json << "\n" << std::flush;
+  history_ << json.substr(0, json.size() - 1) << ",\"time\":\"" << utc_time() << "\"}\n"
+           << std::flush;
   if (!history_)
     throw std::runtime_error("cannot write " + (output_ / kHistoryFile).string() +
                              "; is the disk full?");
@@ -116,41 +124,42 @@ void Reporter::append(const std::string& json) {
 
 void Reporter::write_classes(const std::vector<std::string>& classes) {
   if (!on_) return;
-  std::ofstream out(output_ / "classes.json");
-  out << classes_json(classes) << "\n";
-  if (!out.flush())
-    throw std::runtime_error("cannot write " + (output_ / "classes.json").string() +
-                             "; is the disk full?");
+  write_whole(output_ / "classes.json", "is the disk full?",
+              [&](std::ofstream& out) { out << classes_json(classes) << "\n"; });
+}
+
+std::string start_block(const ResolvedJob& job, const std::string& origin) {
+  std::string text =
+      strf("%s, %lld parameters, %.2f G multiply-adds a picture at %lld px", job.model.name.c_str(),
+           static_cast<long long>(job.model.parameters), job.model.multiply_adds / 1e9,
+           static_cast<long long>(job.model.eval_size));
+  const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
+  text +=
+      strf("\ndata     %s train and %s val pictures, %lld classes", known(job.train_images).c_str(),
+           known(job.val_images).c_str(), static_cast<long long>(job.job.model.classes));
+  text += strf(
+      "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
+      static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
+      job.workers);
+  text +=
+      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per update",
+           static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
+           static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
+  text += strf(
+      "\nlength   %lld updates per epoch (%lld pictures left out), %lld in all, stopping at %lld",
+      static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
+      static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
+  text += "\noutput   " + job.job.output + ", checkpoints " + job.job.checkpoint_dir.value_or("");
+  text += "\nstart    " + origin;
+  std::vector<std::string> settings;
+  for (const auto& [key, value] : job.settings()) settings.push_back(key + "=" + value);
+  return text + "\n" + wrapped("settings", settings, 9);
 }
 
 void Reporter::start(const std::string& origin) {
   if (!on_) return;
-  std::string text =
-      strf("%s, %lld parameters, %.2f G multiply-adds a picture at %lld px",
-           job_.model.name.c_str(), static_cast<long long>(job_.model.parameters),
-           job_.model.multiply_adds / 1e9, static_cast<long long>(job_.model.eval_size));
-  const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
-  text += strf("\ndata     %s train and %s val pictures, %lld classes",
-               known(job_.train_images).c_str(), known(job_.val_images).c_str(),
-               static_cast<long long>(job_.job.model.classes));
-  text += strf(
-      "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
-      static_cast<long long>(job_.world_size), job_.backend.c_str(), job_.device.c_str(),
-      job_.threads, job_.workers);
-  text +=
-      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per update",
-           static_cast<long long>(job_.batch_size), static_cast<long long>(job_.world_size),
-           static_cast<long long>(job_.accumulate), static_cast<long long>(job_.global_batch_size));
-  text += strf(
-      "\nlength   %lld updates per epoch (%lld pictures left out), %lld in all, stopping at %lld",
-      static_cast<long long>(job_.steps_per_epoch), static_cast<long long>(job_.dropped_images),
-      static_cast<long long>(job_.total_steps), static_cast<long long>(job_.last_step));
-  text += "\noutput   " + job_.job.output + ", checkpoints " + job_.job.checkpoint_dir.value_or("");
-  text += "\nstart    " + origin;
-  std::string settings;
-  for (const auto& [key, value] : job_.settings())
-    settings += (settings.empty() ? "" : "  ") + key + "=" + value;
-  log::info(text + "\nsettings " + settings);
+  log::info(start_block(job_, origin));
+  if (job_.job.model.classes < kTop5Classes) log::info(top5_note(job_.job.model.classes));
 }
 
 void Reporter::event(const std::string& name, int64_t step,
@@ -189,8 +198,8 @@ void Reporter::step(const StepReport& r) {
                     {"step_average", r.step_seconds_average},
                     {"data", r.data_seconds},
                     {"data_average", r.data_seconds_average}};
-  last_step_ = json.dump();
-  append(last_step_);
+  last_.train = json.dump();
+  append(last_.train);
 }
 
 void Reporter::progress(const Position& at, double images_per_second, const Meter& sum) {
@@ -218,6 +227,8 @@ void Reporter::evaluation_progress(int64_t batch, int64_t batches, double second
   if (!std::isfinite(last.loss) || !std::isfinite(sum.loss)) return;
   log::line(imagenet_test_line(batch, batches, seconds, seconds_average, last, sum));
   append(Json{{"event", "test"},
+              {"epoch", evaluation_epoch_},
+              {"step", evaluation_step_},
               {"batch", batch},
               {"loss", last.mean_loss()},
               {"loss_average", sum.mean_loss()},
@@ -258,40 +269,34 @@ void Reporter::evaluation(const EvaluationReport& r) {
   json["unreadable"] = static_cast<int64_t>(r.sum.skipped);
   json["timing"] = {{"seconds", r.seconds},
                     {"images_per_sec", r.sum.images / std::max(r.seconds, 1e-9)}};
-  (r.ema ? last_ema_evaluation_ : last_evaluation_) = json.dump();
+  (r.ema ? last_.valid_ema : last_.valid) = json.dump();
   append(json.dump());
 }
 
-void Reporter::finish(double seconds, const std::string& outcome, const WaitReport& wait) {
+void Reporter::finish(const Ending& ending) {
   if (!on_) return;
   log::status("");
+  const WaitReport& wait = ending.wait;
   const double share = wait.data_seconds / std::max(wait.seconds, 1e-9);
   if (wait.steps > 0)
-    log::info(strf("%lld of %lld updates waited for pictures, %.1f %% of their time%s",
+    log::info(strf("%lld of %lld steps waited for images, %.1f %% of their time%s",
                    static_cast<long long>(wait.waited), static_cast<long long>(wait.steps),
                    100 * share,
                    share > 0.1 ? "; `shoal bench loader` says what bounds the loader" : ""));
-  log::line(strf("Total time: %.0f seconds", seconds));
+  log::line(strf("Total time: %.0f seconds", ending.seconds));
+  const auto path = output_ / kSummaryFile;
   // A run that had nothing to do leaves the summary of the one that did.
-  const bool idle = last_step_.empty() && last_evaluation_.empty();
-  if (job_.job.eval_only || (idle && std::filesystem::exists(output_ / "summary.json"))) return;
-  Json summary = {{"outcome", outcome}, {"seconds", seconds}};
-  if (!last_step_.empty()) summary["train"] = Json::parse(last_step_);
-  if (!last_evaluation_.empty()) summary["valid"] = Json::parse(last_evaluation_);
-  if (!last_ema_evaluation_.empty()) summary["valid_ema"] = Json::parse(last_ema_evaluation_);
-  if (wait.steps > 0)
-    summary["loader"] = {{"steps", wait.steps},
-                         {"steps_waited", wait.waited},
-                         {"wait_seconds", wait.data_seconds},
-                         {"wait_share", share}};
-  summary["model"] = {{"name", job_.model.name}, {"parameters", job_.model.parameters}};
-  summary["world_size"] = job_.world_size;
-  for (const auto& [key, value] : job_.settings()) summary["settings"][key] = value;
-  std::ofstream out(output_ / "summary.json");
-  out << summary.dump(2) << "\n";
-  if (!out.flush())
-    throw std::runtime_error("cannot write " + (output_ / "summary.json").string() +
-                             "; is the disk full?");
+  const bool idle = last_.train.empty() && last_.valid.empty();
+  if (job_.job.eval_only || (idle && std::filesystem::exists(path))) return;
+  write_summary(path, job_, ending, last_, started_);
+}
+
+void Reporter::fail(const Ending& ending) noexcept try {
+  if (!on_ || job_.job.eval_only) return;
+  log::status("");
+  write_summary(output_ / kSummaryFile, job_, ending, last_, started_);
+} catch (const std::exception& error) {
+  log::warning(error.what());
 }
 
 }  // namespace shoal::train

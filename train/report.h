@@ -4,8 +4,8 @@
 //
 // Dialects: PyTorch's imagenet example ("Epoch: [0][ 10/500]\tTime …") and key=value
 // ("train:loss=…;"), each on a line of its own, each number finite. history.jsonl holds one JSON
-// object per printed report with the same values unrounded, so a scraped value equals the history
-// to the printed digits. Torch-free. On other ranks every method does nothing.
+// object per printed report with the same values unrounded and the time it was written, so a scraped
+// value equals the history to the printed digits. Torch-free. On other ranks every method does nothing.
 
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +18,7 @@
 #include "train/job.h"
 #include "train/meter.h"
 #include "train/position.h"
+#include "train/summary.h"
 
 namespace shoal::train {
 
@@ -33,12 +34,6 @@ struct StepReport {
   double gradient_norm = 0;
 };
 
-// Of this process's updates.
-struct WaitReport {
-  int64_t steps = 0, waited = 0;  // waited: that had to wait for pictures, more than a millisecond
-  double seconds = 0, data_seconds = 0;
-};
-
 struct EvaluationReport {
   int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
   Meter sum;                    // over all ranks; skipped = unreadable pictures
@@ -48,6 +43,7 @@ struct EvaluationReport {
 };
 
 inline constexpr const char* kHistoryFile = "history.jsonl";
+inline constexpr const char* kSummaryFile = "summary.json";
 
 class Reporter {
  public:
@@ -65,25 +61,40 @@ class Reporter {
   void event(const std::string& name, int64_t step,
              const std::vector<std::pair<std::string, double>>& values, bool in_history = true);
   void progress(const Position& at, double images_per_second, const Meter& epoch_sum);
+  // Call before the rows of an evaluation: what they say of where the run is.
+  void begin_evaluation(int64_t epoch, int64_t step) {
+    evaluation_epoch_ = epoch, evaluation_step_ = step;
+  }
   void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
                            const Meter& last, const Meter& sum);
   void evaluation(const EvaluationReport& report);  // " * Acc@1 …", valid:… and the divisor
   // "Total time: …", what was waited for, and summary.json.
-  void finish(double seconds, const std::string& outcome, const WaitReport& wait);
+  void finish(const Ending& ending);
+  // summary.json of a run that ends with an exception. Throws nothing: the exception counts.
+  void fail(const Ending& ending) noexcept;
 
   int64_t history_lines() const { return history_lines_; }
   std::filesystem::path history_file() const { return output_ / kHistoryFile; }
 
  private:
-  void append(const std::string& json);
+  void append(const std::string& json);  // one row, with the time
 
   const ResolvedJob& job_;
   bool on_;
   std::filesystem::path output_;
   std::ofstream history_;
   int64_t history_lines_ = 0;
-  std::string last_evaluation_, last_ema_evaluation_, last_step_;  // JSON, for summary.json
+  int64_t evaluation_epoch_ = 0, evaluation_step_ = 0;
+  std::string started_;  // utc_time()
+  LastRows last_;
 };
+
+// What is resolved, for people: model, data, processes, batch, length, output, settings.
+std::string start_block(const ResolvedJob& job, const std::string& origin);
+
+// With fewer classes than this, the first five are all there are.
+inline constexpr int64_t kTop5Classes = 5;
+std::string top5_note(int64_t classes);  // what Acc@5 means then
 
 // {class name: label}, as classes.json holds it.
 std::string classes_json(const std::vector<std::string>& classes);

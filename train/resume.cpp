@@ -107,8 +107,11 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["classes"] = job.job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
   put(data, "posted_", position.posted);
+  data.numbers["lr"] = position.lr;
   data.text["losses"] = position.losses;
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
+  if (position.best_step) data.integers["best_step"] = *position.best_step;
+  if (position.best_epoch) data.integers["best_epoch"] = *position.best_epoch;
   data.text["arch"] = job.job.model.name;
   data.text["interpolation"] =
       job.eval_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
@@ -152,6 +155,23 @@ bool holds(std::span<const char* const> names, const std::string& name) {
   return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
 }
 
+// Other settings may put the run somewhere else on its schedule: a finished cosine that gets more
+// epochs is far from its end again.
+void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
+                  const std::function<void(const std::string&)>& warn) {
+  constexpr double kJump = 2;
+  const auto was = data.numbers.find("lr");  // older checkpoints do not say
+  const int64_t step = data.integer("step");
+  if (was == data.numbers.end() || was->second <= 0 || job.job.eval_only) return;
+  if (step >= job.last_step) return;
+  const double now = learning_rate(job.job.schedule, step, job.steps_per_epoch, job.total_steps);
+  if (now <= kJump * was->second && was->second <= kJump * now) return;
+  warn(
+      strf("with these settings the learning rate jumps from %.3g to %.3g; to go on as before, "
+           "leave out what changes the schedule, or set --lr",
+           was->second, now));
+}
+
 void compare_settings(const CheckpointData& data, const ResolvedJob& job,
                       const std::function<void(const std::string&)>& warn) {
   std::string changed;
@@ -179,7 +199,10 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
                       "continue from the checkpoint of an epoch's end");
     changed += (changed.empty() ? "" : ", ") + name + " " + was + " → " + it->second;
   }
-  if (!changed.empty()) warn("continuing with other settings than the checkpoint's: " + changed);
+  if (!changed.empty()) {
+    warn("changed: " + changed);
+    warn_of_jump(data, job, warn);
+  }
   const bool same =
       data.integer("world_size") == job.world_size && data.integer("threads") == job.threads &&
       data.string("kernels") == kernels_of(job) && data.string("torch") == TORCH_VERSION;
@@ -225,7 +248,10 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.trouble_start = data.integer("trouble_start");
   position.skip_until = data.integer("skip_until");
   position.epoch_over = data.integer("epoch_over") != 0;
+  if (data.numbers.count("lr")) position.lr = data.number("lr");
   if (data.numbers.count("best_top1")) position.best_top1 = data.number("best_top1");
+  if (data.integers.count("best_step")) position.best_step = data.integer("best_step");
+  if (data.integers.count("best_epoch")) position.best_epoch = data.integer("best_epoch");
   return position;
 }
 

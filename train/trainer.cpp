@@ -141,6 +141,12 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   return result;
 }
 
+int64_t Trainer::state_bytes() const {
+  const auto copies = static_cast<int64_t>(1 + optimizer_->state().size() + (ema_ ? 1 : 0));
+  return copies * static_cast<int64_t>(parameters_->flat().nbytes()) +
+         (ema_ ? 2 : 1) * static_cast<int64_t>(statistics_->running().nbytes());
+}
+
 void Trainer::save(CheckpointData& data) const {
   // torchvision's state dict has each layer's parameters before its buffers; torch.load's users
   // look up by name.

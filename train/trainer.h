@@ -43,6 +43,8 @@ class Trainer {
   // Takes as many batches and does nothing with them.
   StepResult skip(data::Loader& loader);
 
+  // About the size of a checkpoint, which holds little besides save()'s tensors.
+  int64_t state_bytes() const;
   // Contiguous copies of everything that training changes.
   void save(CheckpointData& data) const;
   // The same back, on every rank. Throws std::runtime_error naming what is missing or has another

@@ -1,6 +1,7 @@
 #include "app/settings.h"
 
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "fake_files.h"
 
@@ -113,14 +114,30 @@ TEST_CASE("weights that are only called pretrained come from the channel of that
   CHECK(in_container({"train", "--weights", "a.pt"}).job.weights == "a.pt");
 }
 
-TEST_CASE("the merged settings name each value's origin") {
-  const std::string text = app::origins_text(
-      in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})"));
+TEST_CASE("the merged settings name each value's origin, in lines that fit a terminal") {
+  const Arguments arguments =
+      in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})");
+  const std::string text = app::asked_text(arguments);
   CHECK_THAT(text, Contains("from command line: lr=0.5"));
   CHECK_THAT(text, Contains("from hyperparameters.json: recipe=resnet50  momentum=0.8"));
   CHECK_THAT(text, Contains("from recipe resnet50: "));
   CHECK_THAT(text, Contains("from channel train: train=/base/input/data/train"));
-  CHECK_THAT(text, Contains("by default: ") && Contains("keep=3"));
+  CHECK_THAT(text, !Contains("keep=3"));
+  const std::string defaults = app::default_text(arguments);
+  CHECK_THAT(defaults, Contains("by default: ") && Contains("keep=3") && !Contains("momentum"));
+  for (const std::string& all : {text, defaults}) {
+    std::istringstream lines(all);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+  }
+}
+
+TEST_CASE("the command line is kept as a shell takes it, without secrets") {
+  Arguments arguments;
+  arguments.words = {"train", "--data",   "my images", "--lr",
+                     "0.1",   "--recipe", "it's",      "https://me:secret@host/x"};
+  CHECK_THAT(app::command_text(arguments), !Contains("secret"));
+  CHECK_THAT(app::command_text(arguments),
+             Contains("shoal train --data 'my images' --lr 0.1 --recipe 'it'\\''s'"));
 }
 
 TEST_CASE("secrets in addresses are masked") {

@@ -39,6 +39,7 @@ std::string history_without_times(const fs::path& run) {
   for (const auto& line : test::lines_of(test::read_text(run / "history.jsonl"))) {
     auto json = nlohmann::json::parse(line);
     json.erase("timing");
+    json.erase("time");
     text += json.dump() + "\n";
   }
   return text;

@@ -159,7 +159,7 @@ class Container:
         """The entries without what a clock says."""
         lines = (self.base / "output/data/history.jsonl").read_text().splitlines()
         entries = [json.loads(line) for line in lines]
-        return [{key: entry[key] for key in entry if key != "timing"} for entry in entries]
+        return [{key: entry[key] for key in entry if key not in ("timing", "time")} for entry in entries]
 
     def last_checkpoint(self):
         return max((path for path in self.checkpoints.glob("*.pt")), key=lambda p: step_of(p.name))

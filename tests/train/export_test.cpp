@@ -44,7 +44,10 @@ CheckpointData read_back(const std::filesystem::path& folder) {
 TEST_CASE("the finished model holds the averaged weights and all that prediction needs") {
   const test::TemporaryDirectory directory;
   const auto folder = directory.path() / "model";
-  export_model(example(true), folder.string());
+  Exported best;
+  best.best = true;
+  best.top1 = 33.25;
+  export_model(example(true), folder.string(), best);
   const CheckpointData back = read_back(folder);
   CHECK(back.model.empty());
   REQUIRE(back.ema.size() == 2);
@@ -59,10 +62,12 @@ TEST_CASE("the finished model holds the averaged weights and all that prediction
   CHECK(json_of(folder / "classes.json")["dög"] == 1);
   const auto settings = json_of(folder / "settings.json");
   CHECK(settings["averaged"] == true);
+  CHECK(settings["weights"] == "best");
+  CHECK(settings["top1"] == 33.25);
   CHECK(settings["pictures"]["resize"] == 73);
   CHECK(settings["settings"]["lr"] == "0.1");
 
-  export_model(example(false), folder.string());  // replaces what is there
+  export_model(example(false), folder.string(), {});  // replaces what is there
   CHECK(read_back(folder).ema.empty());
   CHECK(at::equal(read_back(folder).model.at(0).second, at::tensor({1.0F, 2.0F})));
   for (const auto& file : std::filesystem::directory_iterator(folder))
@@ -70,7 +75,7 @@ TEST_CASE("the finished model holds the averaged weights and all that prediction
 }
 
 TEST_CASE("a folder that cannot be written is named") {
-  CHECK_THROWS_WITH(export_model(example(false), "/proc/shoal"), Contains("/proc/shoal"));
+  CHECK_THROWS_WITH(export_model(example(false), "/proc/shoal", {}), Contains("/proc/shoal"));
   CHECK_THROWS_WITH(open_export_folder("/proc/shoal"),
                     Contains("/proc/shoal") && Contains("--export-dir"));
   const test::TemporaryDirectory directory;

@@ -1,0 +1,22 @@
+# Writes the version and the commit into OUTPUT, when they have changed. Run at every build:
+#   cmake -DSOURCE=… -DOUTPUT=… -DVERSION=… -P Version.cmake
+execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(commit)
+  execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no
+                  OUTPUT_VARIABLE changes ERROR_QUIET)
+  if(changes)
+    string(APPEND commit "-dirty")
+  endif()
+else()
+  set(commit unknown)  # no git, or not a checkout
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[#include "app/version.h"
+
+namespace shoal::app {
+
+const char* const kVersion = "@VERSION@";
+const char* const kCommit = "@commit@";
+
+}  // namespace shoal::app
+]] @ONLY)

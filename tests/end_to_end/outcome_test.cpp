@@ -1,0 +1,239 @@
+// What a run says of itself at its start, on its way and at its end: the figures must be those of
+// all ranks and of the weights that they stand beside.
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "program.h"
+#include "train/checkpoint_store.h"
+
+using namespace shoal;
+using Catch::Contains;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Run {
+  Run() { test::make_pictures(root() / "data", 40, 20, 3, 40); }
+
+  fs::path root() const { return directory.path(); }
+  fs::path output() const { return root() / "run"; }
+  std::vector<std::string> words(const std::vector<std::string>& more = {}) const {
+    // clang-format off
+    std::vector<std::string> words = {
+        "train", "--data", (root() / "data").string(), "--output", output().string(),
+        "--model", "resnet18", "--size", "32", "--batch-size", "5", "--epochs", "1", "--lr", "0.05",
+        "--schedule", "constant", "--seed", "3"};
+    // clang-format on
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  test::Outcome operator()(const std::vector<std::string>& more = {}) const {
+    return test::run_shoal(words(more));
+  }
+  json read(const fs::path& file) const { return json::parse(test::read_text(file)); }
+  json summary() const { return read(output() / "summary.json"); }
+
+  test::TemporaryDirectory directory;
+};
+
+// Every file under `folder` with its size and time.
+std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> files_in(const fs::path& folder) {
+  std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      files[entry.path().string()] = {entry.file_size(), entry.last_write_time()};
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("the exported weights are the best ones, and their accuracy is theirs") {
+  const Run run;
+  const fs::path model = run.root() / "model";
+  // The rate of the last epochs destroys what the first ones learnt.
+  const auto first = run({"--epochs", "3", "--lr", "0.01"});
+  INFO(first.err);
+  REQUIRE(first.exit_code == 0);
+  const auto ruined =
+      run({"--epochs", "5", "--lr", "5", "--resume", "--export-dir", model.string()});
+  INFO(ruined.err);
+  REQUIRE(ruined.exit_code == 0);
+  const auto best = train::CheckpointStore(run.output() / "checkpoints", 1).best();
+  REQUIRE(best);
+  REQUIRE(best->epoch < 5);
+
+  const auto accuracy = [&](const fs::path& weights) {
+    const auto outcome = test::run_shoal({"eval", "--checkpoint", weights.string(), "--data",
+                                          (run.root() / "data").string(), "--json"});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return json::parse(outcome.out).at("acc1").get<double>();
+  };
+  const auto settings = run.read(model / "settings.json");
+  CHECK(settings.at("weights") == "best");
+  CHECK(settings.at("step") == best->step);
+  CHECK(settings.at("top1").get<double>() == Approx(*best->top1));
+  CHECK(accuracy(model) == Approx(*best->top1));
+  CHECK_THAT(ruined.err, Contains("the best weights, epoch " + std::to_string(best->epoch)));
+  const json exported = run.summary().at("exported");
+  CHECK(exported.at("weights") == "best");
+  CHECK(exported.at("acc1").get<double>() == Approx(*best->top1));
+
+  const auto last =
+      run({"--resume", "--epochs", "5", "--export-dir", model.string(), "--export", "last"});
+  INFO(last.err);
+  REQUIRE(last.exit_code == 0);
+  const auto last_settings = run.read(model / "settings.json");
+  CHECK(last_settings.at("weights") == "last");
+  CHECK(last_settings.at("epoch") == 5);
+  CHECK(accuracy(model) == Approx(last_settings.at("top1").get<double>()));
+}
+
+TEST_CASE("a run that was never evaluated exports its last weights and says so") {
+  const Run run;
+  const fs::path model = run.root() / "model";
+  const auto stopped = test::run_shoal(
+      run.words({"--epochs", "1000", "--export-dir", model.string(), "--checkpoint-steps", "1"}),
+      {}, [&, sent = false](pid_t group) mutable {
+        if (!sent && fs::exists(run.output() / "checkpoints/manifest.json"))
+          sent = ::kill(-group, SIGTERM) == 0;
+        return false;
+      });
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, Contains("the last weights") && Contains("not evaluated"));
+  CHECK_FALSE(run.read(model / "settings.json").contains("top1"));
+  CHECK(run.summary().at("outcome") == "stopped");
+}
+
+TEST_CASE("the summary has numbers as numbers, and what is needed to repeat the run") {
+  const Run run;
+  REQUIRE(run({"--epochs", "2", "--nesterov"}).exit_code == 0);
+  const json summary = run.summary();
+  const json& settings = summary.at("settings");
+  CHECK(settings.at("lr") == 0.05);
+  CHECK(settings.at("size") == 32);
+  CHECK(settings.at("nesterov") == true);
+  CHECK(settings.at("model") == "resnet18");
+  CHECK(summary.at("data").at("train") == (run.root() / "data/train").string());
+  CHECK(summary.at("data").at("val") == (run.root() / "data/val").string());
+  CHECK(summary.at("command").get<std::string>().starts_with("shoal train --data "));
+  CHECK_THAT(test::run_shoal({"--version"}).out,
+             Contains(summary.at("version").get<std::string>()) &&
+                 Contains(summary.at("commit").get<std::string>()));
+  const auto best = train::CheckpointStore(run.output() / "checkpoints", 1).best();
+  CHECK(summary.at("best").at("acc1").get<double>() == Approx(*best->top1));
+  CHECK(summary.at("best").at("step") == best->step);
+  CHECK(summary.at("best").at("epoch") == best->epoch);
+}
+
+TEST_CASE("every row of the history has a time, and those of an evaluation where the run was") {
+  const Run run;
+  REQUIRE(run({"--epochs", "2", "--print-freq", "1"}).exit_code == 0);
+  const std::regex utc(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)");
+  int tests = 0;
+  for (const auto& line : test::lines_of(test::read_text(run.output() / "history.jsonl"))) {
+    const json row = json::parse(line);
+    CHECK(std::regex_match(row.at("time").get<std::string>(), utc));
+    if (row.at("event") != "test") continue;
+    CHECK(row.at("step") == 8 * (row.at("epoch").get<int>() + 1));
+    ++tests;
+  }
+  CHECK(tests == 2 * 4);
+}
+
+TEST_CASE("a run that fails leaves a summary with the reason") {
+  const Run run;
+  const auto failed = run({"--lr", "1e30", "--non-finite-limit", "2"});
+  CHECK(failed.exit_code == 1);
+  const json summary = run.summary();
+  CHECK(summary.at("outcome") == "failed");
+  CHECK_THAT(summary.at("reason").get<std::string>(), Contains("not finite"));
+  CHECK(summary.at("settings").at("lr") == 1e30);
+}
+
+TEST_CASE("the bar shows the averages of all processes, as the log does") {
+  const Run run;
+  std::string command = "stty cols 220; exec '" + test::shoal_program() + "'";
+  for (const auto& word : run.words({"--nproc", "2", "--print-freq", "2"}))
+    command += " '" + word + "'";
+  const auto seen =
+      test::run_program("/usr/bin/script", {"-qec", command, "/dev/null"}, {"TERM=xterm"});
+  REQUIRE(seen.exit_code == 0);
+  const std::regex line(R"(Epoch: \[0\]\[(\d)/4\].*Loss \S+ \((\S+)\)\tAcc@1 +\S+ \( *(\S+)\))");
+  const std::regex bar(R"(epoch 0  (\d)/4 .*?loss (\S+)  acc@1 ([0-9.]+)%)");
+  std::map<int, std::pair<double, double>> logged;
+  for (std::sregex_iterator it(seen.out.begin(), seen.out.end(), line), end; it != end; ++it)
+    logged[std::stoi((*it)[1])] = {std::stod((*it)[2]), std::stod((*it)[3])};
+  REQUIRE(logged.size() == 3);  // steps 1, 2, 4
+  int bars = 0;
+  for (std::sregex_iterator it(seen.out.begin(), seen.out.end(), bar), end; it != end; ++it) {
+    const int step = std::stoi((*it)[1]);
+    const auto& [loss, acc1] = std::prev(logged.upper_bound(step))->second;
+    INFO(it->str());
+    CHECK(std::stod((*it)[2]) == Approx(loss).margin(6e-4));
+    CHECK(std::stod((*it)[3]) == Approx(acc1).margin(0.06));
+    ++bars;
+  }
+  CHECK(bars >= 4);
+}
+
+TEST_CASE("a resumed run that differs says how in one line, and warns when the rate jumps") {
+  const Run run;
+  REQUIRE(run({"--epochs", "2", "--schedule", "cosine"}).exit_code == 0);
+  const auto resumed = run({"--epochs", "4", "--schedule", "cosine", "--lr", "0.06", "--resume"});
+  INFO(resumed.err);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err, Contains("changed: epochs 2 → 4, lr 0.05 → 0.06\n"));
+  CHECK_THAT(resumed.err, Contains("the learning rate jumps from"));
+  const auto same = run({"--epochs", "4", "--schedule", "cosine", "--lr", "0.06", "--resume"});
+  CHECK_THAT(same.err, !Contains("changed:") && !Contains("jumps"));
+}
+
+TEST_CASE("a dry run tries everything and leaves nothing behind") {
+  const Run run;
+  const auto tried = run({"--dry-run", "--nproc", "2"});
+  INFO(tried.err);
+  CHECK(tried.exit_code == 0);
+  CHECK(tried.out.empty());
+  CHECK_THAT(tried.err, Contains("memory ") && Contains("GB a checkpoint") &&
+                            Contains("10 images") && Contains("settings model=resnet18"));
+  CHECK_FALSE(fs::exists(run.output()));
+
+  REQUIRE(run().exit_code == 0);
+  const auto before = files_in(run.output());
+  CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
+  CHECK(run({"--dry-run"}).exit_code == 2);  // an earlier run is there
+  CHECK(files_in(run.output()) == before);
+
+  for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
+    if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::trunc) << "damaged";
+  CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 1);
+  CHECK(files_in(run.output()) == before);
+}
+
+TEST_CASE("data that is not there is said before anything else") {
+  const Run run;
+  REQUIRE(run().exit_code == 0);
+  const auto missing = run({"--data", (run.root() / "nowhere").string()});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, Contains("nowhere' does not exist"));
+  CHECK_THAT(run({"--train", (run.root() / "none").string()}).err, Contains("--train: "));
+}
+
+TEST_CASE("the start block fits a terminal, and is left out with --log-level warning") {
+  const Run run;
+  const auto shown = run({"--dry-run"});
+  for (const auto& line : test::lines_of(shown.err)) CHECK(line.size() <= 110);
+  CHECK(run({"--dry-run", "--log-level", "warning"}).err.empty());
+}

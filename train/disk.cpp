@@ -1,0 +1,47 @@
+#include "train/disk.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "train/log.h"
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+
+DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep) {
+  constexpr int64_t kBestAndNew = 2;  // besides the newest ones that --keep leaves
+  DiskNeed need;
+  need.checkpoint = checkpoint;
+  int64_t there = 0;
+  for (const CheckpointEntry& entry : store.entries()) there += entry.bytes;
+  const double all =
+      static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // keep: to 2^40
+  need.most = static_cast<int64_t>(
+      std::clamp(all - static_cast<double>(there), static_cast<double>(checkpoint), 9e18));
+  fs::path place = fs::absolute(store.directory());
+  std::error_code error;
+  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
+  struct statvfs disk {};
+  if (::statvfs(place.c_str(), &disk) == 0 && disk.f_blocks > 0)
+    need.free = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  return need;
+}
+
+void check_disk(const DiskNeed& need, const fs::path& directory,
+                const std::function<void(const std::string&)>& warn) {
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  if (need.free < 0 || need.free >= need.most) return;
+  if (need.free < need.checkpoint)
+    throw std::runtime_error(
+        strf("%s has %.1f MB free and a checkpoint needs %.1f MB; free some space, or name another "
+             "disk with --checkpoint-dir",
+             directory.c_str(), megabytes(need.free), megabytes(need.checkpoint)));
+  warn(strf(
+      "%s has %.1f MB free; the checkpoints of this run (--keep, the best and the one being "
+      "written) may need %.1f MB more, %.1f MB each: free some space or lower --keep",
+      directory.c_str(), megabytes(need.free), megabytes(need.most), megabytes(need.checkpoint)));
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,97 @@
+#include "train/dry_run.h"
+
+#include <ATen/ops/zeros.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "data/loader.h"
+#include "train/cuda/open.h"
+#include "train/device.h"
+#include "train/evaluate.h"
+#include "train/log.h"
+#include "train/pace.h"
+#include "train/report.h"
+#include "train/supply.h"
+#include "train/trainer.h"
+
+namespace shoal::train {
+namespace {
+
+int64_t peak_memory() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+int64_t peak_gpu_memory(const ResolvedJob& job) {
+  if (job.device != "cuda") return 0;
+  return static_cast<int64_t>(cuda_plugin().memory_statistics(job.gpu).peak_reserved_bytes);
+}
+
+// The largest value of all ranks. Collective.
+int64_t largest(dist::Group& group, int64_t here) {
+  at::Tensor all = at::zeros({group.size()}, at::kLong);
+  all.mutable_data_ptr<int64_t>()[group.rank()] = here;
+  group.all_reduce_sum(all);
+  return *std::max_element(all.const_data_ptr<int64_t>(),
+                           all.const_data_ptr<int64_t>() + all.numel());
+}
+
+Position begin(Trainer& trainer, const Start& start, const ResolvedJob& job,
+               const std::vector<std::string>& classes, bool leader) {
+  const auto warn = [&](const std::string& text) {
+    if (leader) log::warning(text);
+  };
+  if (start.weights) start_from(trainer, *start.weights, job, classes, warn);
+  return start.data ? restore(trainer, *start.data, job, classes, warn) : Position{};
+}
+
+}  // namespace
+
+DryRun dry_run(const ResolvedJob& job, const Start& start,
+               std::shared_ptr<const data::Dataset> train, std::shared_ptr<const data::Dataset> val,
+               dist::Communicator& communicator) {
+  if (job.train_streamed || val->streamed())
+    throw UserError(
+        "--dry-run cannot try pipes: what it reads would be gone for the run itself; try it with "
+        "images in files");
+  if (communicator.rank() == 0) log::info(start_block(job, start.origin));
+  DryRun result;
+  Trainer trainer(job, communicator);
+  const int rank = communicator.rank();
+  const Position position = begin(trainer, start, job, val->classes(), rank == 0);
+  const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
+  result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
+  if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
+
+  if (train) {
+    data::Loader loader(train, share_options(job, rank, true), log::warning, batch_memory(job));
+    const bool epoch_is_through = position.step_in_epoch >= job.steps_per_epoch;
+    loader.start_epoch(position.epoch,
+                       epoch_is_through ? 0 : position.step_in_epoch * job.accumulate);
+    const double before = now();
+    const double lr =
+        learning_rate(job.job.schedule, position.step, job.steps_per_epoch, job.total_steps);
+    const StepResult step =
+        trainer.update(loader, position.step, lr, job.progression.strength(position.epoch));
+    result.step_seconds = now() - before;
+    result.step = step.meter;
+    if (!step.finite)
+      throw std::runtime_error(
+          strf("the first step's loss or gradient is not finite (gradient norm %g); lower --lr, "
+               "set --clip, or look at the data",
+               step.gradient_norm));
+  }
+  data::Loader val_loader(val, share_options(job, rank, false), log::warning, batch_memory(job));
+  val_loader.start_epoch(0);
+  if (const data::Batch* batch = val_loader.next())
+    result.evaluation = evaluate_batch(trainer.model(), trainer.compute_type(), *batch);
+  reduce(communicator.main, {&result.step, &result.evaluation});
+  result.peak_bytes = largest(communicator.main, peak_memory());
+  result.peak_gpu_bytes = largest(communicator.main, peak_gpu_memory(job));
+  return result;
+}
+
+}  // namespace shoal::train
