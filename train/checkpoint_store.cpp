@@ -211,13 +211,28 @@ void CheckpointStore::write_file(const std::string& name,
   sync_directory(directory_);
 }
 
+void CheckpointStore::write_marker(const CheckpointEntry& entry) {
+  nlohmann::ordered_json marker = {{"epoch", entry.epoch},
+                                   {"step", entry.step},
+                                   {"bytes", entry.bytes},
+                                   {"checksum", entry.checksum}};
+  if (entry.top1) marker["top1"] = *entry.top1;
+  const std::string text = marker.dump(1) + "\n";
+  write_file(entry.name + ".json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+}
+
 CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional<double> top1,
                                       const std::function<void(const Sink&)>& produce) {
   CheckpointEntry entry{entry_name(epoch, step), epoch, step, top1, 0, ""};
   const fs::path marker_path = directory_ / (entry.name + ".json");
-  if (const auto existing = read_marker(marker_path)) {
+  if (auto existing = read_marker(marker_path)) {
     try {
       read(*existing);
+      if (top1 && !existing->top1) {  // saved by a stop before its evaluation
+        existing->top1 = top1;
+        write_marker(*existing);
+        write_manifest();
+      }
       return *existing;
     } catch (const std::runtime_error&) {  // damaged since: written anew
       fs::remove(marker_path);
@@ -232,11 +247,7 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
     });
   });
   entry.checksum = hex(sum.value());
-  nlohmann::ordered_json marker = {
-      {"epoch", epoch}, {"step", step}, {"bytes", entry.bytes}, {"checksum", entry.checksum}};
-  if (top1) marker["top1"] = *top1;
-  const std::string text = marker.dump(1) + "\n";
-  write_file(entry.name + ".json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+  write_marker(entry);
   write_manifest();
   prune();
   return entry;

@@ -67,7 +67,8 @@ class CheckpointStore {
                        const std::function<void(const std::string&)>& warn);
 
   // Writes one checkpoint: `produce` hands its bytes to the sink in order. A good entry of the same
-  // epoch and step that exists already is left as it is. Then updates the manifest and prunes.
+  // epoch and step that exists already is left as it is, but gets the accuracy it lacks. Then updates
+  // the manifest and prunes.
   // Throws std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
@@ -97,6 +98,7 @@ class CheckpointStore {
 
  private:
   void write_file(const std::string& name, const std::function<void(const Sink&)>& produce);
+  void write_marker(const CheckpointEntry& entry);
   void write_manifest();
   void prune();
 

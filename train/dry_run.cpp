@@ -39,15 +39,6 @@ int64_t largest(dist::Group& group, int64_t here) {
                            all.const_data_ptr<int64_t>() + all.numel());
 }
 
-Position begin(Trainer& trainer, const Start& start, const ResolvedJob& job,
-               const std::vector<std::string>& classes, bool leader) {
-  const auto warn = [&](const std::string& text) {
-    if (leader) log::warning(text);
-  };
-  if (start.weights) start_from(trainer, *start.weights, job, classes, warn);
-  return start.data ? restore(trainer, *start.data, job, classes, warn) : Position{};
-}
-
 }  // namespace
 
 DryRun dry_run(const ResolvedJob& job, const Start& start,
@@ -61,7 +52,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();
-  const Position position = begin(trainer, start, job, val->classes(), rank == 0);
+  const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
   const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
   result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
   if (rank == 0) check_disk(result.disk, store.directory(), log::warning);

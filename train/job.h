@@ -142,7 +142,7 @@ struct Job {
   std::string checkpoint;                 // weights for eval and predict
   data::Views views = data::Views::none;  // of each picture that eval averages the logits of
   bool eval_only = false;
-  bool dry_run = false;  // one step on every rank, and nothing is written
+  bool dry_run = false;            // one step on every rank, and nothing is written
   int64_t print_freq = 10;         // updates between metric lines
   std::string log_level = "info";  // debug | info | warning | error
   bool progress = true;            // a progress bar when stderr is a terminal

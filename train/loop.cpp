@@ -123,14 +123,9 @@ data::FileLock Run::lock(const std::string& folder) {
 }
 
 Position Run::restored() {
-  const auto warn = [&](const std::string& text) {
-    if (leader()) log::warning(text);
-  };
-  if (start_.weights) start_from(trainer_, *start_.weights, job_, classes_, warn);
-  start_.weights.reset();
-  if (!start_.data) return {};
-  Position position = restore(trainer_, *start_.data, job_, classes_, warn);
+  const Position position = load_start(trainer_, start_, job_, classes_, leader());
   start_.data.reset();
+  start_.weights.reset();
   return position;
 }
 

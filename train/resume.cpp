@@ -255,4 +255,13 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   return position;
 }
 
+Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,
+                    const std::vector<std::string>& classes, bool leader) {
+  const auto warn = [&](const std::string& text) {
+    if (leader) log::warning(text);
+  };
+  if (start.weights) start_from(trainer, *start.weights, job, classes, warn);
+  return start.data ? restore(trainer, *start.data, job, classes, warn) : Position{};
+}
+
 }  // namespace shoal::train

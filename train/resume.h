@@ -73,4 +73,8 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn);
 
+// start_from() or restore(), as `start` asks; on rank 0 (`leader`) warnings are logged.
+Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,
+                    const std::vector<std::string>& classes, bool leader);
+
 }  // namespace shoal::train

@@ -141,6 +141,21 @@ TEST_CASE("a writer that fails leaves nothing that could be taken for a checkpoi
   REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
 }
 
+TEST_CASE("a checkpoint that a stop saved before its evaluation gets its accuracy afterwards") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "checkpoints", 3);
+  store.open_for_writing();
+  const auto state = [](const CheckpointStore::Sink& sink) { sink("state", 5); };
+  const auto first = store.save(1, 10, std::nullopt, state);
+  CHECK_FALSE(store.best());
+  store.save(1, 10, 55.5, [](const CheckpointStore::Sink&) { FAIL("it is not written again"); });
+  REQUIRE(store.best());
+  CHECK(store.best()->top1 == 55.5);
+  CHECK(store.best()->checksum == first.checksum);
+  store.save(1, 10, 44.4, state);  // an accuracy that is there stays
+  CHECK(store.best()->top1 == 55.5);
+}
+
 TEST_CASE("an existing checkpoint whose bytes are damaged is written anew") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);

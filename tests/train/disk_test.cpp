@@ -1,0 +1,51 @@
+#include "train/disk.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Contains;
+
+namespace {
+
+std::vector<std::string> warnings_of(const DiskNeed& need) {
+  std::vector<std::string> said;
+  check_disk(need, "runs/a", [&](const std::string& text) { said.push_back(text); });
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("room for every checkpoint is no matter, room for some is a warning, for none an error") {
+  CHECK(warnings_of({500, 100, 500}).empty());
+  const auto some = warnings_of({499'000'000, 100'000'000, 500'000'000});
+  REQUIRE(some.size() == 1);
+  CHECK_THAT(some[0], Contains("runs/a") && Contains("499.0 MB") && Contains("500.0 MB") &&
+                          Contains("--keep"));
+  CHECK_THROWS_WITH(warnings_of({99, 100, 500}),
+                    Contains("runs/a") && Contains("--checkpoint-dir"));
+  CHECK(warnings_of({-1, 100, 500}).empty());  // a filesystem that does not say
+}
+
+TEST_CASE("what is there already and the newest ones that stay count once") {
+  const test::TemporaryDirectory directory;
+  const auto folder = directory.path() / "not/yet/there";
+  CheckpointStore store(folder, 2);
+  const DiskNeed fresh = disk_need(store, 1000, 2);
+  CHECK(fresh.most == 4000);  // two newest, the best, the one being written
+  CHECK(fresh.checkpoint == 1000);
+  CHECK(fresh.free > 0);  // of the folder above
+  CHECK_FALSE(std::filesystem::exists(folder));
+
+  store.open_for_writing();
+  const std::string bytes(1000, 'x');
+  store.save(1, 10, std::nullopt,
+             [&](const CheckpointStore::Sink& sink) { sink(bytes.data(), bytes.size()); });
+  CHECK(disk_need(store, 1000, 2).most == 3000);
+  CHECK(disk_need(store, 1000, int64_t{1} << 40).most > 0);
+  CHECK(disk_need(store, 10, 2).most == 10);  // never less than the one that comes next
+}
