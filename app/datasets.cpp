@@ -154,7 +154,9 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
     train::log::status(train::strf("listing the %s pictures: %lld", half.name.c_str(),
                                    static_cast<long long>(files)));
   };
-  options.warning = train::log::warning;
+  // What one process says is true of all that have the same images.
+  const dist::Env& env = half.communicator.env;
+  if ((half.sharded() ? env.local_rank : env.rank) == 0) options.warning = train::log::warning;
   options.classes = known;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (half.name == "val") {

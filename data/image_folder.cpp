@@ -6,6 +6,7 @@
 
 #include "data/errors.h"
 #include "data/file.h"
+#include "data/image_files.h"
 #include "data/limits.h"
 #include "data/listing.h"
 
@@ -82,6 +83,13 @@ Listing list_or_load(const std::string& path, const ImageFolderOptions& options)
   return listing;
 }
 
+LeftOut left_out_of(const Listing& listing) {
+  LeftOut left_out;
+  for (const auto& file : listing.left_out) left_out.add(file.path);
+  left_out.hidden = listing.hidden;
+  return left_out;
+}
+
 }  // namespace
 
 void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
@@ -107,7 +115,10 @@ std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options) {
   std::string root = path;
   while (root.size() > 1 && root.back() == '/') root.pop_back();
-  return std::make_shared<ImageFolder>(root, list_or_load(root, options));
+  Listing listing = list_or_load(root, options);
+  const LeftOut left_out = left_out_of(listing);
+  if (options.warning && !left_out.empty()) options.warning(left_out.sentence(root));
+  return std::make_shared<ImageFolder>(root, std::move(listing));
 }
 
 }  // namespace shoal::data

@@ -14,8 +14,9 @@ namespace shoal::data {
 struct ImageFolderOptions {
   std::string cache_dir;  // where the listing is kept between runs; empty: nowhere
   int threads = 16;       // that list; they mostly wait for the file system
-  std::function<void(int64_t files)> progress;      // while listing, see ListingProgress
-  std::function<void(const std::string&)> warning;  // a sentence: the cache could not be written
+  std::function<void(int64_t files)> progress;  // while listing, see ListingProgress
+  // A sentence: what is left out, or that the cache could not be written.
+  std::function<void(const std::string&)> warning;
 };
 
 // Opens `path`, listing it unless the cache still holds. Errors: see list_folder(). read() throws

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <thread>
 
+#include "data/image_files.h"
+
 namespace shoal::data {
 namespace {
 
@@ -25,15 +27,18 @@ constexpr int64_t kProgressStep = 1000;  // files
                            std::generic_category().message(errno));
 }
 
+int64_t nanoseconds(const timespec& time) {
+  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
 DirectoryStamp stamp_of(const struct stat& s) {
-  constexpr int64_t kBillion = 1'000'000'000;
-  return {s.st_mtim.tv_sec * kBillion + s.st_mtim.tv_nsec,
-          s.st_ctim.tv_sec * kBillion + s.st_ctim.tv_nsec};
+  return {nanoseconds(s.st_mtim), nanoseconds(s.st_ctim)};
 }
 
 struct Entries {
   DirectoryStamp stamp;
   std::vector<std::string> folders, files;  // sorted
+  int64_t hidden = 0;                       // files
 };
 
 // What a directory entry is, links followed; DT_UNKNOWN for one that leads nowhere.
@@ -53,10 +58,11 @@ Entries read_directory(const std::string& path) {
   entries.stamp = stamp_of(s);
   errno = 0;
   while (const dirent* entry = readdir(directory.get())) {
-    if (entry->d_name[0] == '.') continue;
     const unsigned char kind = kind_of(dirfd(directory.get()), *entry);
-    if (kind == DT_DIR) entries.folders.emplace_back(entry->d_name);
-    if (kind == DT_REG) entries.files.emplace_back(entry->d_name);
+    const bool hidden = entry->d_name[0] == '.';
+    if (hidden && kind == DT_REG) ++entries.hidden;
+    if (!hidden && kind == DT_DIR) entries.folders.emplace_back(entry->d_name);
+    if (!hidden && kind == DT_REG) entries.files.emplace_back(entry->d_name);
     errno = 0;
   }
   if (errno != 0) fail("read the folder", path);
@@ -69,7 +75,23 @@ struct Folder {
   std::string path;
   DirectoryStamp stamp;
   std::vector<std::string> files;
+  std::vector<Listing::LeftOutFile> left_out;
+  int64_t hidden = 0;
 };
+
+// Takes what is no image from `files`, which lie in `path` below `root`.
+std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
+                                            std::vector<std::string>& files) {
+  std::vector<Listing::LeftOutFile> left_out;
+  std::erase_if(files, [&](const std::string& file) {
+    const std::string relative = path + "/" + file;
+    const std::string whole = root + "/" + relative;
+    if (is_image_file(whole)) return false;
+    left_out.push_back({relative, file_stamp(whole).value_or(FileStamp())});
+    return true;
+  });
+  return left_out;
+}
 
 // A class folder and all below it, ordered by path.
 std::vector<Folder> walk(const std::string& root, const std::string& name) {
@@ -79,7 +101,9 @@ std::vector<Folder> walk(const std::string& root, const std::string& name) {
       throw std::invalid_argument(root + "/" + path + " is nested more than " +
                                   std::to_string(kMaxDepth) + " folders deep: a loop of links?");
     Entries entries = read_directory(root + "/" + path);
-    found.push_back({path, entries.stamp, std::move(entries.files)});
+    auto left_out = leave_out(root, path, entries.files);
+    found.push_back(
+        {path, entries.stamp, std::move(entries.files), std::move(left_out), entries.hidden});
     for (const std::string& folder : entries.folders) self(self, path + "/" + folder, depth + 1);
   };
   visit(visit, name, 1);
@@ -145,6 +169,8 @@ void append(Listing& listing, const std::vector<Folder>& folders, int32_t label)
       listing.names += file;
       listing.name_ends.push_back(listing.names.size());
     }
+    listing.left_out.insert(listing.left_out.end(), folder.left_out.begin(), folder.left_out.end());
+    listing.hidden += folder.hidden;
   }
 }
 
@@ -175,11 +201,16 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
   auto found = ParallelWalk(root, listing.classes, progress).run(threads);
   for (size_t i = 0; i < found.size(); ++i) {
     const int64_t before = listing.files();
+    const size_t others = listing.left_out.size();
     append(listing, found[i], static_cast<int32_t>(i));
     found[i] = {};
     if (listing.files() == before)
-      throw std::invalid_argument("the class folder " + root + "/" + listing.classes[i] +
-                                  " holds no picture; add some or remove the folder");
+      throw std::invalid_argument(
+          "the class folder " + root + "/" + listing.classes[i] + " holds no picture" +
+          (listing.left_out.size() > others
+               ? " (" + listing.left_out[others].path + " is none by name or content)"
+               : "") +
+          "; add some or remove the folder");
   }
   return listing;
 }
@@ -188,6 +219,12 @@ std::optional<DirectoryStamp> directory_stamp(const std::string& path) {
   struct stat s {};
   if (stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) return std::nullopt;
   return stamp_of(s);
+}
+
+std::optional<FileStamp> file_stamp(const std::string& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return std::nullopt;
+  return FileStamp{s.st_size, nanoseconds(s.st_mtim)};
 }
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 // The cache of a listing: one file per listed folder. It is taken as valid when every directory it
 // saw still has the same modification and change times, which costs one stat() per directory
-// instead of reading them.
+// instead of reading them, and every file that was left out for its content is as it was.
 #include <filesystem>
 
 #include "data/cache_file.h"
@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr char kMagic[] = "shoal listing 1\n";
+constexpr char kMagic[] = "shoal listing 2\n";
 
 std::string absolute(const std::string& root) {
   return std::filesystem::absolute(root).lexically_normal().string();
@@ -30,6 +30,12 @@ std::string serialise(const std::string& root, const Listing& listing) {
   }
   w.array(listing.name_ends);
   w.text(listing.names);
+  w.value(uint64_t{listing.left_out.size()});
+  for (const auto& file : listing.left_out) {
+    w.text(file.path);
+    w.value(file.stamp);
+  }
+  w.value(listing.hidden);
   return w.finish();
 }
 
@@ -48,6 +54,12 @@ std::optional<Listing> parse(const std::string& root, const std::string& bytes) 
   }
   r.array(listing.name_ends);
   listing.names = r.text();
+  for (uint64_t n = r.count(8 + sizeof(FileStamp)); n > 0; --n) {
+    auto& file = listing.left_out.emplace_back();
+    file.path = r.text();
+    file.stamp = r.value<FileStamp>();
+  }
+  listing.hidden = r.value<int64_t>();
   if (!r.good() || !r.at_end()) return std::nullopt;
   return listing;
 }
@@ -65,6 +77,8 @@ std::optional<Listing> load_listing(const std::string& cache_dir, const std::str
   if (!listing || directory_stamp(root) != listing->root) return std::nullopt;
   for (const auto& d : listing->directories)
     if (directory_stamp(root + "/" + d.path) != d.stamp) return std::nullopt;
+  for (const auto& file : listing->left_out)
+    if (file_stamp(root + "/" + file.path) != file.stamp) return std::nullopt;
   return listing;
 }
 
@@ -72,6 +86,8 @@ bool save_listing(const std::string& cache_dir, const std::string& root, const L
   if (changed_recently(listing.root.modified_ns)) return false;
   for (const auto& d : listing.directories)
     if (changed_recently(d.stamp.modified_ns)) return false;
+  for (const auto& file : listing.left_out)
+    if (changed_recently(file.stamp.modified_ns)) return false;
   write_cache(listing_cache_path(cache_dir, root), serialise(root, listing));
   return true;
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "data/image_files.h"
 #include "data/image_folder.h"
 #include "data/sources/labels.h"
 #include "data/sources/patterns.h"
@@ -24,7 +25,12 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
   const std::vector<std::string>& classes =
       options.classes.empty() ? labels.classes() : options.classes;
   std::vector<ListedPicture> pictures;
+  LeftOut left_out;
   for (const std::string& path : files_in(folder)) {
+    if (!is_image_file(path)) {
+      left_out.add(path.substr(folder.size() + 1));
+      continue;
+    }
     const std::string& name = labels.classes()[labels.class_of(path)];
     const auto found = std::find(classes.begin(), classes.end(), name);
     if (found == classes.end())
@@ -33,6 +39,7 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
     pictures.push_back({path, static_cast<int32_t>(found - classes.begin())});
   }
   if (pictures.empty()) throw std::invalid_argument(folder + " holds no picture");
+  if (options.warning && !left_out.empty()) options.warning(left_out.sentence(folder));
   std::sort(pictures.begin(), pictures.end(), [](const ListedPicture& a, const ListedPicture& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);
   });

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "data/image_files.h"
 #include "data/sources/catalogue.h"
 #include "data/sources/file_list.h"
 #include "data/sources/label_text.h"
@@ -174,9 +175,16 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   }
   Catalogue catalogue = catalogue_by_label(stamped(paths), scans, options.classes);
   std::vector<ListedPicture> pictures;
-  for (size_t i = 0; i < catalogue.pictures.size(); ++i)
-    pictures.push_back(
-        {std::string(catalogue.name(static_cast<int64_t>(i))), catalogue.pictures[i].label});
+  LeftOut left_out;
+  for (size_t i = 0; i < catalogue.pictures.size(); ++i) {
+    std::string path(catalogue.name(static_cast<int64_t>(i)));
+    if (is_image_file(path))
+      pictures.push_back({std::move(path), catalogue.pictures[i].label});
+    else
+      left_out.add(path);
+  }
+  if (pictures.empty()) throw std::invalid_argument(paths[0] + " names no picture");
+  if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
   return std::make_shared<FileListDataset>(std::move(pictures), std::move(catalogue.classes));
 }
 

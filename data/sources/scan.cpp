@@ -10,7 +10,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr char kScanCache[] = "shoal scan 1\n";
+constexpr char kScanCache[] = "shoal scan 2\n";
 
 void write_scan(CacheWriter& out, const Scan& scan) {
   out.array(scan.entries);
@@ -18,6 +18,10 @@ void write_scan(CacheWriter& out, const Scan& scan) {
   out.text(scan.names);
   out.value(uint64_t{scan.texts.size()});
   for (const std::string& text : scan.texts) out.text(text);
+  out.value(scan.left_out.files);
+  out.value(scan.left_out.hidden);
+  out.value(uint64_t{scan.left_out.examples.size()});
+  for (const std::string& name : scan.left_out.examples) out.text(name);
 }
 
 Scan read_scan(CacheReader& in) {
@@ -26,6 +30,9 @@ Scan read_scan(CacheReader& in) {
   in.array(scan.name_ends);
   scan.names = in.text();
   for (uint64_t n = in.count(8); n > 0; --n) scan.texts.push_back(in.text());
+  scan.left_out.files = in.value<int64_t>();
+  scan.left_out.hidden = in.value<int64_t>();
+  for (uint64_t n = in.count(8); n > 0; --n) scan.left_out.examples.push_back(in.text());
   return scan;
 }
 

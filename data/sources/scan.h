@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/image_files.h"
 #include "data/sources/open_files.h"
 
 namespace shoal::data {
@@ -26,6 +27,7 @@ struct Scan {
   std::vector<uint64_t> name_ends;  // per entry: where its name ends in `names`
   std::string names;                // all names, one after the other
   std::vector<std::string> texts;   // different labels
+  LeftOut left_out;
 
   size_t size() const { return entries.size(); }
   std::string_view name(size_t i) const {

@@ -1,12 +1,31 @@
 #include "data/sources/scan_files.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <stdexcept>
 
 #include "data/sources/parallel.h"
 
 namespace shoal::data {
+namespace {
+
+void tell_left_out(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
+                   const OpenOptions& options) {
+  LeftOut left_out;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    LeftOut of_file = scans[i].left_out;
+    if (files.size() > 1)
+      for (std::string& name : of_file.examples)
+        name.insert(0, std::filesystem::path(files[i].path).filename().string() + ":");
+    left_out.add(of_file);
+  }
+  if (options.warning && !left_out.empty())
+    options.warning(
+        left_out.sentence(files[0].path + (files.size() > 1 ? " and the files beside it" : "")));
+}
+
+}  // namespace
 
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
@@ -24,6 +43,7 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
     scans[missing[i]] = std::move(found);
     if (options.progress) options.progress(pictures);
   });
+  tell_left_out(files, scans, options);
   if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
     throw std::invalid_argument((files.empty() ? "the source" : files[0].path) +
                                 (files.size() > 1 ? " and the files beside it hold" : " holds") +

@@ -38,8 +38,8 @@ class TarLister {
 
   void add_file(const TarEntry& entry) {
     TarMember member{entry.name, source_.position(), entry.bytes, entry.header_place, {}};
-    if (keep_ && keep_(entry.name, entry.bytes)) {
-      member.content.resize(entry.bytes);
+    if (keep_) {
+      member.content.resize(keep_(entry.name, entry.bytes));
       member.content.resize(source_.read(member.content.data(), member.content.size()));
     }
     members_.push_back(std::move(member));

@@ -16,11 +16,11 @@ struct TarMember {
   uint64_t offset = 0;        // of its content, in the file
   uint64_t bytes = 0;         // of its content
   uint64_t header_place = 0;  // of its own header, in the file; for messages
-  std::string content;        // where it is kept; else empty
+  std::string content;        // as much of it as is kept
 };
 
-// Whether the content of a member of that name and length is kept.
-using KeepContent = std::function<bool(std::string_view name, uint64_t bytes)>;
+// How many bytes of a member's content are kept, at most its length `bytes`.
+using KeepContent = std::function<uint64_t(std::string_view name, uint64_t bytes)>;
 
 // The regular files of the tar that lies in [begin, end) of `file`, in their order. A hard link is
 // the member it points to under another name; directories, devices and other things without

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "data/image_files.h"
 #include "data/sources/catalogue.h"
 #include "data/sources/folder_names.h"
 #include "data/sources/parallel.h"
@@ -15,34 +16,8 @@
 namespace shoal::data {
 namespace {
 
-std::vector<TarMember> visible(std::vector<TarMember> members) {
-  std::erase_if(members, [](const TarMember& member) { return is_hidden(member.name); });
-  return members;
-}
-
-bool is_tar_name(const std::string& name) {
+bool is_tar_name(std::string_view name) {
   return name.ends_with(".tar");
-}
-
-// A tar of tars is listed by several threads, so that one large file does not take one thread for
-// itself.
-std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
-                                      int threads) {
-  std::vector<std::vector<TarMember>> found(tars.size());
-  for_each_index(tars.size(), threads, [&](size_t i) {
-    found[i] = visible(list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes));
-  });
-  std::vector<TarMember> all;
-  for (size_t i = 0; i < tars.size(); ++i) {
-    if (found[i].empty())
-      throw std::invalid_argument(file.path() + ":" + tars[i].name +
-                                  " holds no picture; add some or remove it");
-    for (TarMember& member : found[i]) {
-      member.name.insert(0, tars[i].name + "/");
-      all.push_back(std::move(member));
-    }
-  }
-  return all;
 }
 
 // Labels of samples are small files beside the pictures.
@@ -50,19 +25,67 @@ bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kLargestSampleLabel;
 }
 
+// What scan_tar() must see of a member's content.
+uint64_t content_needed(std::string_view name, uint64_t bytes) {
+  if (is_small_label(name, bytes)) return bytes;
+  const bool named = has_image_extension(name) || is_tar_name(name) || is_hidden(name);
+  return named ? 0 : std::min<uint64_t>(bytes, kImageHead);
+}
+
+void remove_hidden(std::vector<TarMember>& members, LeftOut& left_out) {
+  left_out.hidden += static_cast<int64_t>(
+      std::erase_if(members, [](const TarMember& member) { return is_hidden(member.name); }));
+}
+
+// Takes away what is neither an image nor a tar.
+void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
+  std::erase_if(members, [&](const TarMember& member) {
+    const auto* const head = reinterpret_cast<const uint8_t*>(member.content.data());
+    if (is_tar_name(member.name) || is_image(member.name, {head, member.content.size()}))
+      return false;
+    left_out.add(member.name);
+    return true;
+  });
+}
+
+// A tar of tars is listed by several threads, so that one large file does not take one thread for
+// itself.
+std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
+                                      int threads, LeftOut& left_out) {
+  std::vector<std::vector<TarMember>> found(tars.size());
+  std::vector<LeftOut> others(tars.size());
+  for_each_index(tars.size(), threads, [&](size_t i) {
+    found[i] = list_tar(file, tars[i].offset, tars[i].offset + tars[i].bytes, content_needed);
+    remove_hidden(found[i], others[i]);
+    for (TarMember& member : found[i]) member.name.insert(0, tars[i].name + "/");
+    remove_others(found[i], others[i]);
+  });
+  std::vector<TarMember> all;
+  for (size_t i = 0; i < tars.size(); ++i) {
+    if (found[i].empty())
+      throw std::invalid_argument(file.path() + ":" + tars[i].name +
+                                  " holds no picture; add some or remove it");
+    left_out.add(others[i]);
+    for (TarMember& member : found[i]) all.push_back(std::move(member));
+  }
+  return all;
+}
+
 Scan scan_tar(const File& file, int threads, Reads reads) {
+  Scan scan;
   std::vector<TarMember> members =
-      visible(list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), is_small_label));
+      list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), content_needed);
+  remove_hidden(members, scan.left_out);
   if (is_webdataset(members)) return scan_webdataset(file.path(), members);
+  remove_others(members, scan.left_out);
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
     throw std::invalid_argument(file.path() + " holds both tars and other files; keep them apart");
   if (tars > 0 && reads == Reads::forward)  // a second time from the front
-    members = members_inside(File(file.path(), reads), members, 1);
+    members = members_inside(File(file.path(), reads), members, 1, scan.left_out);
   else if (tars > 0)
-    members = members_inside(file, members, threads);
-  Scan scan;
+    members = members_inside(file, members, threads, scan.left_out);
   for (const TarMember& member : members) {
     ScanEntry entry;
     entry.offset = member.offset;

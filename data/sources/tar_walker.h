@@ -26,8 +26,8 @@ struct TarEntry {
 };
 
 // Files that list_folder() would pass over too: .name, and all in a folder of such a name.
-inline bool is_hidden(const std::string& name) {
-  return name.starts_with('.') || name.find("/.") != std::string::npos;
+inline bool is_hidden(std::string_view name) {
+  return name.starts_with('.') || name.find("/.") != std::string_view::npos;
 }
 
 // Throws std::invalid_argument with name and place where the tar is damaged, cut short (also when

@@ -11,8 +11,8 @@ using namespace shoal::data;
 
 TEST_CASE("datasets are opened by kind") {
   TempFolder t;
-  t.write("cat/1", "x");
-  t.write("dog/1", "x");
+  t.write("cat/1.jpg", "x");
+  t.write("dog/1.jpg", "x");
   CHECK(open_dataset(t.path())->size() == 2);
   CHECK(open_dataset("folder:" + t.path())->classes() == std::vector<std::string>{"cat", "dog"});
   const auto made = open_dataset("synthetic:12:4:40x30");
@@ -26,14 +26,15 @@ TEST_CASE("datasets are opened by kind") {
 
 TEST_CASE("a listing's hash follows from what was found, not from where it lies") {
   TempFolder t;
-  for (const char* name : {"a/cat/1", "a/dog/1", "b/cat/1", "b/dog/1", "c/cat/1", "c/dog/2"})
+  for (const char* name :
+       {"a/cat/1.jpg", "a/dog/1.jpg", "b/cat/1.jpg", "b/dog/1.jpg", "c/cat/1.jpg", "c/dog/2.jpg"})
     t.write(name, "x");
   const auto hash = [&](const std::string& folder) {
     return listing_hash(*open_dataset(t / folder), t / folder);
   };
   CHECK(hash("a") == hash("b"));
   CHECK(hash("a") != hash("c"));
-  t.write("b/fox/1", "x");
+  t.write("b/fox/1.jpg", "x");
   CHECK(hash("a") != hash("b"));
 }
 
@@ -45,8 +46,8 @@ TEST_CASE("classes of several hosts are put together, and labels follow") {
   for (int i = 0; i < 11; ++i) eleven.push_back(i < 10 ? "0" + std::to_string(i) : "10");
   CHECK(united_classes({ten, eleven}) == eleven);
   TempFolder t;
-  t.write("cat/1", "x");
-  t.write("fox/1", "x");
+  t.write("cat/1.jpg", "x");
+  t.write("fox/1.jpg", "x");
   const auto all = with_classes(open_dataset(t.path()), {"ant", "cat", "dog", "fox"}, "all hosts");
   CHECK((all->label(0) == 1 && all->label(1) == 3));
   CHECK(all->classes().size() == 4);
@@ -59,7 +60,8 @@ TEST_CASE("classes of several hosts are put together, and labels follow") {
 
 TEST_CASE("different classes in training and validation are named") {
   TempFolder t;
-  for (const char* name : {"a/cat/1", "a/dog/1", "b/cat/1", "b/fox/1", "c/cat/1"})
+  for (const char* name :
+       {"a/cat/1.jpg", "a/dog/1.jpg", "b/cat/1.jpg", "b/fox/1.jpg", "c/cat/1.jpg"})
     t.write(name, "x");
   const auto a = open_dataset(t / "a"), b = open_dataset(t / "b"), c = open_dataset(t / "c");
   CHECK_NOTHROW(check_same_classes(*a, *a));

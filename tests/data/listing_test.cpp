@@ -36,7 +36,8 @@ struct Cached {
   TempFolder data, cache;
   int listed = 0;
   Cached() {
-    for (const char* name : {"a/1", "a/2", "b/1", "c/deep/1"}) data.write(name, "x");
+    for (const char* name : {"a/1.jpg", "a/2.jpg", "b/1.jpg", "c/deep/1.jpg"})
+      data.write(name, "x");
     age(data.path());
   }
   int64_t open() {
@@ -52,13 +53,13 @@ struct Cached {
 
 TEST_CASE("classes and files are sorted bytewise as torchvision walks them, deep folders too") {
   TempFolder t;
-  for (const char* name : {"b/2.jpg", "b/10.jpg", "b/.hidden", "a/z.png", "a/sub/y.txt", "a/Sub/x",
-                           "a/Z.jpg", "a-b/1", "a/sub/deeper/w", "README"})
+  for (const char* name : {"b/2.jpg", "b/10.jpg", "b/.hidden", "a/z.png", "a/sub/y.tif",
+                           "a/Sub/x.jpg", "a/Z.jpg", "a-b/1.jpg", "a/sub/deeper/w.jpg", "README"})
     t.write(name, "x");
   t.write(".git/config", "x");
-  const std::vector<std::string> expected = {"a/Z.jpg=0",     "a/z.png=0",        "a/Sub/x=0",
-                                             "a/sub/y.txt=0", "a/sub/deeper/w=0", "a-b/1=1",
-                                             "b/10.jpg=2",    "b/2.jpg=2"};
+  const std::vector<std::string> expected = {
+      "a/Z.jpg=0",   "a/z.png=0",  "a/Sub/x.jpg=0", "a/sub/y.tif=0", "a/sub/deeper/w.jpg=0",
+      "a-b/1.jpg=1", "b/10.jpg=2", "b/2.jpg=2"};
   CHECK(names(t.path()) == expected);
   CHECK(names(t.path(), 1) == expected);
   CHECK(open_image_folder(t.path() + "//")->classes() == std::vector<std::string>{"a", "a-b", "b"});
@@ -66,13 +67,13 @@ TEST_CASE("classes and files are sorted bytewise as torchvision walks them, deep
 
 TEST_CASE("links to files and folders are followed, broken ones are left out, loops are an error") {
   TempFolder t;
-  t.write("a/1", "x");
-  t.write("elsewhere/b/2", "x");
+  t.write("a/1.jpg", "x");
+  t.write("elsewhere/b/2.jpg", "x");
   fs::create_directories(t / "root/c");
   fs::create_directory_symlink(t / "a", t / "root/a");
-  fs::create_symlink(t / "elsewhere/b/2", t / "root/c/3");
-  fs::create_symlink(t / "nowhere", t / "root/c/4");
-  CHECK(names(t / "root") == std::vector<std::string>{"a/1=0", "c/3=1"});
+  fs::create_symlink(t / "elsewhere/b/2.jpg", t / "root/c/3.jpg");
+  fs::create_symlink(t / "nowhere", t / "root/c/4.jpg");
+  CHECK(names(t / "root") == std::vector<std::string>{"a/1.jpg=0", "c/3.jpg=1"});
   fs::create_directory_symlink(t / "root", t / "root/c/loop");
   CHECK_THROWS(names(t / "root"));
 }
@@ -83,7 +84,7 @@ TEST_CASE("what the user must mend is said plainly") {
   t.write("picture.jpg", "x");
   CHECK_THROWS_WITH(names(t.path()), Catch::Contains("holds no class folders; expected " +
                                                      t.path() + "/<class>/<pictures>"));
-  t.write("full/1", "x");
+  t.write("full/1.jpg", "x");
   fs::create_directories(t / "empty/inside");
   CHECK_THROWS_WITH(names(t.path()),
                     Catch::Contains("the class folder " + t / "empty" + " holds no picture"));
@@ -92,18 +93,18 @@ TEST_CASE("what the user must mend is said plainly") {
 TEST_CASE("files are read as they are, and one that is gone is a damaged picture") {
   TempFolder t;
   const Bytes bytes = made_jpeg(3);
-  t.write("a/1", bytes);
-  t.write("a/2", "");
+  t.write("a/1.jpg", bytes);
+  t.write("a/2.jpg", "");
   const auto data = open_image_folder(t.path());
   Bytes read(7);
   data->read(0, read);
   CHECK(read == bytes);
   data->read(1, read);
   CHECK(read.empty());
-  fs::remove(t / "a/2");
+  fs::remove(t / "a/2.jpg");
   CHECK_THROWS_WITH(data->read(1, read), "cannot open it: No such file or directory");
-  std::ofstream(t / "a/1").close();
-  fs::resize_file(t / "a/1", uintmax_t{1} << 34);  // sparse
+  std::ofstream(t / "a/1.jpg").close();
+  fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // sparse
   CHECK_THROWS_AS(data->read(0, read), DamagedPicture);
 }
 
@@ -149,13 +150,13 @@ TEST_CASE("a cached listing is made again when a file, a folder or a class comes
     c.open();
     ++listed;
   };
-  c.data.write("b/2", "x");
+  c.data.write("b/2.jpg", "x");
   changed(5);
-  fs::remove(c.data / "a/1");
+  fs::remove(c.data / "a/1.jpg");
   changed(4);
-  c.data.write("c/deep/2", "x");
+  c.data.write("c/deep/2.jpg", "x");
   changed(5);
-  c.data.write("d/1", "x");
+  c.data.write("d/1.jpg", "x");
   changed(6);
   fs::remove_all(c.data / "b");
   changed(4);
@@ -189,7 +190,7 @@ TEST_CASE("a damaged cache is made again, wherever the damage is") {
 TEST_CASE(
     "folders that changed just now are not cached, and a cache that cannot be written only warns") {
   TempFolder t;
-  t.write("data/a/1", "x");
+  t.write("data/a/1.jpg", "x");
   t.write("file", "x");
   ImageFolderOptions options;
   std::vector<std::string> warnings;
@@ -209,7 +210,7 @@ TEST_CASE("progress is told while many files are listed") {
   for (int c = 0; c < 3; ++c) {
     fs::create_directories(t / std::to_string(c));
     for (int i = 0; i < 500; ++i)
-      std::ofstream(t / (std::to_string(c) + "/" + std::to_string(i))).close();
+      std::ofstream(t / (std::to_string(c) + "/" + std::to_string(i) + ".jpg")).close();
   }
   std::vector<int64_t> seen;
   list_folder(t.path(), 3, [&](int64_t files) { seen.push_back(files); });

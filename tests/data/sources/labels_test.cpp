@@ -123,8 +123,8 @@ TEST_CASE("labels for pictures that have classes are refused") {
   Validation v;
   v.folder.write("labels", "a b\n");
   v.options.labels = v.folder / "labels";
-  v.folder.write("folder/cat/1", "x");
-  v.folder.write("cat.tar", make_tar({{"cat/1", "x"}}));
+  v.folder.write("folder/cat/1.jpg", "x");
+  v.folder.write("cat.tar", make_tar({{"cat/1.jpg", "x"}}));
   for (const std::string& source :
        {v.folder / "folder", v.folder / "cat.tar", std::string("synthetic:2")})
     CHECK_THAT(message_of(source, v.options), Contains("leave out --val-labels"));

@@ -80,8 +80,8 @@ TEST_CASE("tars of every shape hold the same pictures in the same order as class
 
 TEST_CASE("of members of one name the last counts, as in unpacking") {
   TempFolder t;
-  t.write("a.tar", make_tar({{"cat/1", "old"}, {"dog/1", "dog"}, {"cat/1", "new"}}));
-  CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1 new", "1 dog 1 dog"});
+  t.write("a.tar", make_tar({{"cat/1.jpg", "old"}, {"dog/1.jpg", "dog"}, {"cat/1.jpg", "new"}}));
+  CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg new", "1 dog 1.jpg dog"});
 }
 
 TEST_CASE("tars that cannot be understood are refused with what to do") {
@@ -90,16 +90,16 @@ TEST_CASE("tars that cannot be understood are refused with what to do") {
   CHECK_THAT(message_of(t / "flat.tar"), Contains("flat.tar") && Contains("--val-labels FILE"));
   t.write("mixed.tar", make_tar({{"cat/1.jpg", "x"}, {"2.jpg", "y"}}));
   CHECK_THAT(message_of(t / "mixed.tar"), Contains("2.jpg outside of any class folder"));
-  t.write("both.tar", make_tar({{"cat.tar", make_tar({{"1", "x"}})}, {"2.jpg", "y"}}));
+  t.write("both.tar", make_tar({{"cat.tar", make_tar({{"1.jpg", "x"}})}, {"2.jpg", "y"}}));
   CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and other files"));
   t.write("empty.tar", make_tar({}));
   CHECK_THAT(message_of(t / "nested/none"), Contains("there is no folder"));
   t.write("no-picture.tar", make_tar({{"cat.tar", make_tar({})}}));
   CHECK_THAT(message_of(t / "no-picture.tar"), Contains("cat.tar holds no picture"));
-  t.write("classes/cat.tar", make_tar({{"1", "x"}}));
+  t.write("classes/cat.tar", make_tar({{"1.jpg", "x"}}));
   t.write("classes/dog.tar", make_tar({{".hidden", "x"}}));
   CHECK_THAT(message_of(t / "classes"), Contains("dog.tar holds no picture"));
-  t.write("classes/dog.tar", make_tar({{"dog/1", "x"}}));
+  t.write("classes/dog.tar", make_tar({{"dog/1.jpg", "x"}}));
   CHECK_THAT(message_of(t / "classes"), Contains("keep them apart"));
   t.write("pictures/1.jpg", made_jpeg(1));
   CHECK_THAT(message_of(t / "pictures"), Contains("<class>/<pictures>"));
