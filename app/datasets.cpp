@@ -14,6 +14,7 @@
 #include "data/relabelled.h"
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
+#include "data/split.h"
 #include "data/stream/pipes.h"
 #include "data/stream/whole_files.h"
 #include "train/log.h"
@@ -95,6 +96,7 @@ struct HalfSource {
   std::string name;    // train or val
   std::string source;  // what --train or --val take
   std::string given;   // by which option, for messages
+  bool again = false;  // opened before: what it warns of was said
 
   std::string option() const { return "--" + name; }
   bool sharded() const { return is_sharded(job, name); }
@@ -103,7 +105,9 @@ struct HalfSource {
 
 // --data must be given where a half is not named by itself, and be there, and hold that half.
 void check_data_folder(const train::Job& job, const std::string& name) {
-  const std::string also = "--" + name + " DIR|FILE";
+  const std::string split =
+      name == "val" ? ", or hold out training images with --val-split 0.1" : "";
+  const std::string also = "--" + name + " DIR|FILE" + split;
   if (job.data.empty()) {
     const bool other = !(name == "train" ? job.val_dir : job.train_dir).empty();
     throw train::UserError(
@@ -119,7 +123,8 @@ void check_data_folder(const train::Job& job, const std::string& name) {
       "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, " + name + ".tar, " +
       name + ".rec or " + name + "-*" +
       (is_half ? "; name the folder above it: --data " + parent.lexically_normal().string()
-               : "; name them by themselves: --train DIR|FILE --val DIR|FILE"));
+       : job.val_split > 0 ? "; name them by themselves: --train DIR|FILE"
+                           : "; name them by themselves: --train DIR|FILE --val DIR|FILE" + split));
 }
 
 HalfSource half_of(const train::Job& job, const std::string& name,
@@ -156,7 +161,8 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
   };
   // What one process says is true of all that have the same images.
   const dist::Env& env = half.communicator.env;
-  if ((half.sharded() ? env.local_rank : env.rank) == 0) options.warning = train::log::warning;
+  if (!half.again && (half.sharded() ? env.local_rank : env.rank) == 0)
+    options.warning = train::log::warning;
   options.classes = known;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (half.name == "val") {
@@ -207,20 +213,79 @@ std::shared_ptr<const data::Dataset> with_known_classes(
 }
 
 // Likewise, with what the ranks must agree on. Collective.
-std::shared_ptr<const data::Dataset> open_half(const HalfSource& half, const KnownClasses& known) {
-  auto dataset = open_source(half, known.names);
-  if (half.piped()) return dataset;
+std::shared_ptr<const data::Dataset> open_listed(const HalfSource& half,
+                                                 const std::vector<std::string>& known) {
+  auto dataset = open_source(half, known);
+  if (half.sharded()) return with_all_classes(dataset, half.communicator);
+  check_same_listing(*dataset, half.option(), half.source, half.communicator);
+  return dataset;
+}
+
+// As this process reads it.
+std::shared_ptr<const data::Dataset> as_read(const HalfSource& half,
+                                             std::shared_ptr<const data::Dataset> dataset) {
+  if (!half.job.forward_reads) return dataset;
   const dist::Env& env = half.communicator.env;
   data::WholeFilesShare share{env.rank, env.world_size, half.job.shuffle_buffer};
   if (half.sharded()) {
-    dataset = with_all_classes(dataset, half.communicator);
     share.index = env.local_rank;
     share.count = env.local_world_size;
-  } else {
-    check_same_listing(*dataset, half.option(), half.source, half.communicator);
   }
+  return data::read_whole_files(std::move(dataset), share);
+}
+
+// Collective.
+std::shared_ptr<const data::Dataset> open_half(const HalfSource& half, const KnownClasses& known) {
+  if (half.piped()) return open_source(half, known.names);
+  auto dataset = open_listed(half, known.names);
   if (half.name == "val") dataset = with_known_classes(dataset, half, known);
-  return half.job.forward_reads ? data::read_whole_files(dataset, share) : dataset;
+  return as_read(half, std::move(dataset));
+}
+
+std::shared_ptr<const data::Dataset> cached(std::shared_ptr<const data::Dataset> dataset,
+                                            const train::Job& job) {
+  if (job.cache_bytes == 0 || dataset->streamed()) return dataset;
+  return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
+}
+
+// Where validation images are, of which --val-split must know; empty: nowhere.
+std::string validation_source(const train::Job& job) {
+  if (!job.val_dir.empty()) return job.val_dir;
+  const std::string source = job.data.empty() ? "" : source_of(job, "", "val");
+  return fs::exists(source) || data::matches_files(source) ? source : "";
+}
+
+void check_split(const train::Job& job) {
+  const std::string option = train::strf("--val-split %g", job.val_split);
+  if (!job.val_dir.empty())
+    throw train::UserError(option + " and --val " + job.val_dir +
+                           " both say what the validation images are; leave one of them out");
+  if (const std::string source = validation_source(job); !source.empty())
+    throw train::UserError(option + " is for data without validation images, but there is " +
+                           source + "; leave it out, or name the training images alone: --train " +
+                           source_of(job, job.train_dir, "train"));
+  if (data::is_pipe_source(source_of(job, job.train_dir, "train")))
+    throw train::UserError(option +
+                           " cannot divide images that come through a pipe; name validation images "
+                           "with --val PATH");
+  if (!job.val_labels.empty()) throw train::UserError("--val-labels has no use with " + option);
+}
+
+// One part of what `source` holds.
+std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
+                                               std::shared_ptr<const data::Dataset> all,
+                                               data::Part part) {
+  const int64_t images = all->size();
+  auto taken = data::part_of(std::move(all), part, source.job.val_split);
+  if (taken->size() == 0)
+    throw train::UserError(train::strf(
+        "--val-split %g leaves no %s image of %lld; give another share", source.job.val_split,
+        part == data::Part::train ? "training" : "validation", static_cast<long long>(images)));
+  if (part == data::Part::validation && source.communicator.env.rank == 0)
+    train::log::info(train::strf("--val-split %g: %lld of the %lld images in %s are for validation",
+                                 source.job.val_split, static_cast<long long>(taken->size()),
+                                 static_cast<long long>(images), source.source.c_str()));
+  return as_read(source, std::move(taken));
 }
 
 // What --classes FILE names must be what the pictures have.
@@ -245,35 +310,73 @@ void check_source_options(const train::Job& job, bool with_train) {
   throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
+// Both halves from the training images (--val-split). Collective.
+Datasets open_split(const train::Job& job, bool with_train, const std::vector<std::string>& known,
+                    const dist::Communicator& communicator) {
+  check_split(job);
+  HalfSource source = half_of(job, "train", communicator);
+  const auto names = class_names(job, /*numbered=*/false);
+  const KnownClasses classes = with_train || known.empty() ? KnownClasses{names, "--classes"}
+                                                           : KnownClasses{known, "the checkpoint"};
+  Datasets datasets;
+  auto all = open_listed(source, classes.names);
+  check_class_names(*all, job, names);
+  if (with_train) {
+    datasets.train = cached(take_part(source, all, data::Part::train), job);
+    // Two passes from front to back at a time need files of their own.
+    source.again = true;
+    if (job.forward_reads) all = open_listed(source, classes.names);
+  } else {
+    all = with_known_classes(all, source, classes);
+  }
+  datasets.val = take_part(source, all, data::Part::validation);
+  if (with_train) datasets.train_source = source.source;
+  datasets.val_source = source.source;
+  return datasets;
+}
+
 }  // namespace
 
 bool is_sharded(const train::Job& job, const std::string& half) {
+  if (job.val_split > 0) return job.sharded == "train" || job.sharded == "both";
   return job.sharded == half || job.sharded == "both";
+}
+
+void take_held_out(train::Job& job, double share, bool leader) {
+  if (leader && job.val_split > share && share > 0)
+    train::log::warning(
+        train::strf("--val-split is %g, but the run held out %g: it was trained on a part of these "
+                    "images",
+                    job.val_split, share));
+  const bool has_source = !job.data.empty() || !job.train_dir.empty();
+  if (job.val_split == 0 && has_source && validation_source(job).empty()) job.val_split = share;
 }
 
 std::string index_folder(const train::Job& job) {
   if (!job.seek_index) return "";
   const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
-  const std::string& name = pictures.native();
+  std::string name = pictures.native();  // an index belongs to a place in the training images
+  if (job.val_split > 0) name += train::strf(":%g", job.val_split);
   const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
   return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 
-void check_data_is_there(const train::Job& job, bool with_train) {
-  const auto check = [&](const std::string& name, const std::string& own) {
-    if (own.empty()) return check_data_folder(job, name);
-    const bool kind = own.find(':') != own.npos;  // "pipe:…", "synthetic:…", "folder:…"
-    if (kind || fs::exists(own) || data::matches_files(own)) return;
-    throw train::UserError("--" + name + ": '" + own + "' does not exist");
+void check_data_is_there(const train::Job& job) {
+  const auto check = [&](const std::string& option, const std::string& place) {
+    const bool kind = place.find(':') != place.npos;  // "pipe:…", "synthetic:…", "folder:…"
+    if (place.empty() || kind || fs::exists(place) || data::matches_files(place)) return;
+    throw train::UserError(option + ": '" + place + "' does not exist");
   };
-  if (with_train) check("train", job.train_dir);
-  check("val", job.val_dir);
+  check("--data", job.data);
+  check("--train", job.train_dir);
+  check("--val", job.val_dir);
 }
 
 Datasets open_datasets(const train::Job& job, bool with_train,
                        const std::vector<std::string>& known,
                        const dist::Communicator& communicator) {
   check_source_options(job, with_train);
+  if (job.val_split > 0) return open_split(job, with_train, known, communicator);
   std::optional<HalfSource> train;
   if (with_train) train.emplace(half_of(job, "train", communicator));
   const HalfSource val = half_of(job, "val", communicator);
@@ -285,10 +388,8 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   // A pipe cannot be looked over for its classes, but the validation pictures may be.
   if (train_piped && !val.piped() && names.empty()) datasets.val = open_half(val, saved);
   if (train) {
-    datasets.train =
-        open_half(*train, datasets.val ? KnownClasses{datasets.val->classes(), ""} : given);
-    if (job.cache_bytes > 0 && !datasets.train->streamed())
-      datasets.train = std::make_shared<data::CachedDataset>(datasets.train, job.cache_bytes);
+    const auto& classes = datasets.val ? KnownClasses{datasets.val->classes(), ""} : given;
+    datasets.train = cached(open_half(*train, classes), job);
   }
   if (!datasets.val)
     datasets.val =

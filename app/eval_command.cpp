@@ -40,6 +40,11 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments.job);
+  take_held_out(weights.job, weights.val_split, env.rank == 0);
+  if (weights.job.val_split == 0 && arguments.origins.contains("train"))
+    throw train::UserError(
+        "--train has no use in eval without --val-split; name the images with "
+        "--val PATH");
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =

@@ -52,13 +52,17 @@ void add_data(std::vector<Option>& table) {
            "folder that holds train/ and val/, each with one folder per class or with tars or "
            "records; or train.pack, train.tar, train.rec, train-*, and val… likewise",
            FIELD(job.data)),
-       row("train", kTrain | kPrepare, "PATH",
+       row("train", kTrain | kEval | kPrepare, "PATH",
            "training pictures: a folder with one per class, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO, a manifest; several files as a folder or a pattern "
            "({000..127}, *) (instead of DATA/train)",
            FIELD(job.train_dir)),
        row("val", kTrain | kEval | kPrepare, "PATH",
            "validation pictures, likewise (instead of DATA/val)", FIELD(job.val_dir)),
+       row("val-split", kTrain | kEval, "SHARE",
+           "share of the training images that is held out for validation where there are no "
+           "validation images, chosen by a hash of their paths, from 0 to 0.9; 0: none",
+           FIELD(job.val_split)),
        unset_means(
            "the pictures have classes",
            row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",

@@ -9,8 +9,10 @@ namespace {
 constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
 
 // Of these the user's word for one decides about the other too.
-constexpr std::pair<const char*, const char*> kTogether[] = {
-    {"lr", "scale-lr"}, {"global-batch-size", "batch-size"}, {"val-size", "size"}};
+constexpr std::pair<const char*, const char*> kTogether[] = {{"lr", "scale-lr"},
+                                                             {"global-batch-size", "batch-size"},
+                                                             {"val-size", "size"},
+                                                             {"val-split", "val"}};
 
 const std::set<std::string>& of_evaluation() {
   static const std::set<std::string> names = {"model", "classes", "size", "val-size",

@@ -77,7 +77,7 @@ class PathFiller {
     if (paths_.fast_files) fill_one("forward-reads", Place{"true", "SageMaker"});
     if (!platform_) return;  // the session says what is missing
     std::string missing;
-    if (job.val_dir.empty()) missing = "validation";
+    if (job.val_dir.empty() && job.val_split == 0) missing = "validation";
     if (trains_ && job.train_dir.empty()) missing = "training";
     if (missing.empty()) return;
     std::string list;
@@ -85,7 +85,8 @@ class PathFiller {
     throw UserError("no channel holds the " + missing + " pictures (channels: " +
                     (list.empty() ? "none" : list) + "); add a channel named " +
                     (missing == "training" ? "train, or say where they are with --train DIR"
-                                           : "validation, or say where they are with --val DIR"));
+                                           : "validation, say where they are with --val DIR, or "
+                                             "hold out training images with --val-split 0.1"));
   }
 
   void fill_weights() {

@@ -114,13 +114,15 @@ int train_command(const Arguments& given) {
   // Lists and indexes would be files of a run that is only tried.
   if (arguments.job.dry_run && !arguments.job.cache_dir) arguments.job.cache_dir = "";
   if (arguments.job.dry_run) arguments.job.seek_index = false;
-  check_data_is_there(arguments.job, !arguments.job.eval_only);
+  check_data_is_there(arguments.job);
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
   if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  if (start.data && arguments.job.eval_only)
+    take_held_out(arguments.job, train::val_split_in(start.data->settings), env.rank == 0);
   models::describe(arguments.job.model);  // a name that is none is said before pictures are listed
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);

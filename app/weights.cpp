@@ -13,6 +13,7 @@ Weights open_weights(const train::Job& job) {
   weights.ema = !data.ema.empty();
   weights.epoch = data.integer("epoch");
   weights.step = data.integer("step");
+  weights.val_split = train::val_split_in(data.settings);
   weights.job.model.name = data.string("arch");
   weights.job.model.classes = data.integer("classes");
   weights.job.classes = data.integer("classes");

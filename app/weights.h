@@ -18,6 +18,7 @@ struct Weights {
   std::vector<std::string> classes;  // label → name
   bool ema = false;                  // the averaged weights were taken
   int64_t epoch = 0, step = 0;       // epochs and updates done when they were saved
+  double val_split = 0;              // share of its training images that the run held out
   train::Job job;  // the given job with model, classes and picture size from the checkpoint
   // Of evaluation: job.val_size and job.interpolation win over the checkpoint's.
   data::TransformOptions transform;

@@ -251,6 +251,12 @@ std::string checkpoint_directory(const Job& job) {
   return job.checkpoint_dir.value_or(job.output + "/checkpoints");
 }
 
+double val_split_in(const Pairs& settings) {
+  for (const auto& [name, value] : settings)
+    if (name == "val_split") return std::stod(value);
+  return 0;
+}
+
 ResolvedJob resolve(const Job& job, const Surroundings& here) {
   check_values(job);
   ResolvedJob out;
@@ -259,7 +265,9 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.local_world_size = here.local_world_size;
   const bool several_hosts = here.world_size > here.local_world_size;
   out.train_sharded = several_hosts && (job.sharded == "train" || job.sharded == "both");
-  out.val_sharded = several_hosts && (job.sharded == "val" || job.sharded == "both");
+  out.val_sharded = job.val_split > 0
+                        ? out.train_sharded
+                        : several_hosts && (job.sharded == "val" || job.sharded == "both");
   out.train_images = here.train_images;
   out.val_images = here.val_images;
   out.model = here.model;
@@ -300,6 +308,7 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
       {"classes", std::to_string(job.model.classes)},
       {"dropout", number(job.model.dropout.value_or(0))},
       {"drop_path", number(job.model.drop_path.value_or(0))},
+      {"val_split", number(job.val_split)},
       {"train_images", std::to_string(train_images)},
       {"size", std::to_string(transform.size)},
       {"val_size", std::to_string(eval_size)},

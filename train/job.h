@@ -51,6 +51,9 @@ struct Job {
   std::optional<int64_t> train_samples, steps_per_epoch;
   // Pictures of a pipe, or with forward_reads, that each process holds to mix their order.
   int64_t shuffle_buffer = 1024;
+  // Share of the training images that is held out for validation, by their paths (data/split.h);
+  // 0: none, there are validation images.
+  double val_split = 0;
   // none | train | val | both: of which pictures each host holds a share of its own.
   std::string sharded = "none";
   // Tars, TFRecord and RecordIO are read from front to back (data/file.h, Reads::forward).
@@ -218,5 +221,8 @@ int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model);
 std::string checkpoint_directory(const Job& job);  // --checkpoint-dir, else OUTPUT/checkpoints
 
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);
+
+// The --val-split among a checkpoint's settings; 0 where the run had none.
+double val_split_in(const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace shoal::train

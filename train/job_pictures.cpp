@@ -29,6 +29,10 @@ void check_count(const char* option, std::optional<int64_t> value, int64_t most)
 }
 
 void check_pictures(const Job& job) {
+  check_range("--val-split", job.val_split, 0, 0.9);
+  require(job.val_split == 0 || job.sharded != "val",
+          "--sharded val has no use with --val-split, which takes validation images from the "
+          "training images");
   check_range("--mixup", job.mix.mixup, 0, 100);
   check_range("--cutmix", job.mix.cutmix, 0, 100);
   check_range("--crop-scale-max", job.crop_scale_max, 1e-4, 1);

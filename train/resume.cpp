@@ -144,8 +144,9 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
 namespace {
 
 // Settings without which "the same run, continued" has no meaning.
-const char* const kFixed[] = {"model",      "classes", "train_images", "global_batch_size",
-                              "accumulate", "seed",    "optimizer"};
+const char* const kFixed[] = {"model",        "classes",           "val_split",
+                              "train_images", "global_batch_size", "accumulate",
+                              "seed",         "optimizer"};
 // Settings that say which pictures an epoch has left: they may change between epochs.
 const char* const kFixedWithinEpoch[] = {"order", "repeated_augmentation"};
 // Of the first, the ones that evaluation needs too.

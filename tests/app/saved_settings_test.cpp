@@ -75,6 +75,16 @@ TEST_CASE("the way of reading is the checkpoint's, unless the user names another
   CHECK(arguments.job.forward_reads);
 }
 
+TEST_CASE("what was held out stays so, unless the user names validation images") {
+  const Settings saved = {{"val_split", "0.1"}};
+  Arguments arguments = parsed({"--resume"});
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK(arguments.job.val_split == 0.1);
+  arguments = parsed({"--resume", "--val", "elsewhere"});
+  app::take_saved_settings(arguments, saved, 10);
+  CHECK(arguments.job.val_split == 0);
+}
+
 TEST_CASE("more classes than the data has were asked for and are asked for again") {
   Arguments arguments = parsed({"--resume"});
   app::take_saved_settings(arguments, kSaved, 8);

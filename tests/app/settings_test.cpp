@@ -73,14 +73,16 @@ TEST_CASE("what the user says wins over the platform") {
 
 TEST_CASE("a channel that is missing is asked for by name") {
   const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", "/base"}};
-  const auto only = [&](const char* channel) {
-    return app::gather({"train"}, environment,
+  const auto only = [&](const char* channel, const Words& words = {"train"}) {
+    return app::gather(words, environment,
                        test::fake({kConfig + "x", std::string("/base/input/data/") + channel}, {}));
   };
   CHECK_THROWS_AS(only("train"), train::UserError);
   CHECK_THROWS_WITH(only("train"), Contains("no channel holds the validation pictures") &&
                                        Contains("channels: train") && Contains("--val DIR"));
   CHECK_THROWS_WITH(only("validation"), Contains("the training pictures"));
+  const Arguments split = only("train", {"train", "--val-split", "0.1"});
+  CHECK((split.job.val_dir.empty() && split.job.val_split == 0.1));
 }
 
 TEST_CASE("a hyperparameter of the wrong type names the file it is from") {

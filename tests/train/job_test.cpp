@@ -89,6 +89,26 @@ TEST_CASE("hosts with shares of their own make as many updates as the smallest s
   REQUIRE_FALSE(resolve(job, s).train_sharded);  // one host
 }
 
+TEST_CASE("the share that is held out is a setting, and makes both halves as sharded as one") {
+  Job job;
+  job.val_split = 0.125;
+  job.sharded = "train";
+  auto s = here(4);
+  s.local_world_size = 2;
+  const auto r = resolve(job, s);
+  CHECK((r.train_sharded && r.val_sharded));
+  CHECK(val_split_in(r.settings()) == 0.125);
+  CHECK(val_split_in(resolve(Job(), here()).settings()) == 0);
+  CHECK(val_split_in({}) == 0);  // of an older version
+  job.sharded = "val";
+  CHECK_THROWS_WITH(resolve(job, s), Catch::Contains("--sharded val has no use with --val-split"));
+  job.sharded = "none";
+  for (const double share : {-0.1, 0.91, 1.0}) {
+    job.val_split = share;
+    CHECK_THROWS_WITH(resolve(job, s), Catch::Contains("--val-split is"));
+  }
+}
+
 TEST_CASE("a given size is used for evaluation too, with the model's ratio of resize to crop") {
   Job job;
   job.size = 112;

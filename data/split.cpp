@@ -1,0 +1,79 @@
+#include "data/split.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/pixel_hash.h"
+
+namespace shoal::data {
+namespace {
+
+class Subset : public Dataset {
+ public:
+  Subset(std::shared_ptr<const Dataset> source, std::vector<int64_t> samples)
+      : source_(std::move(source)), samples_(std::move(samples)) {}
+
+  int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
+  const std::vector<std::string>& classes() const override { return source_->classes(); }
+  int32_t label(int64_t sample) const override { return source_->label(at(sample)); }
+  std::string name(int64_t sample) const override { return source_->name(at(sample)); }
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    source_->read(at(sample), bytes);
+  }
+  void will_read(int64_t first, int64_t count) const override {
+    for (int64_t i = first; i < first + count; ++i) source_->will_read(at(i), 1);
+  }
+  bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override {
+    return source_->seek_index(at(sample), index);
+  }
+  bool keeps_indexes() const override { return source_->keeps_indexes(); }
+  int64_t encoded_bytes(int64_t sample) const override {
+    return source_->encoded_bytes(at(sample));
+  }
+  std::optional<FilePlace> file_place(int64_t sample) const override {
+    return source_->file_place(at(sample));
+  }
+  void start_over() const override { source_->start_over(); }
+
+ private:
+  int64_t at(int64_t sample) const { return samples_[static_cast<size_t>(sample)]; }
+
+  std::shared_ptr<const Dataset> source_;
+  std::vector<int64_t> samples_;  // of the source
+};
+
+}  // namespace
+
+std::string split_key(const std::string& class_name, const std::string& name) {
+  const std::string_view all = name;
+  // Folders from the last one up: those above the class folder may have its name too.
+  for (size_t end = all.find_last_of("/:"); end != all.npos;) {
+    const size_t before = end == 0 ? all.npos : all.find_last_of("/:", end - 1);
+    const size_t begin = before == all.npos ? 0 : before + 1;
+    std::string_view folder = all.substr(begin, end - begin);
+    if (folder.ends_with(".tar")) folder.remove_suffix(4);
+    if (folder == class_name) return class_name + "/" + name.substr(end + 1);
+    end = before;
+  }
+  const size_t slash = all.find_last_of('/', all.rfind(':'));
+  return name.substr(slash == all.npos ? 0 : slash + 1);
+}
+
+bool is_held_out(const std::string& key, double share) {
+  const uint64_t hash = hash_bytes(key.data(), static_cast<int64_t>(key.size()));
+  return static_cast<double>(hash >> 11) * 0x1p-53 < share;
+}
+
+std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part,
+                                       double share) {
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < all->size(); ++i) {
+    const std::string& class_name = all->classes()[static_cast<size_t>(all->label(i))];
+    const bool held_out = is_held_out(split_key(class_name, all->name(i)), share);
+    if (held_out == (part == Part::validation)) samples.push_back(i);
+  }
+  return std::make_shared<Subset>(std::move(all), std::move(samples));
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,90 @@
+#include "data/split.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "data/pack/writer.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+Members many_images() {
+  Members members;
+  for (const char* name : {"cat", "dog", "cat/cat"})
+    for (int i = 0; i < 40; ++i)
+      members.emplace_back(name + std::string("/") + std::to_string(i) + ".jpg", jpeg_text(i));
+  return members;
+}
+
+Members of_class(const std::string& name) {
+  Members members;
+  for (const auto& [path, content] : many_images())
+    if (path.starts_with(name + "/")) members.emplace_back(path.substr(name.size() + 1), content);
+  return members;
+}
+
+}  // namespace
+
+TEST_CASE("an image has one key, wherever its folder lies and whatever it is packed into") {
+  for (const char* name :
+       {"train/cat/sub/a.jpg", "/cat/data/cat/sub/a.jpg", "cat/sub/a.jpg", "set.tar:cat/sub/a.jpg",
+        "/data/all.tar:train/cat/sub/a.jpg", "classes/cat.tar:sub/a.jpg",
+        "ILSVRC2012_img_train.tar:cat.tar/sub/a.jpg"})
+    CHECK(split_key("cat", name) == "cat/sub/a.jpg");
+  CHECK(split_key("cat", "train/cat/a.jpg") != split_key("dog", "train/dog/a.jpg"));
+  CHECK(split_key("cat", "/data/train-00001:record 7 (n1.JPEG)") ==
+        "train-00001:record 7 (n1.JPEG)");
+  CHECK(split_key("7", "shards/0001.tar:a/000123.jpg") == "0001.tar:a/000123.jpg");
+  CHECK(split_key("cat", "/data/synthetic") == "synthetic");
+  CHECK(split_key("cat", "cat") == "cat");
+  CHECK(split_key("cat", "") == "");
+}
+
+TEST_CASE("what is held out is frozen, about its share, and part of a larger share") {
+  std::string drawn;
+  int few = 0, many = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string key = "n01440764/n01440764_" + std::to_string(i) + ".JPEG";
+    const bool held_out = is_held_out(key, 0.1);
+    if (i < 40) drawn += held_out ? '1' : '0';
+    few += held_out;
+    many += is_held_out(key, 0.3);
+    CHECK((!held_out || is_held_out(key, 0.3)));
+    CHECK_FALSE(is_held_out(key, 0));
+  }
+  CHECK(drawn == "0000100000000000000000000000000000100000");
+  CHECK(std::abs(few - 1000) < 100);
+  CHECK(std::abs(many - 3000) < 150);
+}
+
+TEST_CASE("class folders, tars and packed sets of them hold out the same images") {
+  TempFolder t;
+  for (const auto& [name, content] : many_images()) t.write("train/" + name, content);
+  t.write("moved/all.tar", make_tar(many_images()));
+  t.write("classes/cat.tar", make_tar(of_class("cat")));
+  t.write("classes/dog.tar", make_tar(of_class("dog")));
+  const std::shared_ptr<const Dataset> folder = open_dataset(t / "train");
+  write_pack(*folder, t / "train.pack", {});
+  const auto part = [&](const std::string& source, Part which) {
+    return part_of(open_dataset(t / source), which, 0.25);
+  };
+  const Texts train = described(*part("train", Part::train)),
+              held_out = described(*part("train", Part::validation));
+  CHECK(train.size() + held_out.size() == 120);
+  CHECK((held_out.size() > 15 && held_out.size() < 50));
+  std::multiset<std::string> both(train.begin(), train.end());
+  both.insert(held_out.begin(), held_out.end());
+  const Texts all = described(*folder);
+  CHECK(both == std::multiset<std::string>(all.begin(), all.end()));
+  for (const char* source : {"moved/all.tar", "classes", "train.pack"}) {
+    INFO(source);
+    CHECK(described(*part(source, Part::train)) == train);
+    CHECK(described(*part(source, Part::validation)) == held_out);
+  }
+  CHECK(part("train.pack", Part::train)->keeps_indexes());
+  CHECK(part("moved/all.tar", Part::train)->file_place(0));
+  CHECK(part("classes", Part::validation)->encoded_bytes(0) > 0);
+}

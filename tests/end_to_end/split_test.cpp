@@ -1,0 +1,124 @@
+// Runs that hold out a part of the training images (--val-split).
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// 80 training images, and no validation images.
+struct Data {
+  Data() {
+    test::make_pictures(root() / "data", 80, 4, 2, 40);
+    fs::rename(root() / "data/val", root() / "val");
+  }
+  fs::path root() const { return directory.path(); }
+  std::string data() const { return root() / "data"; }
+  std::string output(const std::string& name) const { return root() / name; }
+  Words train(const std::string& name, const Words& more) const {
+    // clang-format off
+    return joined({"train", "--data", data(), "--output", output(name), "--model", "resnet18",
+                   "--size", "32", "--global-batch-size", "8", "--lr", "0.01", "--epochs", "1"}, more);
+    // clang-format on
+  }
+  Json summary(const std::string& name) const {
+    return Json::parse(test::read_text(root() / name / "summary.json"));
+  }
+  test::TemporaryDirectory directory;
+};
+
+Json evaluated(const Words& words) {
+  const auto eval = test::run_shoal(joined({"eval", "--json"}, words));
+  INFO(eval.err);
+  REQUIRE(eval.exit_code == 0);
+  return Json::parse(eval.out);
+}
+
+void check_refused(const Words& words, const std::string& sentence) {
+  const auto run = test::run_shoal(words);
+  INFO(run.err);
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains(sentence));
+}
+
+}  // namespace
+
+TEST_CASE("a held out part is the same for any number of processes, a resumed run and eval") {
+  const Data d;
+  const auto one = test::run_shoal(d.train("one", {"--val-split", "0.25"}));
+  INFO(one.err);
+  REQUIRE(one.exit_code == 0);
+  const Json valid = d.summary("one").at("valid");
+  const auto held_out = valid.at("images").get<int>();
+  CHECK((held_out > 8 && held_out < 35));
+  CHECK_THAT(one.err,
+             Contains("--val-split 0.25: " + std::to_string(held_out) + " of the 80 images"));
+
+  const auto two = test::run_shoal(d.train("two", {"--val-split", "0.25", "--nproc", "2"}));
+  INFO(two.err);
+  REQUIRE(two.exit_code == 0);
+  CHECK(d.summary("two").at("valid").at("images") == held_out);
+  CHECK(d.summary("two").at("settings") == d.summary("one").at("settings"));
+
+  // By the checkpoint alone; by name; as a packed set; with another share.
+  const Json again = evaluated({"--checkpoint", d.output("one"), "--data", d.data()});
+  CHECK(again.at("images") == held_out);
+  CHECK(again.at("loss").get<double>() == Approx(valid.at("loss").get<double>()).epsilon(1e-4));
+  const std::string packed = d.root() / "packed.pack";
+  REQUIRE(test::run_shoal({"pack", d.data() + "/train", packed}).exit_code == 0);
+  for (const std::string& source : {d.data() + "/train", packed})
+    CHECK(evaluated({"--checkpoint", d.output("one"), "--train", source}).at("images") == held_out);
+  CHECK(evaluated({"--checkpoint", d.output("one"), "--val", d.root() / "val"}).at("images") == 4);
+  const auto more = test::run_shoal(
+      {"eval", "--checkpoint", d.output("one"), "--data", d.data(), "--val-split", "0.5"});
+  CHECK_THAT(more.err, Contains("--val-split is 0.5, but the run held out 0.25"));
+
+  const auto resumed = test::run_shoal(d.train("one", {"--resume", "--epochs", "2"}));
+  INFO(resumed.err);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(d.summary("one").at("valid").at("images") == held_out);
+  CHECK(d.summary("one").at("settings").at("val_split") == "0.25");
+  const auto in_place = test::run_shoal(d.train("one", {"--resume", "--eval-only"}));
+  INFO(in_place.err);
+  CHECK(in_place.exit_code == 0);
+  CHECK_THAT(in_place.err, Contains("are for validation"));
+  check_refused(d.train("one", {"--resume", "--epochs", "3", "--val-split", "0.5"}),
+                "made with val_split 0.25, this run has 0.5");
+  check_refused(d.train("one", {"--resume", "--epochs", "3", "--val", d.root() / "val"}),
+                "made with val_split 0.25, this run has 0");
+}
+
+TEST_CASE("a part is held out only where there are no validation images") {
+  const Data d;
+  const Words split = {"--val-split", "0.25"};
+  check_refused(d.train("out", joined(split, {"--val", d.root() / "val"})),
+                "both say what the validation images are");
+  check_refused(d.train("out", {}), "or hold out training images with --val-split 0.1");
+  check_refused(d.train("out", {"--train", "pipe:" + d.output("pipe"), "--val-split", "0.25"}),
+                "cannot divide images that come through a pipe");
+  check_refused(d.train("out", {"--val-split", "1e-9"}), "leaves no validation image of 80");
+  fs::rename(d.root() / "val", d.root() / "data/val");
+  check_refused(d.train("out", split), "but there is " + d.data() + "/val; leave it out");
+  const auto named = test::run_shoal({"train", "--train", d.data() + "/train", "--val-split",
+                                      "0.25", "--output", d.output("named"), "--model", "resnet18",
+                                      "--size", "32", "--batch-size", "8", "--max-steps", "2"});
+  INFO(named.err);
+  CHECK(named.exit_code == 0);
+  check_refused({"eval", "--checkpoint", d.output("named"), "--train", d.data() + "/train", "--val",
+                 d.data() + "/val"},
+                "--train has no use in eval without --val-split");
+}
