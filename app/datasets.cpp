@@ -61,20 +61,7 @@ std::vector<std::string> class_names(const train::Job& job, bool numbered) {
     }
     return names;
   }
-  std::ifstream file(job.classes_file);
-  for (std::string line; std::getline(file, line);) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (!line.empty()) names.push_back(line);
-  }
-  if (names.empty())
-    throw train::UserError("--classes " + job.classes_file +
-                           " is neither a number nor a file with one class's name in each line");
-  std::vector<std::string> sorted = names;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end())
-    throw train::UserError("--classes " + job.classes_file + " names '" + *twice + "' twice");
-  return names;
+  return read_class_names(job.classes_file);
 }
 
 std::string cache_folder(const train::Job& job) {
@@ -336,6 +323,24 @@ Datasets open_split(const train::Job& job, bool with_train, const std::vector<st
 }
 
 }  // namespace
+
+std::vector<std::string> read_class_names(const std::string& path) {
+  std::vector<std::string> names;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty()) names.push_back(line);
+  }
+  if (names.empty())
+    throw train::UserError("--classes " + path +
+                           " is neither a number nor a file with one class's name in each line");
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    throw train::UserError("--classes " + path + " names '" + *twice + "' twice");
+  return names;
+}
 
 bool is_sharded(const train::Job& job, const std::string& half) {
   if (job.val_split > 0) return job.sharded == "train" || job.sharded == "both";

@@ -17,6 +17,9 @@ struct Datasets {
   std::string train_source, val_source;  // what they were opened from: a folder, file or pattern
 };
 
+// The names in the file of --classes, one per line. Throws UserError where it has none, or one twice.
+std::vector<std::string> read_class_names(const std::string& path);
+
 // Whether each host holds a share of its own of `half`, train or val (--sharded).
 bool is_sharded(const train::Job& job, const std::string& half);
 

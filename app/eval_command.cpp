@@ -39,7 +39,7 @@ void print(const Arguments& arguments, const train::EvaluationReport& report,
 int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  Weights weights = open_weights(arguments.job);
+  Weights weights = open_weights(arguments);
   take_held_out(weights.job, weights.val_split, env.rank == 0);
   if (weights.job.val_split == 0 && arguments.origins.contains("train"))
     throw train::UserError(
@@ -49,12 +49,13 @@ int eval_command(const Arguments& arguments) {
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =
       open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
+  check_class_count(weights, datasets.val->classes().size(), "the data has");
   const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
                       train::log::warning, train::batch_memory(job));
   train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) {
-    train::log::info(weights.origin());
+    train::log::info(weights.origin);
     if (job.job.model.classes < train::kTop5Classes)
       train::log::info(train::top5_note(job.job.model.classes));
   }

@@ -84,8 +84,22 @@ std::string describe(const std::exception& error) {
   bool full = text.find("No space left on device") != text.npos;
   if (const auto* system = dynamic_cast<const std::system_error*>(&error))
     full |= system->code().value() == ENOSPC;
-  if (full) text += "; free some space, or write to another disk (a run: --output, --checkpoint-dir)";
+  if (full)
+    text += "; free some space, or write to another disk (a run: --output, --checkpoint-dir)";
   return text;
+}
+
+std::string torch_sentence(const std::string& text) {
+  const std::string first = text.substr(0, text.find('\n'));
+  if (is_lost_peer(first)) return first;
+  for (const char* words : {"can't allocate memory", "out of memory"}) {
+    if (text.find(words) != text.npos) return describe(std::bad_alloc());
+  }
+  for (const char* words : {"CUDA error", "cuDNN error", "cuBLAS", "CUBLAS_STATUS", "NCCL error"}) {
+    if (first.starts_with(words)) return "the GPU failed: " + first;
+  }
+  return "an operation inside LibTorch failed, which is a fault of shoal; repeat the command with "
+         "--log-level debug to see LibTorch's message, and report it";
 }
 
 bool is_lost_peer(const std::string& text) {

@@ -55,6 +55,10 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 // out of memory and a full disk say what to do.
 std::string describe(const std::exception& error);
 
+// The sentence for people that replaces `text`, a message of LibTorch's. Lost peers, out of memory and
+// failures of a GPU keep their meaning; everything else is about LibTorch's internals and is left out.
+std::string torch_sentence(const std::string& text);
+
 // Whether a message only says that another process went away, so that the real failure stands
 // elsewhere. It knows the words of Gloo, NCCL, TCPStore and the system.
 bool is_lost_peer(const std::string& text);

@@ -33,12 +33,13 @@ Option resume_row() {
 }
 
 // The hyphens of other programs' names (efficientnet-b4) are underscores here.
-Option model_row() {
-  Option option = row("model", kTrain, "NAME", "network to train; `shoal models` lists them",
-                      FIELD(job.model.name));
-  option.set = [](Arguments& arguments, const std::string& text) {
-    store(arguments.job.model.name, text);
-    for (char& c : arguments.job.model.name) c = c == '-' ? '_' : c;
+template <class Field>
+Option model_row(unsigned commands, std::string help, Field field) {
+  Option option = row("model", commands, "NAME", std::move(help), field);
+  option.set = [field](Arguments& arguments, const std::string& text) {
+    std::string& name = field(arguments);
+    store(name, text);
+    for (char& c : name) c = c == '-' ? '_' : c;
   };
   return option;
 }
@@ -55,12 +56,22 @@ Option amp_row() {
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(),
+      {model_row(kTrain, "network to train; `shoal models` lists them", FIELD(job.model.name)),
+       unset_means(
+           "the one that the file names",
+           model_row(kEval | kPredict, "network that --weights are for; `shoal models` lists them",
+                     FIELD(weights_model))),
        unset_means("random weights",
-                   row("weights", kTrain, "PATH",
-                       "start from the weights of a checkpoint, a run or a model.safetensors; "
-                       "`pretrained`: from the channel of that name",
+                   row("weights", kRun, "PATH",
+                       "weights to start from (eval, predict: to use): a checkpoint, a run, or a "
+                       "file of another program (.pth, .pth.tar, safetensors); `pretrained`: the "
+                       "channel of that name",
                        FIELD(job.weights))),
+       unset_means("the averaged weights, where there are any",
+                   row("weights-entry", kRun, "NAME",
+                       "entry of the --weights file to take, where it holds several sets of "
+                       "weights: model, model_ema, state_dict_ema, …",
+                       FIELD(job.weights_entry))),
        unset_means("the model's own", row("drop-path", kTrain, "P",
                                           "stochastic depth of the last block, from 0 to below 1",
                                           FIELD(job.model.drop_path))),

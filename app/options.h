@@ -67,6 +67,7 @@ struct Arguments {
   // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
   // all.
   std::string instance_group;
+  std::string weights_model;       // eval, predict: network of --weights; empty: the file's
   std::string recipe;              // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
   bool definitions = false;        // metrics: print MetricDefinitions

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/datasets.h"
 #include "app/machine.h"
 #include "app/session.h"
 #include "app/weights.h"
@@ -137,7 +138,12 @@ int predict_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto files = pictures(arguments.paths);
-  Weights weights = open_weights(arguments.job);
+  Weights weights = open_weights(arguments);
+  if (const std::string& names = arguments.job.classes_file; !names.empty()) {
+    weights.classes = read_class_names(names);
+    check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
+  }
+  train::log::info(weights.origin);
   data::Transform transform(weights.transform);
   at::NoGradGuard no_grad;
   if (arguments.csv && !arguments.json) train::log::line("path,rank,class,probability");

@@ -3,39 +3,96 @@
 #include "train/resume.h"
 
 namespace shoal::app {
+namespace {
 
-Weights open_weights(const train::Job& job) {
-  const auto [data, file] = train::open_checkpoint(job.checkpoint);
+train::OpenedCheckpoint open(const train::Job& job) {
+  if (job.checkpoint.empty() == job.weights.empty())
+    throw train::UserError(
+        job.weights.empty()
+            ? "no weights given: add --checkpoint PATH for a run of shoal's, or --weights PATH for "
+              "a file of any program"
+            : "--checkpoint and --weights both name weights; leave one of them out");
+  return job.weights.empty() ? train::open_checkpoint(job.checkpoint)
+                             : train::open_weights(job.weights, job.weights_entry);
+}
+
+// By the file, else by --model; and not two different ones.
+std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
+  const std::string& wanted = arguments.weights_model;
+  if (!opened.is_ours()) {
+    if (!wanted.empty()) return wanted;
+    throw train::UserError("--weights " + opened.file +
+                           ": the file does not say which network its weights are for; add "
+                           "--model NAME (`shoal models` lists them)");
+  }
+  const std::string& own = opened.data.string("arch");
+  if (!wanted.empty() && wanted != own)
+    throw train::UserError("--model " + wanted + ": " + opened.file + " holds weights of " + own +
+                           "; leave --model out");
+  return own;
+}
+
+// Outputs of the classifier.
+int64_t count_classes(const train::OpenedCheckpoint& opened, const models::ModelOptions& model) {
+  if (opened.is_ours()) return opened.data.integer("classes");
+  const std::string classifier = models::describe(model).classifier;
+  const auto& tensors = opened.data.ema.empty() ? opened.data.model : opened.data.ema;
+  for (const auto& [name, value] : tensors)
+    if (name == classifier && value.dim() == 2) return value.size(0);
+  throw train::UserError("--weights " + opened.file + " has no tensor '" + classifier +
+                         "', the classifier of --model " + model.name +
+                         "; its tensors must be this model's, by torchvision's names");
+}
+
+void load(Weights& weights, const train::OpenedCheckpoint& opened) {
+  weights.model = models::create(weights.job.model);
+  try {
+    train::load_weights(*weights.model, opened.data, weights.ema);
+  } catch (const std::runtime_error& error) {
+    if (opened.is_ours()) throw;
+    throw train::UserError("--weights " + opened.file + ": " + error.what() +
+                           "; its tensors must be those of --model " + weights.job.model.name +
+                           ", by torchvision's names");
+  }
+}
+
+}  // namespace
+
+Weights open_weights(const Arguments& arguments) {
+  const train::OpenedCheckpoint opened = open(arguments.job);
+  const train::CheckpointData& data = opened.data;
   Weights weights;
-  weights.file = file;
-  weights.job = job;
+  weights.file = opened.file;
+  weights.origin = opened.origin();
   weights.classes = data.classes;
   weights.ema = !data.ema.empty();
-  weights.epoch = data.integer("epoch");
-  weights.step = data.integer("step");
   weights.val_split = train::val_split_in(data.settings);
-  weights.job.model.name = data.string("arch");
-  weights.job.model.classes = data.integer("classes");
-  weights.job.classes = data.integer("classes");
-  weights.job.eval_only = true;
-  if (!job.val_size) weights.job.val_size = data.integer("val_size");
-  if (!job.interpolation || *job.interpolation == "random")
-    weights.job.interpolation = data.string("interpolation");
-  weights.model = models::create(weights.job.model);
-  train::load_weights(*weights.model, data, weights.ema);
+  train::Job& job = weights.job = arguments.job;
+  job.model.name = model_name(arguments, opened);
+  job.model.classes = count_classes(opened, job.model);
+  job.classes = job.model.classes;
+  job.eval_only = true;
+  load(weights, opened);
 
-  weights.transform.eval_size = *weights.job.val_size;
-  weights.transform.eval_resize =
-      train::evaluation_resize(weights.transform.eval_size, weights.model->info());
-  weights.transform.interpolation = *weights.job.interpolation == "bicubic"
-                                        ? data::Interpolation::bicubic
-                                        : data::Interpolation::bilinear;
+  const models::ModelInfo& info = weights.model->info();
+  if (!job.val_size) job.val_size = opened.is_ours() ? data.integer("val_size") : info.eval_size;
+  if (!job.interpolation || *job.interpolation == "random")
+    job.interpolation = opened.is_ours() ? data.string("interpolation")
+                        : info.bicubic   ? "bicubic"
+                                         : "bilinear";
+  weights.transform.eval_size = *job.val_size;
+  weights.transform.eval_resize = train::evaluation_resize(weights.transform.eval_size, info);
+  weights.transform.interpolation = *job.interpolation == "bicubic" ? data::Interpolation::bicubic
+                                                                    : data::Interpolation::bilinear;
   return weights;
 }
 
-std::string Weights::origin() const {
-  return "weights of " + file + " (epoch " + std::to_string(epoch) + ", update " +
-         std::to_string(step) + ")" + (ema ? ", averaged (EMA)" : "");
+void check_class_count(const Weights& weights, size_t names, const std::string& whose) {
+  const auto outputs = static_cast<size_t>(weights.job.model.classes);
+  if (names == outputs) return;
+  throw train::UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
+                         " outputs, but " + whose + " " + std::to_string(names) +
+                         " classes; they must be the same classes");
 }
 
 }  // namespace shoal::app

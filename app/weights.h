@@ -1,11 +1,11 @@
 #pragma once
-// A checkpoint as eval and predict use it: the model in evaluation mode, and the settings it was
-// evaluated with.
+// The model that eval and predict use, with the settings it was evaluated with.
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/options.h"
 #include "data/data_options.h"
 #include "models/model.h"
 #include "train/job.h"
@@ -13,21 +13,23 @@
 namespace shoal::app {
 
 struct Weights {
-  std::unique_ptr<models::Classifier> model;
-  std::string file;                  // what was read
-  std::vector<std::string> classes;  // label → name
-  bool ema = false;                  // the averaged weights were taken
-  int64_t epoch = 0, step = 0;       // epochs and updates done when they were saved
-  double val_split = 0;              // share of its training images that the run held out
-  train::Job job;  // the given job with model, classes and picture size from the checkpoint
-  // Of evaluation: job.val_size and job.interpolation win over the checkpoint's.
-  data::TransformOptions transform;
-
-  std::string origin() const;  // "weights of FILE (epoch 3, update 1234), averaged (EMA)"
+  std::unique_ptr<models::Classifier> model;  // in evaluation mode
+  std::string file;                           // what was read
+  std::string origin;                         // for the log: OpenedCheckpoint::origin()
+  std::vector<std::string> classes;           // label → name; empty: another program's file
+  bool ema = false;                           // the averaged weights were taken
+  double val_split = 0;                       // share of its training images that the run held out
+  // The given job with model and image size of the weights. --val-size and --interpolation win; of
+  // files that do not name these, the model's own count.
+  train::Job job;
+  data::TransformOptions transform;  // of evaluation
 };
 
-// Reads job.checkpoint; the averaged weights where it has them. Throws UserError,
+// Reads --checkpoint, or --weights for the network that the file or --model names. Throws UserError,
 // std::runtime_error.
-Weights open_weights(const train::Job& job);
+Weights open_weights(const Arguments& arguments);
+
+// Throws UserError unless `names`, the classes of `whose`, are as many as the model's outputs.
+void check_class_count(const Weights& weights, size_t names, const std::string& whose);
 
 }  // namespace shoal::app

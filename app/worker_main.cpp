@@ -1,6 +1,9 @@
 // shoal-worker: one process that computes. `shoal` starts it, or torchrun and friends do.
 
+#include <c10/util/Exception.h>
 #include <signal.h>
+
+#include <stdexcept>
 
 #include "app/commands.h"
 #include "app/failure.h"
@@ -25,6 +28,25 @@ constexpr Row kCommands[] = {
     {shoal::app::Command::doctor, shoal::app::doctor_worker},
 };
 
+int run_command(const shoal::app::Arguments& arguments) {
+  for (const Row& row : kCommands) {
+    if (row.command == arguments.command) return row.run(arguments);
+  }
+  throw shoal::train::UserError("shoal-worker has no command '" +
+                                shoal::app::command_name(arguments.command) +
+                                "'; start it through shoal");
+}
+
+// LibTorch's messages are about its internals: people get a sentence, the debug log the original.
+int run_guarded(const shoal::app::Arguments& arguments) {
+  try {
+    return run_command(arguments);
+  } catch (const c10::Error& error) {
+    shoal::train::log::debug(error.what());
+    throw std::runtime_error(shoal::app::torch_sentence(error.what_without_backtrace()));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -33,13 +55,7 @@ int main(int argc, char** argv) {
   return shoal::app::guarded_main(shoal::app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") shoal::train::log::no_status();
-    const auto arguments =
-        shoal::app::gather(std::vector<std::string>(argv + 1, argv + argc), environment);
-    for (const Row& row : kCommands) {
-      if (row.command == arguments.command) return row.run(arguments);
-    }
-    throw shoal::train::UserError("shoal-worker has no command '" +
-                                  shoal::app::command_name(arguments.command) +
-                                  "'; start it through shoal");
+    return run_guarded(
+        shoal::app::gather(std::vector<std::string>(argv + 1, argv + argc), environment));
   });
 }

@@ -22,6 +22,7 @@ struct ModelOptions {
 struct ModelInfo {
   std::string name;
   int64_t classes = 0;
+  std::string classifier;  // name of the last layer's weight, classes×features: "fc.weight"
   int64_t parameters = 0;
   double multiply_adds = 0;  // of one picture at eval_size, forward, convolutions and linear layers
   int64_t train_size = 0;    // pixels, side of the square input the recipe trains at

@@ -22,6 +22,7 @@ class Network : public Classifier {
     batch_norms_ = std::move(builder.batch_norms);
     info_ = std::move(info);
     info_.classes = options.classes;
+    info_.classifier = parameters_[parameters_.size() - 2].name;
     info_.parameters = builder.parameter_count();
     info_.multiply_adds = builder.multiply_adds();
   }

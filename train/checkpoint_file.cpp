@@ -9,6 +9,8 @@
 #include <exception>
 #include <stdexcept>
 
+#include "train/parse_file.h"
+
 namespace shoal::train {
 namespace {
 
@@ -127,13 +129,8 @@ void write_checkpoint(const CheckpointData& data,
 }
 
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where) {
-  try {
-    return from_dict(torch::jit::pickle_load(bytes).toGenericDict());
-  } catch (const std::exception& error) {
-    const std::string text = error.what();
-    throw std::runtime_error(
-        where + " is not a checkpoint of this program: " + text.substr(0, text.find('\n')));
-  }
+  return parse_file(where, "a checkpoint of shoal",
+                    [&] { return from_dict(torch::jit::pickle_load(bytes).toGenericDict()); });
 }
 
 }  // namespace shoal::train

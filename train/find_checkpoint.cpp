@@ -7,8 +7,7 @@
 #include "train/export.h"
 #include "train/log.h"
 #include "train/resume.h"
-#include "train/safetensors.h"
-#include "train/torch_file.h"
+#include "train/weights_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -89,37 +88,29 @@ void broadcast_text(dist::Group& group, std::string& text) {
   text.assign(bytes.begin(), bytes.end());
 }
 
-// A zip file begins like this; every checkpoint is one.
-bool is_archive(const std::vector<char>& bytes) {
-  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
-}
-
 // A file of weights before its bytes are understood.
 struct Located {
   std::vector<char> bytes;
   std::string file;
 };
 
-CheckpointData understood(const Located& located) {
-  return is_safetensors(located.bytes) ? read_model(located.bytes, located.file)
-                                       : read_checkpoint(located.bytes, located.file);
-}
-
-// Likewise for weights alone, which other programs may have written.
-CheckpointData weights_in(const Located& located) {
-  CheckpointData data;
-  if (is_safetensors(located.bytes)) {
-    Safetensors content = read_safetensors(located.bytes, located.file);
-    if (content.metadata["program"] == "shoal") return read_model(located.bytes, located.file);
-    data.model = std::move(content.tensors);
-    return data;
+// The state of a run, which --resume continues.
+CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
+  std::string reason, contents;
+  try {
+    return read_checkpoint(bytes, file);
+  } catch (const std::runtime_error& error) {
+    reason = error.what();
   }
   try {
-    return read_checkpoint(located.bytes, located.file);
+    contents = read_weights(bytes, file).contents();
+  } catch (const UserError&) {
+    throw;
   } catch (const std::runtime_error&) {
-    data.model = read_torch_file(located.bytes, located.file);
-    return data;
+    throw std::runtime_error(reason);
   }
+  throw UserError("--resume: " + file + " holds weights alone (" + contents +
+                  "), not the state of a run; start from them with --weights " + file);
 }
 
 // `option` stands in messages.
@@ -147,11 +138,11 @@ Located locate(const std::string& text, const std::string& name) {
     return locate_in(directory, best, option);
   if (!fs::exists(path)) throw UserError(option + ": there is no such file or directory");
   Located located{read_checked(path), path.string()};
-  if (!is_archive(located.bytes) && !is_safetensors(located.bytes))
+  if (!is_weights_file(located.bytes))
     throw UserError(option +
-                    " is not a checkpoint (neither a zip archive nor a safetensors file); name a "
-                    "file that shoal train has written, or its output folder, or for weights a "
-                    "file of torch.save, of PyTorch 1.6 or later");
+                    " is not a checkpoint (neither a file of torch.save nor a safetensors file); "
+                    "name a file that shoal train has written, or its output folder, or for "
+                    "--weights a file of another program");
   return located;
 }
 
@@ -166,7 +157,6 @@ Start find_start(const Job& job, dist::Group& group) {
         Located located = locate(job.weights, "--weights");
         found.weights = std::move(located.bytes);
         found.weights_file = located.file;
-        found.origin = "weights of " + located.file;
       }
     } catch (const UserError& error) {
       found.user_error = error.what();
@@ -184,13 +174,17 @@ Start find_start(const Job& job, dist::Group& group) {
   if (!found.failure.empty()) throw std::runtime_error(found.failure);
   Start start;
   start.origin = found.origin;
-  if (!found.weights.empty()) start.weights = weights_in({found.weights, found.weights_file});
+  if (!found.weights.empty()) {
+    OpenedCheckpoint opened = read_weights(found.weights, found.weights_file, job.weights_entry);
+    start.origin = opened.origin();
+    start.weights = std::move(opened.data);
+  }
   if (found.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
                                      checkpoint_directory(job) + "; say where with --resume PATH"
                                : "--eval-only needs weights: add --resume, or --resume PATH");
   if (found.bytes.empty()) return start;
-  start.data = read_checkpoint(found.bytes, found.origin);
+  start.data = read_state(found.bytes, found.origin);
   start.origin +=
       strf(", epoch %lld, update %lld", static_cast<long long>(start.data->integer("epoch")),
            static_cast<long long>(start.data->integer("step")));
@@ -214,14 +208,21 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
   broadcast_text(group, bytes);
   if (!failure.empty()) throw std::runtime_error(failure);
   if (bytes.empty()) return std::nullopt;
-  return OpenedCheckpoint{read_checkpoint(bytes, file), file};
+  return OpenedCheckpoint{read_checkpoint(bytes, file), file, ""};
 }
 
 OpenedCheckpoint open_checkpoint(const std::string& text) {
-  if (text.empty())
-    throw UserError("--checkpoint is missing: the file or directory of the weights");
   const Located located = locate(text, "--checkpoint");
-  return {understood(located), located.file};
+  OpenedCheckpoint opened = read_weights(located.bytes, located.file);
+  if (!opened.is_ours())
+    throw UserError("--checkpoint: " + located.file + " holds weights of another program (" +
+                    opened.contents() + "); use --weights " + located.file + " --model NAME");
+  return opened;
+}
+
+OpenedCheckpoint open_weights(const std::string& text, const std::string& entry) {
+  const Located located = locate(text, "--weights");
+  return read_weights(located.bytes, located.file, entry);
 }
 
 }  // namespace shoal::train

@@ -56,6 +56,8 @@ void check_values(const Job& job) {
   if (job.ema) check_range("--ema", *job.ema, 0, 1);
   if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
   if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
+  require(job.weights_entry.empty() || !job.weights.empty(),
+          "--weights-entry names a part of the file of --weights; add --weights PATH");
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
           "--decoder turbo has no --resize fast; leave one of them out");
   check_pictures(job);

@@ -83,7 +83,9 @@ struct Job {
 
   // Model.
   models::ModelOptions model;
-  std::string weights;   // checkpoint or safetensors file whose weights a fresh run starts from
+  // File or run whose weights a fresh run starts from, and eval and predict use.
+  std::string weights;
+  std::string weights_entry;  // of several sets of weights in that file; empty: averaged first
   bool sync_bn = false;  // batch statistics over all ranks
 
   // Length and batch.

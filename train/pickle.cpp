@@ -23,6 +23,7 @@ class Pickle::Machine {
       step(opcode);
     }
   }
+  const char* position() const { return at_; }
 
  private:
   [[noreturn]] static void damaged() { throw std::runtime_error("its pickle is damaged"); }
@@ -200,7 +201,11 @@ void Pickle::Machine::step(uint8_t opcode) {
   }
 }
 
-Pickle::Pickle(const char* bytes, size_t size) : root_(Machine(values_, bytes, size).run()) {}
+Pickle::Pickle(const char* bytes, size_t size) {
+  Machine machine(values_, bytes, size);
+  root_ = machine.run();
+  bytes_ = static_cast<size_t>(machine.position() - bytes);
+}
 
 const PickleValue* PickleValue::find(const std::string& key) const {
   for (size_t i = 0; kind == Kind::dict && i + 1 < items.size(); i += 2)

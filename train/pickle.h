@@ -42,11 +42,14 @@ class Pickle {
   Pickle& operator=(const Pickle&) = delete;
 
   const PickleValue& root() const { return *root_; }  // lives as long as this
+  const std::deque<PickleValue>& values() const { return values_; }  // all, in no special order
+  size_t bytes() const { return bytes_; }                            // that it takes of those given
 
  private:
   class Machine;
   std::deque<PickleValue> values_;
   const PickleValue* root_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 }  // namespace shoal::train

@@ -12,6 +12,7 @@
 #include "train/job.h"
 #include "train/position.h"
 #include "train/trainer.h"
+#include "train/weights_file.h"
 
 namespace shoal::train {
 
@@ -37,21 +38,17 @@ struct Start {
 //   neither         a fresh start; UserError when the directory holds checkpoints, so that
 //                   nothing is lost
 //
-// A fresh start with --weights PATH has what open_checkpoint() finds there; or the state dict in a
-// file of torch.save or safetensors that another program wrote, by torchvision's names.
+// A fresh start with --weights PATH has what open_weights() finds there.
 Start find_start(const Job& job, dist::Group& group);
-
-// A checkpoint's data and the file it is from.
-struct OpenedCheckpoint {
-  CheckpointData data;
-  std::string file;
-};
 
 // The checkpoint at `path`: a file (model.safetensors too, see export.h); the newest good one of a
 // run's or a checkpoint directory, else the model.safetensors in it; or, with "best" or "last"
-// behind such a directory (runs/shoal/best), that one of it. Throws UserError when there is none or
-// the file is of another kind, std::runtime_error when it is damaged.
+// behind such a directory (runs/shoal/best), that one of it. Throws UserError when there is none, the
+// file is of another kind, or another program wrote it; std::runtime_error when it is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path);
+
+// The same for --weights, which may be another program's too; `entry` as in read_weights().
+OpenedCheckpoint open_weights(const std::string& path, const std::string& entry);
 
 // The newest good checkpoint of the store with fewer than `step` updates: rank 0 reads it, every
 // rank gets it. Collective.

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "train/parse_file.h"
+
 namespace shoal::train {
 namespace {
 
@@ -92,7 +94,7 @@ bool is_safetensors(const std::vector<char>& bytes) {
 }
 
 Safetensors read_safetensors(const std::vector<char>& bytes, const std::string& where) {
-  try {
+  return parse_file(where, "a whole safetensors file", [&] {
     if (!is_safetensors(bytes) || header_length(bytes) > bytes.size() - kLengthBytes)
       throw std::runtime_error("its header is cut short");
     const uint64_t length = header_length(bytes);
@@ -108,9 +110,7 @@ Safetensors read_safetensors(const std::vector<char>& bytes, const std::string& 
           name, tensor_of(entry, begin + length, bytes.size() - kLengthBytes - length));
     }
     return content;
-  } catch (const std::exception& error) {
-    throw std::runtime_error(where + " is no whole safetensors file: " + error.what());
-  }
+  });
 }
 
 }  // namespace shoal::train

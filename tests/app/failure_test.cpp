@@ -56,6 +56,27 @@ TEST_CASE("a message is one line without LibTorch's back-trace") {
   CHECK_FALSE(app::describe(std::runtime_error("")).empty());
 }
 
+TEST_CASE("LibTorch's internals are replaced by a sentence, what a user can act on is kept") {
+  for (const char* text : {"isGenericDict() INTERNAL ASSERT FAILED at "
+                           "\"/pytorch/aten/src/ATen/core/ivalue_inl.h\":2119, "
+                           "please report a bug to PyTorch. Expected GenericDict but got None",
+                           "Argument passed to at() was not in the map.",
+                           "mat1 and mat2 shapes cannot be multiplied"}) {
+    INFO(text);
+    CHECK_THAT(app::torch_sentence(text), Contains("--log-level debug") && !Contains("INTERNAL") &&
+                                              !Contains("at()") && !Contains("mat1") &&
+                                              !Contains("PyTorch"));
+  }
+  CHECK_THAT(app::torch_sentence("[enforce fail at alloc_cpu.cpp:118] err == 0. "
+                                 "DefaultCPUAllocator: can't allocate memory: you tried to ..."),
+             Contains("out of memory") && Contains("--batch-size"));
+  CHECK(
+      app::torch_sentence("CUDA error: unspecified launch failure\nCUDA kernel errors might be") ==
+      "the GPU failed: CUDA error: unspecified launch failure");
+  CHECK(
+      app::is_lost_peer(app::torch_sentence("Connection closed by peer [127.0.0.1]:1\nframe #0")));
+}
+
 TEST_CASE("out of memory and a full disk say what to do") {
   CHECK_THAT(app::describe(std::bad_alloc()), Contains("--batch-size"));
   const std::filesystem::filesystem_error full("write",

@@ -1,4 +1,4 @@
-"""Writes tests/golden/weights: small files of torch.save, and pickles of plain values.
+"""Writes tests/golden/weights: small files of torch.save and torch.jit.save, and pickles of plain values.
 
     python3 make_weights.py          # needs torch
 """
@@ -30,8 +30,35 @@ def tensors():
     )
 
 
+def weights(value):
+    """A state dict whose tensors all hold `value`, as files from before num_batches_tracked have it."""
+    shapes = {"conv1.weight": (2, 3, 1, 1), "bn1.weight": 2, "bn1.bias": 2, "bn1.running_mean": 2,
+              "bn1.running_var": 2, "fc.weight": (3, 2), "fc.bias": 3}
+    return collections.OrderedDict((name, torch.full((shape,) if isinstance(shape, int) else shape, float(value)))
+                                   for name, shape in shapes.items())
+
+
+def write_entries():
+    """Files with several state dicts, or with a model where a state dict is expected."""
+    averaged = {f"module.{name}": value for name, value in weights(2).items()}
+    averaged["n_averaged"] = torch.tensor(9)
+    torch.save(weights(1), OUT / "old.pth")
+    torch.save({"model": weights(1), "model_ema": averaged, "optimizer": {"state": {0: {"step": 1}}}, "epoch": 3},
+               OUT / "reference_ema.pth")
+    torch.save({"epoch": 3, "arch": "net", "state_dict": weights(1), "state_dict_ema": weights(2)},
+               OUT / "timm_ema.pth.tar")
+    torch.save({"model": weights(1), "ema": {"module": weights(2), "updates": 4}}, OUT / "nested_ema.pth")
+    torch.save({"generator": weights(1), "critic": weights(2)}, OUT / "unknown.pth")
+    torch.save({"net": weights(1), "epoch": 3}, OUT / "single.pth")
+    model = torch.nn.Linear(2, 1)
+    torch.save(model, OUT / "whole.pth")
+    torch.save({"epoch": 3, "model": model, "ema": None}, OUT / "whole_inside.pth")
+    torch.jit.save(torch.jit.script(model), OUT / "script.pt")
+
+
 def main():
     OUT.mkdir(exist_ok=True)
+    write_entries()
     module = torch.nn.Module()
     for name, value in tensors().items():
         module.register_buffer(name, value.detach())

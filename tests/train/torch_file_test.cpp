@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "train/checkpoint_store.h"
+#include "train/job.h"
 
 using namespace shoal::train;
 using Catch::Contains;
@@ -28,9 +29,9 @@ std::vector<char> golden(const std::string& name) {
 
 TEST_CASE(
     "state dicts are read from files as torchvision, timm and the imagenet example write them") {
-  for (const char* name : {"state_dict.pth", "example.pth.tar", "reference.pth"}) {
+  for (const char* name : {"state_dict.pth", "example.pth.tar", "reference.pth", "legacy.pth"}) {
     INFO(name);
-    const NamedTensors list = read_torch_file(golden(name), name);
+    const NamedTensors list = read_torch_file(golden(name), name).tensors;
     const std::map<std::string, at::Tensor> tensors(list.begin(), list.end());
     REQUIRE(tensors.size() == 10);
     const auto check = [&](const char* key, const at::Tensor& expected) {
@@ -56,7 +57,64 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("files without weights, of the old format or damaged are refused by name") {
+TEST_CASE("averaged weights are taken first, and any entry by its name") {
+  struct Case {
+    const char *file, *wanted, *entry;
+    double value;  // of all its tensors
+    bool averaged;
+  };
+  for (const Case& one :
+       {Case{"old.pth", "", "", 1, false}, Case{"reference_ema.pth", "", "model_ema", 2, true},
+        Case{"reference_ema.pth", "model", "model", 1, false},
+        Case{"timm_ema.pth.tar", "", "state_dict_ema", 2, true},
+        Case{"timm_ema.pth.tar", "state_dict", "state_dict", 1, false},
+        Case{"nested_ema.pth", "", "ema.module", 2, true},
+        Case{"nested_ema.pth", "ema", "ema.module", 2, true},
+        Case{"nested_ema.pth", "model", "model", 1, false}, Case{"single.pth", "", "net", 1, false},
+        Case{"unknown.pth", "critic", "critic", 2, false}}) {
+    INFO(one.file << " " << one.wanted);
+    const StateDict found = read_torch_file(golden(one.file), one.file, one.wanted);
+    CHECK(found.entry == one.entry);
+    CHECK(found.averaged == one.averaged);
+    const std::map<std::string, at::Tensor> tensors(found.tensors.begin(), found.tensors.end());
+    CHECK(tensors.at("conv1.weight").sizes() == at::IntArrayRef({2, 3, 1, 1}));
+    CHECK(tensors.at("fc.bias")[2].item<double>() == one.value);
+  }
+}
+
+TEST_CASE("an entry that is not there, or could be one of several, lists those there are") {
+  const auto message = [](const char* name, const char* entry) {
+    try {
+      read_torch_file(golden(name), name, entry);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(message("unknown.pth", "") ==
+        "unknown.pth holds several state dicts: generator, critic; choose one with --weights-entry "
+        "NAME");
+  CHECK(message("timm_ema.pth.tar", "ema") ==
+        "timm_ema.pth.tar has no entry 'ema', but state_dict, state_dict_ema; choose one with "
+        "--weights-entry NAME");
+  CHECK_THAT(message("old.pth", "model"), Contains("leave --weights-entry out"));
+}
+
+TEST_CASE("a whole pickled model says how to save its weights") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"whole.pth", "torch.nn.modules.linear.Linear"},
+      {"whole_inside.pth", "torch.nn.modules.linear.Linear"},
+      {"script.pt", "__torch__.torch.nn.modules.linear.Linear"}};
+  for (const auto& [file, name] : cases) {
+    INFO(file);
+    CHECK_THROWS_AS(read_torch_file(golden(file), file), UserError);
+    CHECK_THROWS_WITH(
+        read_torch_file(golden(file), file),
+        Contains(file) && Contains(name) && Contains("torch.save(model.state_dict(), "));
+  }
+}
+
+TEST_CASE("files without weights or damaged are refused by name, in our own words") {
   const auto message = [](const std::vector<char>& bytes) {
     try {
       read_torch_file(bytes, "FILE");
@@ -66,15 +124,25 @@ TEST_CASE("files without weights, of the old format or damaged are refused by na
     return std::string();
   };
   CHECK_THAT(message(golden("nothing.pth")), Contains("FILE") && Contains("no state dict"));
-  CHECK_THAT(message(golden("legacy.pth")), Contains("FILE"));
   CHECK_THAT(message({}), Contains("FILE"));
-  const std::vector<char> whole = golden("example.pth.tar");
-  for (size_t size = 0; size < whole.size(); size += 61)
-    CHECK_THAT(message({whole.begin(), whole.begin() + static_cast<int64_t>(size)}),
-               Contains("FILE"));
-  for (size_t at = 0; at < whole.size(); at += 7) {  // an error or other numbers
-    std::vector<char> bytes = whole;
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x15);
-    message(bytes);
+  const auto is_ours = [](const std::string& text) {
+    for (const char* words : {"INTERNAL", "at()", "PytorchStreamReader", "PyTorch.", "c10"})
+      if (text.find(words) != text.npos) return false;
+    return true;
+  };
+  for (const char* name : {"example.pth.tar", "legacy.pth"}) {
+    const std::vector<char> whole = golden(name);
+    for (size_t size = 0; size < whole.size(); size += 61) {
+      const std::string text = message({whole.begin(), whole.begin() + static_cast<int64_t>(size)});
+      CHECK_THAT(text, Contains("FILE"));
+      CHECK(is_ours(text));
+    }
+    for (size_t at = 0; at < whole.size(); at += 7) {  // an error or other numbers
+      std::vector<char> bytes = whole;
+      bytes[at] = static_cast<char>(bytes[at] ^ 0x15);
+      const std::string text = message(bytes);
+      INFO(text);
+      CHECK(is_ours(text));
+    }
   }
 }

@@ -1,0 +1,167 @@
+// eval and predict with weights that another program wrote.
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+using Words = std::vector<std::string>;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A model.safetensors as an old file of another program: no metadata, no num_batches_tracked.
+void write_as_foreign(const fs::path& from, const fs::path& to) {
+  const std::string bytes = test::read_text(from);
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  Json header = Json::parse(bytes.substr(sizeof length, length)), left;
+  for (const auto& [name, entry] : header.items())
+    if (name != "__metadata__" && !name.ends_with("num_batches_tracked")) left[name] = entry;
+  const std::string text = left.dump();
+  const uint64_t size = text.size();
+  std::ofstream out(to, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&size), sizeof size);
+  out << text << bytes.substr(sizeof length + length);
+}
+
+// A run of three classes, and its model as another program would have it.
+struct Trained {
+  test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(),
+                    run = (directory.path() / "run").string(),
+                    foreign = (directory.path() / "foreign.safetensors").string();
+
+  Trained() {
+    test::make_pictures(data, 60, 12, 3, 48);
+    // clang-format off
+    const auto outcome = test::run_shoal({
+        "train", "--data", data, "--output", run, "--export-dir", run + "/model", "--model",
+        "resnet18", "--size", "32", "--batch-size", "10", "--epochs", "1", "--lr", "0.02"});
+    // clang-format on
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    write_as_foreign(run + "/model/model.safetensors", foreign);
+  }
+};
+
+Json evaluated(const Words& more) {
+  Words words = {"eval", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const auto outcome = test::run_shoal(words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  return Json::parse(outcome.out);
+}
+
+std::string refusal(const Words& words) {
+  const auto outcome = test::run_shoal(words);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err.find("shoal: error:") == outcome.err.rfind("shoal: error:"));
+  for (const char* internals : {"INTERNAL ASSERT", "at()", "PyTorch.", "c10", "Unpickler"})
+    CHECK_THAT(outcome.err, !Contains(internals));
+  return outcome.err;
+}
+
+std::string golden(const std::string& name) {
+  return SHOAL_SOURCE_DIR "/tests/golden/weights/" + name;
+}
+
+}  // namespace
+
+TEST_CASE("eval and predict take another program's weights") {
+  const Trained trained;
+  const std::string& data = trained.data;
+  const Json own = evaluated({"--checkpoint", trained.run, "--data", data});
+  for (const Words& weights :
+       {Words{"--weights", trained.foreign, "--model", "resnet18", "--val-size", "32"},
+        Words{"--weights", trained.run}, Words{"--weights", trained.run, "--model", "resnet18"}}) {
+    Words words = {"--data", data};
+    words.insert(words.end(), weights.begin(), weights.end());
+    const Json json = evaluated(words);
+    CHECK(json["correct1"] == own["correct1"]);
+    CHECK(json["loss"] == own["loss"]);
+  }
+
+  const fs::path names = trained.directory.path() / "names.txt";
+  std::ofstream(names) << "ant\nbee\ncow\n";
+  const auto best = [&](const Words& more) {
+    Words words = {"predict",  "--json",     "--weights", trained.foreign, "--model",
+                   "resnet18", "--val-size", "32",        data + "/val"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK_THAT(outcome.err, Contains("weights of " + trained.foreign + " (11,178,051 parameters)"));
+    return Json::parse(test::lines_of(outcome.out).front())["top5"][0]["class"].get<std::string>();
+  };
+  const std::string number = best({}), name = best({"--classes", names.string()});
+  CHECK(name == (number == "0" ? "ant" : number == "1" ? "bee" : "cow"));
+}
+
+TEST_CASE("weights that do not fit are refused with what to do") {
+  const Trained trained;
+  const std::string &data = trained.data, &foreign = trained.foreign;
+  CHECK_THAT(refusal({"eval", "--weights", foreign, "--data", data}),
+             Contains(foreign) && Contains("add --model NAME"));
+  CHECK_THAT(refusal({"eval", "--data", data}), Contains("--checkpoint") && Contains("--weights"));
+  CHECK_THAT(refusal({"eval", "--weights", foreign, "--checkpoint", foreign, "--data", data}),
+             Contains("leave one of them out"));
+  CHECK_THAT(refusal({"predict", "--weights", trained.run, "--model", "resnet34", data}),
+             Contains("resnet34") && Contains("holds weights of resnet18"));
+  CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "resnet34", data}),
+             Contains(foreign) && Contains("those of --model resnet34"));
+  CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "efficientnet-b0", data}),
+             Contains(foreign) && Contains("'classifier.1.weight'"));
+  const fs::path names = trained.directory.path() / "names.txt";
+  std::ofstream(names) << "ant\nbee\n";
+  CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "resnet18", "--classes",
+                      names.string(), data}),
+             Contains("3 outputs") && Contains("names.txt names 2"));
+  test::make_pictures(trained.directory.path() / "two", 4, 4, 2, 40);
+  CHECK_THAT(refusal({"eval", "--weights", foreign, "--model", "resnet18", "--data",
+                      (trained.directory.path() / "two").string()}),
+             Contains("3 outputs") && Contains("the data has 2"));
+}
+
+TEST_CASE("files of other programs are named for what they are, without LibTorch's internals") {
+  const test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string();
+  test::make_pictures(data, 4, 4, 2, 40);
+  for (const char* name : {"old.pth", "timm_ema.pth.tar", "legacy.pth"}) {
+    INFO(name);
+    const std::string file = golden(name);
+    CHECK_THAT(refusal({"eval", "--checkpoint", file, "--data", data}),
+               Contains(file + " holds weights of another program") &&
+                   Contains("use --weights " + file + " --model NAME"));
+    CHECK_THAT(refusal({"train", "--resume", file, "--data", data}),
+               Contains("weights alone") && Contains("--weights " + file));
+  }
+  CHECK_THAT(refusal({"eval", "--checkpoint", golden("timm_ema.pth.tar"), "--data", data}),
+             Contains("entry state_dict_ema, 19 parameters"));
+  for (const char* option : {"--checkpoint", "--weights"})
+    CHECK_THAT(refusal({"predict", option, golden("whole.pth"), data}),
+               Contains("whole pickled model") && Contains("torch.save(model.state_dict(), "));
+  CHECK_THAT(refusal({"train", "--weights", golden("timm_ema.pth.tar"), "--weights-entry", "ema",
+                      "--data", data, "--output", (directory.path() / "run").string()}),
+             Contains("no entry 'ema'") && Contains("state_dict, state_dict_ema"));
+
+  const fs::path cut = directory.path() / "cut.pth";
+  fs::copy_file(golden("old.pth"), cut);
+  fs::resize_file(cut, 900);
+  const auto damaged = [&](const char* level) {
+    return test::run_shoal(
+        {"predict", "--weights", cut.string(), "--model", "resnet18", "--log-level", level, data});
+  };
+  const auto quiet = damaged("info"), debug = damaged("debug");
+  CHECK(quiet.exit_code == 1);
+  CHECK_THAT(quiet.err, Contains("cut.pth is not a whole file of torch.save, or it is damaged"));
+  CHECK_THAT(quiet.err, !Contains("PytorchStreamReader"));
+  CHECK_THAT(debug.err, Contains("PytorchStreamReader"));
+}

@@ -1,0 +1,118 @@
+#include "train/weights_file.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <cstring>
+#include <set>
+#include <stdexcept>
+
+#include "train/export.h"
+#include "train/job.h"
+#include "train/safetensors.h"
+#include "train/torch_file.h"
+
+namespace shoal::train {
+namespace {
+
+constexpr const char* kCounter = ".num_batches_tracked";
+
+bool is_buffer(const std::string& name) {
+  return name.ends_with(".running_mean") || name.ends_with(".running_var") ||
+         name.ends_with(kCounter) || name == "n_averaged";
+}
+
+// "5,288,548 parameters"
+std::string count_parameters(const NamedTensors& tensors) {
+  int64_t count = 0;
+  for (const auto& [name, value] : tensors) count += is_buffer(name) ? 0 : value.numel();
+  std::string text = std::to_string(count);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text + " parameters";
+}
+
+// PyTorch has counted the batches of batch normalization only since 0.4.1.
+void add_missing_counters(NamedTensors& tensors) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : tensors) names.insert(name);
+  for (const std::string& name : names) {
+    const std::string mean = ".running_mean";
+    if (!name.ends_with(mean)) continue;
+    const std::string counter = name.substr(0, name.size() - mean.size()) + kCounter;
+    if (!names.contains(counter)) tensors.emplace_back(counter, at::zeros({}, at::kLong));
+  }
+}
+
+// Leaves one of a checkpoint's two sets of weights.
+void choose_entry(OpenedCheckpoint& opened, const std::string& wanted) {
+  CheckpointData& data = opened.data;
+  opened.entry = !wanted.empty() ? wanted : data.ema.empty() ? "model" : "ema";
+  if (opened.entry == "model") return data.ema.clear();
+  if (opened.entry != "ema" || data.ema.empty())
+    throw UserError(opened.file + " has no entry '" + wanted + "', but " +
+                    (data.ema.empty() ? "only model" : "model, ema") + " (--weights-entry)");
+}
+
+void refuse_entry(const std::string& file, const std::string& wanted) {
+  if (!wanted.empty())
+    throw UserError(file + " holds one set of weights without a name; leave --weights-entry out");
+}
+
+OpenedCheckpoint read_foreign(const std::vector<char>& bytes, const std::string& file,
+                              const std::string& entry) {
+  StateDict found = read_torch_file(bytes, file, entry);
+  add_missing_counters(found.tensors);
+  OpenedCheckpoint opened{{}, file, found.entry};
+  (found.averaged ? opened.data.ema : opened.data.model) = std::move(found.tensors);
+  return opened;
+}
+
+OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const std::string& file,
+                                          const std::string& entry) {
+  Safetensors content = read_safetensors(bytes, file);
+  refuse_entry(file, entry);
+  if (content.metadata["program"] == "shoal") return {read_model(bytes, file), file, ""};
+  add_missing_counters(content.tensors);
+  OpenedCheckpoint opened{{}, file, ""};
+  opened.data.model = std::move(content.tensors);
+  return opened;
+}
+
+// A zip file begins like this; every checkpoint is one.
+bool is_archive(const std::vector<char>& bytes) {
+  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
+}
+
+}  // namespace
+
+std::string OpenedCheckpoint::contents() const {
+  std::string text;
+  if (data.integers.contains("step"))
+    text += "epoch " + std::to_string(data.integer("epoch")) + ", update " +
+            std::to_string(data.integer("step")) + ", ";
+  if (!entry.empty()) text += "entry " + entry + ", ";
+  return text + count_parameters(data.ema.empty() ? data.model : data.ema);
+}
+
+std::string OpenedCheckpoint::origin() const {
+  return "weights of " + file + " (" + contents() + ")";
+}
+
+bool is_weights_file(const std::vector<char>& bytes) {
+  return is_archive(bytes) || is_safetensors(bytes) || is_legacy_torch_file(bytes);
+}
+
+OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string& file,
+                              const std::string& entry) {
+  if (is_safetensors(bytes)) return read_safetensors_weights(bytes, file, entry);
+  if (is_legacy_torch_file(bytes)) return read_foreign(bytes, file, entry);
+  OpenedCheckpoint opened{{}, file, ""};
+  try {
+    opened.data = read_checkpoint(bytes, file);
+  } catch (const std::runtime_error&) {
+    return read_foreign(bytes, file, entry);
+  }
+  choose_entry(opened, entry);
+  return opened;
+}
+
+}  // namespace shoal::train
