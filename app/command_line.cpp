@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/foreign_options.h"
+#include "app/nearest.h"
 #include "app/options.h"
 #include "app/recipes.h"
 #include "app/text.h"
@@ -72,6 +73,7 @@ class Normaliser {
         i += long_option(word, next);
       }
     }
+    if (!unknown_.empty()) throw unknown_options(command_, unknown_, kOrigin);
     return result_;
   }
 
@@ -97,7 +99,7 @@ class Normaliser {
       take(*other, word.substr(equals + 1));
       return false;
     }
-    option = &require_option(command_, name, kOrigin);
+    if (!option) return unknown("--" + name, assigned ? nullptr : next);
     const std::string written = "--" + option->name;
     if (assigned) {
       result_.push_back(written + word.substr(equals));
@@ -115,10 +117,18 @@ class Normaliser {
     const std::string name = word.substr(1, 1);
     const ForeignOption* other = foreign(name);
     if (!other || (other->kind == Kind::flag && word.size() > 2))
-      require_option(command_, word.substr(1), kOrigin);
+      return unknown(word, word.size() == 2 ? next : nullptr);
     if (word.size() == 2) return foreign_option(*other, "-" + name, next);
     take(*other, word.substr(word[2] == '=' ? 3 : 2));
     return false;
+  }
+
+  // Notes the option and goes on, so that all of them are named. `next` is taken for its value
+  // where it looks like one.
+  bool unknown(const std::string& written, const std::string* next) {
+    unknown_.push_back(written);
+    const auto is_digit = [&](size_t i) { return next->find_first_of("0123456789.") == i; };
+    return next && (!next->starts_with("-") || is_digit(1));
   }
 
   const ForeignOption* foreign(const std::string& name) const {
@@ -141,6 +151,7 @@ class Normaliser {
   Command command_;
   Arguments& arguments_;
   Words result_;
+  Words unknown_;  // as they were written
   std::string defaults_;
 };
 

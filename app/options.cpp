@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "app/foreign_options.h"
+#include "app/nearest.h"
 #include "app/option_row.h"
 #include "app/text.h"
 
@@ -38,20 +38,6 @@ std::string alternatives(const std::vector<std::string>& choices) {
     text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
   }
   return text;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {  // Levenshtein, one row at a time
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (const char c : a) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (c != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -132,29 +118,22 @@ std::string nearest_option(Command command, std::string_view name) {
   return ours == ours_of.end() ? found : ours->second;
 }
 
-const Option& require_option(Command command, std::string_view name, const std::string& origin) {
-  if (const Option* option = find_option(command, name)) return *option;
-  const std::string near = nearest_option(command, name);
+UserError unknown_options(Command command, const std::vector<std::string>& written,
+                          const std::string& origin) {
+  std::string list;
+  for (const std::string& name : written) {
+    const std::string near = nearest_option(command, name.substr(name.find_first_not_of('-')));
+    list +=
+        (list.empty() ? "" : ", ") + name + (near.empty() ? "" : " (did you mean --" + near + "?)");
+  }
   const std::string shoal_command = "`shoal " + command_name(command);
-  throw UserError("unknown option --" + std::string(name) + " of " + shoal_command + "` (" +
-                  origin + ")" + (near.empty() ? "; see " : "; did you mean --" + near + "? See ") +
-                  shoal_command + " --help`");
+  return UserError("unknown option" + std::string(written.size() > 1 ? "s " : " ") + list + " of " +
+                   shoal_command + "` (" + origin + "); see " + shoal_command + " --help`");
 }
 
-std::string nearest(std::string_view name, const std::vector<std::string>& known) {
-  std::string best;
-  // Further away is no hint but noise.
-  size_t best_distance = std::min(name.size(), std::max<size_t>(2, name.size() / 3) + 1);
-  for (const std::string& candidate : known) {
-    size_t distance = edit_distance(name, candidate);
-    // What is part of a longer name is as good as one wrong letter.
-    if (name.size() >= 3 && candidate.find(name) != candidate.npos)
-      distance = std::min<size_t>(distance, 1);
-    // Of equally near ones the shortest: the least is added to what was said.
-    const bool shorter = distance == best_distance && candidate.size() < best.size();
-    if (distance < best_distance || shorter) best_distance = distance, best = candidate;
-  }
-  return best;
+const Option& require_option(Command command, std::string_view name, const std::string& origin) {
+  if (const Option* option = find_option(command, name)) return *option;
+  throw unknown_options(command, {"--" + std::string(name)}, origin);
 }
 
 void apply(Arguments& arguments, std::string_view name, const std::string& value,

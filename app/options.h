@@ -110,14 +110,16 @@ const std::vector<Option>& options();
 // The row of that name for that command, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// The same; throws train::UserError naming the nearest option when there is none of that name.
+// The error that names all options which that command does not have, as they were `written` (with
+// their dashes), each with the option that may be meant.
+train::UserError unknown_options(Command command, const std::vector<std::string>& written,
+                                 const std::string& origin);
+
+// The same as find_option; throws unknown_options() when there is none of that name.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
 
-// The known name nearest to `name` by edit distance, or empty when nothing is near.
-std::string nearest(std::string_view name, const std::vector<std::string>& known);
-
 // The option of that command somebody who wrote `name` may have meant, or empty: the nearest of our
-// names and of those of other programs, by edit distance.
+// names and of those of other programs.
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text. `origin` says where the text is from ("command line",
@@ -130,7 +132,8 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 // --flag true|false, --resume, --resume PATH; the last of several wins; "--" ends the options.
 // `train` knows other programs' options too (foreign_options.h), their one-letter forms, and a
 // data folder without a name. A recipe is applied first, then `settings` in their order
-// (hyperparameters), then the command line. Throws train::UserError.
+// (hyperparameters), then the command line. Throws train::UserError; all unknown options are named
+// in one.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 

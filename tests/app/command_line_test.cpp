@@ -57,6 +57,21 @@ TEST_CASE("missing values, stray words and unknown options are the user's mistak
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
 }
 
+TEST_CASE("all unknown options are named at once, with a hint only where one is plausible") {
+  CHECK_THROWS_WITH(
+      parsed(
+          {"--data-path", "x", "--epochs", "2", "--foo_bar", "-1", "--epoch=3", "-x", "--quiet"}),
+      "unknown options --data-path (did you mean --data?), --foo_bar, --epoch (did you mean "
+      "--epochs?), -x, --quiet of `shoal train` (command line); see `shoal train --help`");
+  CHECK_THROWS_WITH(app::parse(Command::eval, {"--chekpoint", "x", "--lr", "1"}),
+                    "unknown options --chekpoint (did you mean --checkpoint?), --lr of `shoal "
+                    "eval` (command line); see `shoal eval --help`");
+  CHECK_THROWS_WITH(app::parse(Command::predict, {"a.jpg", "--quiet", "--jobs", "8"}),
+                    Contains("unknown options --quiet, --jobs of `shoal predict`"));
+  CHECK_THROWS_WITH(app::parse(Command::pack, {"a", "b", "--max-size=3", "--jobs", "4"}),
+                    Contains("unknown options --max-size (did you mean --max-side?), --jobs of"));
+}
+
 TEST_CASE("predict takes paths before, between and after options") {
   const Arguments arguments =
       app::parse(Command::predict,

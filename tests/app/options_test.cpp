@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "app/nearest.h"
 #include "app/option_row.h"
 
 using namespace shoal;
@@ -211,6 +212,46 @@ TEST_CASE("the nearest name is found by edits, not by length") {
   CHECK(app::nearest("decay", names) == "weight-decay");
   CHECK(app::nearest("x", names).empty());
   CHECK(app::nearest("quantisation", names).empty());
+}
+
+TEST_CASE("a hint is what somebody plausibly meant, or nothing") {
+  const auto hint = [](Command command, const char* name) {
+    return app::nearest_option(command, name);
+  };
+  const std::pair<const char*, const char*> kTrain[] = {{"data-path", "data"},
+                                                        {"epoch", "epochs"},
+                                                        {"num_workers", "workers"},
+                                                        {"num-epochs", "epochs"},
+                                                        {"ouptut", "output"},
+                                                        {"drop-out", "dropout"},
+                                                        {"batchsize", "batch-size"},
+                                                        {"optim", "optimizer"},
+                                                        {"smoothing", "label-smoothing"},
+                                                        {"wieght-deacy", "weight-decay"},
+                                                        {"input-size", "size"},
+                                                        {"no-progess", "no-progress"},
+                                                        {"learning_rat", "lr"},
+                                                        // Alike in letters, but not in sense.
+                                                        {"path", ""},
+                                                        {"bn-decay", ""},
+                                                        {"crop-pct", ""},
+                                                        {"patience", ""},
+                                                        {"cutout", ""},
+                                                        {"test-only", ""},
+                                                        {"save-freq", ""},
+                                                        {"lr-noise", ""},
+                                                        {"x", ""}};
+  for (const auto& [written, meant] : kTrain) {
+    INFO(written);
+    CHECK(hint(Command::train, written) == meant);
+  }
+  CHECK(hint(Command::eval, "data-path") == "data");
+  CHECK(hint(Command::eval, "chekpoint") == "checkpoint");
+  CHECK(hint(Command::eval, "lr").empty());
+  CHECK(hint(Command::predict, "checkpoint-path") == "checkpoint");
+  CHECK(hint(Command::predict, "drop-path").empty());
+  CHECK(hint(Command::pack, "max-size") == "max-side");
+  CHECK(hint(Command::pack, "drop-path").empty());
 }
 
 TEST_CASE("an option of one command is unknown to another") {

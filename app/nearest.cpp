@@ -1,0 +1,94 @@
+#include "app/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace shoal::app {
+namespace {
+
+// Insertions, deletions, replacements and exchanges of neighbours that lead from one to the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before, above, row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j - 1] + (a[i - 1] != b[j - 1]), above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    if (c == '-')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+// Edits that one slip of the fingers explains. Of a word of two letters nothing would be left.
+bool is_slip(std::string_view word, size_t edits) {
+  return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
+}
+
+// Whether each word of `name` may be a misspelling of the word in its place: data-path is three
+// letters away from drop-path, but nobody writes data for drop.
+bool may_be_misspelled(std::string_view name, std::string_view known) {
+  const auto written = words_of(name), meant = words_of(known);
+  if (written.size() != meant.size()) return is_slip(name, edit_distance(name, known));
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (!is_slip(written[i], edit_distance(written[i], meant[i]))) return false;
+  }
+  return true;
+}
+
+// Words that other programs put around a name that says it all: --data-path, --num-workers.
+bool is_filler(const std::string& word) {
+  static const std::set<std::string> fillers = {
+      "path", "dir", "folder", "file", "root", "name", "num", "number", "n", "use", "set", "input"};
+  return fillers.contains(word);
+}
+
+// Whether one of the two is the other, shortened or with a filler: decay and weight-decay, resnet
+// and resnet50, data-path and data.
+bool is_part(const std::string& name, const std::string& known) {
+  if (name.size() >= 3 && !is_filler(name) &&
+      (known.starts_with(name) || known.ends_with("-" + name) ||
+       known.find("-" + name + "-") != known.npos))
+    return true;
+  std::string rest;
+  for (const std::string& word : words_of(name)) {
+    if (!is_filler(word)) rest += (rest.empty() ? "" : "-") + word;
+  }
+  return rest == known;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view name, const std::vector<std::string>& known) {
+  const std::string wanted(name);
+  std::string best;
+  size_t best_distance = 0;
+  for (const std::string& candidate : known) {
+    const bool part = is_part(wanted, candidate);
+    if (!part && !may_be_misspelled(wanted, candidate)) continue;
+    size_t distance = edit_distance(wanted, candidate);
+    if (part) distance = std::min<size_t>(distance, 1);  // as good as one wrong letter
+    // Of equally near ones the shortest: the least is added to what was said.
+    const bool shorter = distance == best_distance && candidate.size() < best.size();
+    if (best.empty() || distance < best_distance || shorter)
+      best_distance = distance, best = candidate;
+  }
+  return best;
+}
+
+}  // namespace shoal::app
