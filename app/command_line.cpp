@@ -64,7 +64,7 @@ class Normaliser {
       }
       const std::string* next = i + 1 < words.size() ? &words[i + 1] : nullptr;
       if (word == "-h") {
-        result_.push_back("--help");
+        i += long_option("--help", next);
       } else if (word.size() < 2 || word[0] != '-') {
         result_.push_back(word);
       } else if (word[1] != '-') {

@@ -5,12 +5,14 @@
 #include "app/failure.h"
 #include "app/options.h"
 #include "app/recipes.h"
+#include "app/text.h"
 
 namespace shoal::app {
 namespace {
 
 constexpr size_t kColumn = 30;  // where the explanation begins
 constexpr size_t kWidth = 100;
+constexpr int kScreen = 40;  // lines of a terminal
 
 // `text` broken at blanks; the first line starts at column `start`, the others at kColumn.
 std::string wrapped(const std::string& text, size_t start) {
@@ -44,9 +46,9 @@ std::string left_side(const Option& option) {
   }
   switch (option.kind) {
     case Kind::flag:
-      return option.name == "help" ? "  -h, --help" : "  --[no-]" + option.name;
+      return "  --[no-]" + option.name;
     case Kind::optional_value:
-      return "  --" + option.name + " [" + value + "]";
+      return (option.name == "help" ? "  -h, --" : "  --") + option.name + " [" + value + "]";
     case Kind::value:
       break;
   }
@@ -69,9 +71,13 @@ std::string usage(Command command) {
   return "";
 }
 
-}  // namespace
+// A line of help: an option, a recipe or an exit code.
+struct Entry {
+  std::string section, left, right;
+  bool common = false;
+};
 
-std::string exit_code_help() {
+std::vector<Entry> exit_codes() {
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "done"},
       {std::to_string(kFailure), "failed: input or output, memory, network; --resume continues"},
@@ -81,27 +87,74 @@ std::string exit_code_help() {
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
        "stopped by SIGINT, SIGTERM after saving; --resume continues (on SageMaker: 0)"},
       {"128+N", "a process was ended by signal N; --resume continues"}};
-  std::string text = "Exit codes\n";
-  for (const auto& [code, meaning] : codes) text += "  " + code + wrapped(meaning, code.size() + 2);
+  std::vector<Entry> entries;
+  for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});
+  return entries;
+}
+
+std::vector<Entry> entries_of(Command command) {
+  const Arguments defaults;
+  std::vector<Entry> entries;
+  for (const Option& option : options()) {
+    if (option.commands & static_cast<unsigned>(command))
+      entries.push_back({option.group, left_side(option), right_side(option, defaults),
+                         (option.commands & kCommon) != 0});
+  }
+  if (command == Command::train) {
+    for (const Recipe& recipe : recipes())
+      entries.push_back(
+          {"Recipes (options given beside a recipe win)", "  " + recipe.name, recipe.summary});
+  }
+  for (Entry& code : exit_codes()) entries.push_back(std::move(code));
+  return entries;
+}
+
+std::string lines_of(const std::vector<Entry>& entries, bool headings) {
+  std::string text, section;
+  for (const Entry& entry : entries) {
+    if (headings && entry.section != section) text += "\n" + entry.section + "\n";
+    section = entry.section;
+    text += entry.left + wrapped(entry.right, entry.left.size());
+  }
   return text;
 }
 
-std::string command_help(Command command) {
-  const Arguments defaults;
-  std::string text = "Usage: " + usage(command) + "\n", group;
-  for (const Option& option : options()) {
-    if (!(option.commands & static_cast<unsigned>(command))) continue;
-    if (option.group != group) text += "\n" + option.group + "\n";
-    group = option.group;
-    const std::string left = left_side(option);
-    text += left + wrapped(right_side(option, defaults), left.size());
-  }
-  if (command == Command::train) {
-    text += "\nRecipes (options given beside a recipe win)\n";
-    for (const Recipe& recipe : recipes())
-      text += "  " + recipe.name + wrapped(recipe.summary, recipe.name.size() + 2);
-  }
-  return text + "\n" + exit_code_help();
+std::string mentioning(Command command, const std::string& topic) {
+  const std::string shoal_command = "`shoal " + command_name(command);
+  const std::string name = topic.substr(std::min(topic.find_first_not_of('-'), topic.size()));
+  std::string word = lower(name);
+  std::replace(word.begin(), word.end(), '_', '-');
+  std::vector<Entry> found = entries_of(command);
+  std::erase_if(found, [&](const Entry& entry) {
+    const std::string text = entry.section + "\n" + entry.left + "\n" + entry.right;
+    return lower(text).find(word) == std::string::npos;
+  });
+  if (!found.empty())
+    return "Lines of " + shoal_command + " --help all` that mention '" + name + "'\n" +
+           lines_of(found, /*headings=*/true);
+  const std::string near = nearest_option(command, name);
+  return "no option of " + shoal_command + "` mentions '" + name + "'; " +
+         (near.empty() ? "" : "did you mean --" + near + "? ") + shoal_command +
+         " --help all` shows all\n";
+}
+
+}  // namespace
+
+std::string exit_code_help() {
+  return lines_of(exit_codes(), /*headings=*/true).substr(1);
+}
+
+std::string command_help(Command command, const std::string& topic) {
+  if (topic != kCommonHelp && topic != "all") return mentioning(command, topic);
+  const std::vector<Entry> all = entries_of(command);
+  const std::string title = "Usage: " + usage(command) + "\n";
+  const std::string whole = title + lines_of(all, /*headings=*/true);
+  if (topic == "all" || std::count(whole.begin(), whole.end(), '\n') <= kScreen) return whole;
+  std::vector<Entry> common = all;
+  std::erase_if(common, [](const Entry& entry) { return !entry.common; });
+  return title + "\n" + lines_of(common, /*headings=*/false) + "\nAll options" +
+         (command == Command::train ? ", recipes" : "") + " and exit codes: `shoal " +
+         command_name(command) + " --help all`; what mentions a word: `--help WORD`\n";
 }
 
 }  // namespace shoal::app

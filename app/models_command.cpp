@@ -23,14 +23,15 @@ std::string grouped(int64_t number) {
 int models_command(const Arguments& arguments) {
   auto json = nlohmann::ordered_json::array();
   if (!arguments.json) {
-    train::log::line(strf("%-18s %13s %15s %11s %10s", "name", "parameters", "multiply-adds",
-                          "train size", "eval size"));
+    train::log::line(strf("%-18s %13s %15s %10s %12s %10s  %s", "name", "parameters",
+                          "multiply-adds", "train size", "eval resize", "eval crop", "filter"));
   }
   for (const std::string& name : models::names()) {
     models::ModelOptions options;
     options.name = name;
     options.classes = arguments.job.classes.value_or(options.classes);
     const models::ModelInfo info = models::describe(options);
+    const char* filter = info.bicubic ? "bicubic" : "bilinear";
     if (arguments.json) {
       json.push_back({{"name", info.name},
                       {"classes", info.classes},
@@ -38,13 +39,15 @@ int models_command(const Arguments& arguments) {
                       {"multiply_adds", info.multiply_adds},
                       {"train_size", info.train_size},
                       {"eval_size", info.eval_size},
-                      {"eval_resize", info.eval_resize}});
+                      {"eval_resize", info.eval_resize},
+                      {"interpolation", filter}});
       continue;
     }
-    train::log::line(strf("%-18s %13s %13.2f G %8lld px %7lld px", info.name.c_str(),
+    train::log::line(strf("%-18s %13s %13.2f G %7lld px %9lld px %7lld px  %s", info.name.c_str(),
                           grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
                           static_cast<long long>(info.train_size),
-                          static_cast<long long>(info.eval_size)));
+                          static_cast<long long>(info.eval_resize),
+                          static_cast<long long>(info.eval_size), filter));
   }
   if (arguments.json) train::log::line(json.dump(2));
   return 0;

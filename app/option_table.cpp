@@ -13,7 +13,7 @@ using train::ScheduleOptions;
 Option resume_row() {
   Option option;
   option.name = "resume";
-  option.commands = kTrain;
+  option.commands = kTrain | kCommon;
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
@@ -32,6 +32,16 @@ Option resume_row() {
   return option;
 }
 
+Option help_row() {
+  Option option =
+      row("help", ~0u, "all|WORD",
+          "show the common options, all of them, or those that mention WORD", FIELD(help));
+  option.kind = Kind::optional_value;
+  option.unset = "none";
+  option.bare = kCommonHelp;
+  return option;
+}
+
 // The hyphens of other programs' names (efficientnet-b4) are underscores here.
 template <class Field>
 Option model_row(unsigned commands, std::string help, Field field) {
@@ -46,7 +56,8 @@ Option model_row(unsigned commands, std::string help, Field field) {
 
 Option amp_row() {
   Option option = choice<Precision>(
-      "amp", kTrain, "arithmetic of the network: 32 bit or bfloat16; alone: bf16 (fp16 is refused)",
+      "amp", kTrain | kCommon,
+      "arithmetic of the network: 32 bit or bfloat16; alone: bf16 (fp16 is refused)",
       {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
       FIELD(job.amp));
   option.kind = Kind::optional_value;
@@ -56,13 +67,13 @@ Option amp_row() {
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain, "network to train; `shoal models` lists them", FIELD(job.model.name)),
+      {model_row(kTrain | kCommon, "network to train; `shoal models` lists them", FIELD(job.model.name)),
        unset_means(
            "the one that the file names",
            model_row(kEval | kPredict, "network that --weights are for; `shoal models` lists them",
                      FIELD(weights_model))),
        unset_means("random weights",
-                   row("weights", kRun, "PATH",
+                   row("weights", kRun | kCommon, "PATH",
                        "weights to start from (eval, predict: to use): a checkpoint, a run, or a "
                        "file of another program (.pth, .pth.tar, safetensors); `pretrained`: the "
                        "channel of that name",
@@ -83,13 +94,13 @@ void add_model(std::vector<Option>& table) {
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain, "N", "passes over the training pictures", FIELD(job.epochs)),
+      {row("epochs", kTrain | kCommon, "N", "passes over the training pictures", FIELD(job.epochs)),
        unset_means("no limit", row("max-steps", kTrain, "N",
                                    "stop after N updates; the schedule still spans --epochs",
                                    FIELD(job.max_steps))),
        unset_means("32, or the share of the global batch",
-                   row("batch-size", kTrain | kEval, "N", "pictures per process and forward pass",
-                       FIELD(job.batch_size))),
+                   row("batch-size", kTrain | kEval | kCommon, "N",
+                       "pictures per process and forward pass", FIELD(job.batch_size))),
        unset_means("batch-size × processes × accumulate",
                    row("global-batch-size", kTrain, "N", "pictures per update, over all processes",
                        FIELD(job.global_batch_size))),
@@ -104,7 +115,7 @@ void add_length(std::vector<Option>& table) {
 void add_optimizer(std::vector<Option>& table) {
   using Kind = OptimizerOptions::Kind;
   add(table, "Optimizer",
-      {choice<Kind>("optimizer", kTrain, "SGD, RMSprop as TensorFlow has it, or AdamW",
+      {choice<Kind>("optimizer", kTrain | kCommon, "SGD, RMSprop as TensorFlow has it, or AdamW",
                     {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
                     FIELD(job.optimizer.kind)),
        row("momentum", kTrain, "X", "of sgd and rmsprop, from 0 to below 1",
@@ -150,19 +161,19 @@ void add_optimizer(std::vector<Option>& table) {
 void add_schedule(std::vector<Option>& table) {
   using Kind = ScheduleOptions::Kind;
   add(table, "Learning rate",
-      {row("lr", kTrain, "X", "highest learning rate, for the global batch",
+      {row("lr", kTrain | kCommon, "X", "highest learning rate, for the global batch",
            FIELD(job.schedule.lr)),
        unset_means("lr is used as it is",
                    row("scale-lr", kTrain, "N",
                        "lr is meant for a global batch of N and scaled linearly from it",
                        FIELD(job.scale_lr))),
-       choice<Kind>("schedule", kTrain, "how the rate changes, update by update",
+       choice<Kind>("schedule", kTrain | kCommon, "how the rate changes, update by update",
                     {{"constant", Kind::constant},
                      {"cosine", Kind::cosine},
                      {"step", Kind::step},
                      {"onecycle", Kind::one_cycle}},
                     FIELD(job.schedule.kind)),
-       row("warmup-epochs", kTrain, "N", "epochs of linear rise at the start",
+       row("warmup-epochs", kTrain | kCommon, "N", "epochs of linear rise at the start",
            FIELD(job.schedule.warmup_epochs)),
        row("warmup-start", kTrain, "SHARE", "first rate as a share of lr",
            FIELD(job.schedule.warmup_start)),
@@ -177,7 +188,7 @@ void add_schedule(std::vector<Option>& table) {
 void add_machine(std::vector<Option>& table) {
   add(table, "Where it runs (changes only the speed)",
       {text_choice(
-           "device", kTrain | kEval,
+           "device", kTrain | kEval | kCommon,
            "auto: this process's GPU where there is one and the build has CUDA, else the CPU",
            {"auto", "cpu", "cuda"}, FIELD(job.device)),
        text_choice("backend", kTrain | kEval,
@@ -185,7 +196,7 @@ void add_machine(std::vector<Option>& table) {
                    "is shared",
                    {"auto", "nccl", "gloo"}, FIELD(job.backend)),
        unset_means("one, or what the launcher or SageMaker ask for",
-                   row("nproc", kTrain | kEval | kDoctor, "N|auto",
+                   row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
                        "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc))),
        row("rendezvous-timeout", kTrain | kEval, "SECONDS",
            "how long processes wait for one another at the start; a missing host is then named",
@@ -222,11 +233,11 @@ void add_machine(std::vector<Option>& table) {
 
 void add_output(std::vector<Option>& table) {
   add(table, "Output and checkpoints",
-      {row("output", kTrain | kDoctor, "DIR",
+      {row("output", kTrain | kDoctor | kCommon, "DIR",
            "folder for history, summary and checkpoints; on SageMaker its output data folder",
            FIELD(job.output)),
        unset_means("none, on SageMaker its model folder",
-                   row("export-dir", kTrain, "DIR",
+                   row("export-dir", kTrain | kCommon, "DIR",
                        "folder for the finished model: model.safetensors, classes.json and "
                        "settings.json",
                        FIELD(job.export_dir))),
@@ -263,20 +274,20 @@ void add_output(std::vector<Option>& table) {
            FIELD(job.seek_index)),
        row("keep", kTrain, "N", "newest checkpoints kept besides the best", FIELD(job.keep)),
        resume_row(),
-       row("checkpoint", kEval | kPredict, "PATH",
+       row("checkpoint", kEval | kPredict | kCommon, "PATH",
            "weights to use: a file, a folder with model.safetensors, or a run's folder for its "
            "newest (FOLDER/best: its best)",
            FIELD(job.checkpoint)),
-       row("eval-only", kTrain, "", "evaluate the weights that --resume finds, and end",
+       row("eval-only", kTrain | kCommon, "", "evaluate the weights that --resume finds, and end",
            FIELD(job.eval_only)),
        row("print-freq", kTrain, "N", "updates (evaluation: batches) between two lines",
            FIELD(job.print_freq)),
        row("progress", kTrain, "", "a progress bar when stderr is a terminal", FIELD(job.progress)),
        text_choice("log-level", kRun | kPack | kPrepare | kBench, "messages to print",
                    {"debug", "info", "warning", "error"}, FIELD(job.log_level)),
-       row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench, "", "print JSON",
-           FIELD(json)),
-       row("csv", kPredict, "", "print comma-separated values", FIELD(csv)),
+       row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
+           "print JSON", FIELD(json)),
+       row("csv", kPredict | kCommon, "", "print comma-separated values", FIELD(csv)),
        row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
            FIELD(definitions)),
        row("launcher", kDoctor, "", "show how this process would find its rank", FIELD(launcher))});
@@ -284,17 +295,17 @@ void add_output(std::vector<Option>& table) {
 
 void add_packing(std::vector<Option>& table) {
   add(table, "Packing",
-      {choice<PrepareAs>("as", kPrepare,
+      {choice<PrepareAs>("as", kPrepare | kCommon,
                          "what to make in DEST: a folder for each class, a tar for each class, or "
                          "packed files (train.pack and val.pack)",
                          {{"folders", PrepareAs::folders},
                           {"tars", PrepareAs::tars},
                           {"packs", PrepareAs::packs}},
                          FIELD(prepare_as)),
-       row("max-side", kPack | kPrepare, "PIXELS",
+       row("max-side", kPack | kPrepare | kCommon, "PIXELS",
            "reduce pictures whose longer side is longer, and encode them anew; 0: none",
            FIELD(pack.max_side)),
-       row("quality", kPack | kPrepare, "N",
+       row("quality", kPack | kPrepare | kCommon, "N",
            "encode all pictures anew as JPEGs of this quality, 1..100, where that saves a tenth of "
            "the bytes; 0: only those that --max-side reduces, with 90",
            FIELD(pack.quality)),
@@ -304,36 +315,37 @@ void add_packing(std::vector<Option>& table) {
        row("index", kPack | kPrepare, "",
            "keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
            FIELD(pack.index)),
-       memory_row("shard-size", kPack | kPrepare,
+       memory_row("shard-size", kPack | kPrepare | kCommon,
                   "make DEST a folder of files of about so many bytes; 0: one file",
                   FIELD(pack.shard_bytes)),
-       row("overwrite", kPack, "", "replace DEST when it is a packed set", FIELD(pack.overwrite)),
-       row("info", kPack, "", "describe the packed set that is named", FIELD(info)),
-       row("verify", kPack, "",
+       row("overwrite", kPack | kCommon, "", "replace DEST when it is a packed set",
+           FIELD(pack.overwrite)),
+       row("info", kPack | kCommon, "", "describe the packed set that is named", FIELD(info)),
+       row("verify", kPack | kCommon, "",
            "read all of the packed set that is named, and name what is damaged", FIELD(verify))});
 }
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench, "", "measure training's random crops, as it does when nothing is said",
-           FIELD(bench.train)),
-       row("eval", kBench, "", "evaluation's views instead", FIELD(bench.eval)),
-       choice<data::Resize>("mode", kBench, "how training pictures are resized: see train --resize",
-                            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
-                            FIELD(bench.mode)),
-       row("seconds", kBench, "S", "seconds of each measurement", FIELD(bench.seconds)),
-       row("wanted", kBench, "RATE", "images/s to find the number of threads for; 0: none",
-           FIELD(bench.wanted))});
+      {row("train", kBench | kCommon, "",
+           "measure training's random crops, as it does when nothing is said", FIELD(bench.train)),
+       row("eval", kBench | kCommon, "", "evaluation's views instead", FIELD(bench.eval)),
+       choice<data::Resize>(
+           "mode", kBench | kCommon, "how training pictures are resized: see train --resize",
+           {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),
+       row("seconds", kBench | kCommon, "S", "seconds of each measurement", FIELD(bench.seconds)),
+       row("wanted", kBench | kCommon, "RATE",
+           "images/s to find the number of threads for; 0: none", FIELD(bench.wanted))});
 }
 
 void add_general(std::vector<Option>& table) {
   add(table, "General",
       {unset_means("none",
-                   row("recipe", kTrain, "NAME",
+                   row("recipe", kTrain | kCommon, "NAME",
                        "start from a named set of options; `list` shows them", FIELD(recipe))),
        row("strict-hyperparameters", kTrain, "",
            "a hyperparameter that no option knows is an error", FIELD(strict_hyperparameters)),
-       row("help", ~0u, "", "print this text", FIELD(help))});
+       help_row()});
 }
 
 std::vector<Option> build() {

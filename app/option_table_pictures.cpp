@@ -48,7 +48,7 @@ Option classes_row() {
 
 void add_data(std::vector<Option>& table) {
   add(table, "Data",
-      {row("data", kTrain | kEval, "DIR",
+      {row("data", kTrain | kEval | kCommon, "DIR",
            "folder that holds train/ and val/, each with one folder per class or with tars or "
            "records; or train.pack, train.tar, train.rec, train-*, and val… likewise",
            FIELD(job.data)),
@@ -111,7 +111,7 @@ void add_data(std::vector<Option>& table) {
            "in training a shuffle buffer mixes them; for file systems that fetch ahead "
            "(SageMaker's FastFile)",
            FIELD(job.forward_reads)),
-       unset_means("the model's own", row("size", kTrain | kBench, "PIXELS",
+       unset_means("the model's own", row("size", kTrain | kBench | kCommon, "PIXELS",
                                           "side of the training pictures", FIELD(job.size))),
        row("size-schedule", kTrain, "LIST",
            "that side by epoch: EPOCH:PIXELS,… (epochs also as N% of --epochs), linear in between, "
@@ -151,7 +151,7 @@ void add_data(std::vector<Option>& table) {
            FIELD(job.crop_ratio_min)),
        row("crop-ratio-max", kTrain, "X", "largest width / height of a random crop",
            FIELD(job.crop_ratio_max)),
-       choice<data::Views>("tta", kEval,
+       choice<data::Views>("tta", kEval | kCommon,
                            "views of each picture whose logits are averaged: the centre; it and "
                            "its mirror image; it "
                            "and the corners; those and their mirror images",

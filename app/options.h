@@ -76,7 +76,7 @@ struct Arguments {
   BenchOptions bench;
   PrepareAs prepare_as = PrepareAs::folders;
   bool verify = false, info = false;  // pack: check or describe a packed set
-  bool help = false;
+  std::string help;  // what --help asks for: kCommonHelp, "all" or a word; empty: not asked for
   bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error
   std::vector<std::string> words;  // the command line, the command first
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
@@ -85,12 +85,16 @@ struct Arguments {
   std::vector<std::string> notes;
 };
 
+// Bit of Option::commands: the option is among those that --help shows without a further word.
+inline constexpr unsigned kCommon = 1u << 31;
+inline constexpr const char* kCommonHelp = "common";  // what --help alone asks for
+
 enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V]
 
 struct Option {
   std::string name;       // without dashes
   std::string group;      // heading in --help
-  unsigned commands = 0;  // bits of Command
+  unsigned commands = 0;  // bits of Command, and kCommon
   Kind kind = Kind::value;
   std::string placeholder;           // what stands for the value in --help: N, DIR, SECONDS
   std::string help;                  // with the unit; one sentence without a full stop
@@ -148,9 +152,10 @@ std::optional<Command> command_named(std::string_view name);
 Command require_command(std::string_view name);  // throws train::UserError naming the nearest
 std::string command_name(Command command);
 
-// Text of `shoal COMMAND --help`: usage, options by group with default and unit, recipes, exit
-// codes.
-std::string command_help(Command command);
+// Text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with default and unit,
+// recipes, exit codes; kCommonHelp: one screen of it, the common options; any other word: what
+// mentions it, in any case of letters.
+std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes at its end
 
 }  // namespace shoal::app

@@ -131,7 +131,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   arguments.words = words;
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
-  if (has_paths && !arguments.help && arguments.recipe != "list")
+  if (has_paths && arguments.help.empty() && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
   if (const auto base = environment.find("SAGEMAKER_BASE_DIR");
       has_paths && base != environment.end() && !files.is_folder(base->second + "/input/config"))

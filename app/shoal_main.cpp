@@ -41,21 +41,23 @@ std::string overview() {
   for (const CommandRow& row : commands())
     text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
   return text +
-         "\n`shoal COMMAND --help` explains the options of one command; `shoal --version` prints "
-         "the version.\n\n" +
+         "\n`shoal COMMAND --help` shows the common options of one command, `--help all` all, "
+         "`--help "
+         "WORD`\nwhat mentions WORD. `shoal --version` prints the version.\n\n" +
          exit_code_help();
 }
 
 int run(const std::vector<std::string>& words, shoal::dist::Variables environment) {
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
     const auto command = words.size() > 1 ? command_named(words[1]) : std::nullopt;
-    return print(command ? command_help(*command) : overview());
+    return print(command ? command_help(*command, words.size() > 2 ? words[2] : kCommonHelp)
+                         : overview());
   }
   if (words[0] == "--version")
     return print(std::string("shoal ") + kVersion + " (" + kCommit + ")\n");
 
   const Arguments arguments = gather(words, environment);
-  if (arguments.help) return print(command_help(arguments.command));
+  if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
   environment = with_platform_hosts(environment, gpu_count(environment));
   for (const Row& row : kRun) {

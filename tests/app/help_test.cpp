@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
 
@@ -11,7 +12,7 @@ TEST_CASE("help of a command shows each of its options once, with its default, a
   for (const Command command :
        {Command::train, Command::eval, Command::predict, Command::models, Command::metrics,
         Command::doctor, Command::pack, Command::bench, Command::prepare}) {
-    const std::string text = app::command_help(command);
+    const std::string text = app::command_help(command, "all");
     for (const app::Option& option : app::options()) {
       // Commands may have rows of one name that mean different things.
       const app::Option* const row = app::find_option(command, option.name);
@@ -28,11 +29,62 @@ TEST_CASE("help of a command shows each of its options once, with its default, a
   }
 }
 
+TEST_CASE("help without a word is one screen of common options, and says how to see all") {
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  for (const app::CommandRow& row : app::commands()) {
+    INFO(row.name);
+    const std::string text = app::command_help(row.command, app::kCommonHelp);
+    CHECK(lines(text) <= 40);
+    const bool whole = text == app::command_help(row.command, "all");
+    CHECK(whole != (text.find("`shoal " + row.name + " --help all`") != text.npos));
+    CHECK(text.find("\n  -h, --help ") != text.npos);
+  }
+  const std::string train = app::command_help(Command::train, app::kCommonHelp);
+  CHECK(lines(train) >= 24);
+  for (const char* common : {"data", "model", "epochs", "batch-size", "lr", "amp", "resume"})
+    CHECK_THAT(train, Contains("\n  --" + std::string(common) + " "));
+  CHECK_THAT(train, !Contains("--random-erase-ratio") && !Contains("Exit codes"));
+  CHECK(lines(app::command_help(Command::train, "all")) > 200);
+}
+
+TEST_CASE("help with a word shows what mentions it in name, text, group or default") {
+  const auto help = [](const std::string& word) { return app::command_help(Command::train, word); };
+  const std::string warm = help("WARMUP");
+  CHECK_THAT(warm, Contains("\nLearning rate\n") && Contains("--warmup-epochs N") &&
+                       Contains("--warmup-start SHARE") && !Contains("--decay-rate"));
+  CHECK_THAT(help("--warmup_epochs"), Contains("--warmup-epochs N"));
+  CHECK_THAT(help("learning rate"), Contains("--decay-rate X"));    // its group
+  CHECK_THAT(help("bicubic"), Contains("--interpolation"));         // a choice
+  CHECK_THAT(help("stochastic depth"), Contains("--drop-path P"));  // the text
+  CHECK_THAT(help("resnet50"), Contains("\nRecipes") && Contains("76.1 %"));
+  CHECK_THAT(help("sigterm"), Contains("\nExit codes\n") && Contains("143"));
+  CHECK(help("zebra") ==
+        "no option of `shoal train` mentions 'zebra'; `shoal train --help all` "
+        "shows all\n");
+  CHECK_THAT(help("num-workers"), Contains("did you mean --workers?"));
+}
+
+TEST_CASE("help is asked for with or without a word") {
+  const auto topic = [](const std::vector<std::string>& words) {
+    return app::parse(Command::train, words).help;
+  };
+  CHECK(topic({}).empty());
+  CHECK(topic({"--help"}) == app::kCommonHelp);
+  CHECK(topic({"-h"}) == app::kCommonHelp);
+  CHECK(topic({"--help", "--lr", "1"}) == app::kCommonHelp);
+  CHECK(topic({"--help", "all"}) == "all");
+  CHECK(topic({"-h", "mixup"}) == "mixup");
+  CHECK(topic({"--help=mixup"}) == "mixup");
+}
+
 TEST_CASE("help prints the defaults of the structs and fits a terminal") {
-  const std::string text = app::command_help(Command::train);
+  const std::string text = app::command_help(Command::train, "all");
+  const std::string common = app::command_help(Command::train, app::kCommonHelp);
   CHECK_THAT(text, Contains("--epochs N") && Contains("[default: 90]") &&
                        Contains("[default: efficientnet_b0]"));
-  std::istringstream lines(text);
+  std::istringstream lines(text + common);
   for (std::string line; std::getline(lines, line);) {
     size_t columns = 0;
     for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xC0) != 0x80;

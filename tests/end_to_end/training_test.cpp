@@ -1,5 +1,6 @@
 // A real two-process run: its log, its files, and what other programs read from them.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -212,4 +213,26 @@ TEST_CASE("eval and predict read what training wrote") {
     right += json.at("path").get<std::string>().find("/" + name + "/") != std::string::npos;
   }
   REQUIRE(100.0 * right / 11 == Approx(std::atof(trained.back().c_str())).margin(1e-4));
+}
+
+TEST_CASE("the list of networks shows how each is evaluated: resize, crop and filter") {
+  const auto table = test::run_shoal({"models"});
+  INFO(table.out << table.err);
+  REQUIRE(table.exit_code == 0);
+  const auto lines = lines_of(table.out);
+  const auto row = [&](const std::string& name) {
+    const auto found = std::find_if(lines.begin(), lines.end(),
+                                    [&](const auto& line) { return line.starts_with(name + " "); });
+    REQUIRE(found != lines.end());
+    return *found;
+  };
+  CHECK_THAT(lines.at(0), Catch::Matches(".*eval resize +eval crop +filter"));
+  CHECK_THAT(row("efficientnet_b1"), Catch::Matches(".* 240 px +256 px +240 px +bicubic"));
+  CHECK_THAT(row("resnet50"), Catch::Matches(".* 224 px +256 px +224 px +bilinear"));
+  const auto list = nlohmann::json::parse(test::run_shoal({"models", "--json"}).out);
+  const auto& first = list.at(0);
+  CHECK(first.at("eval_resize") == 256);
+  CHECK(first.at("eval_size") == 224);
+  CHECK(first.at("interpolation") == "bicubic");
+  CHECK(list.back().at("interpolation") == "bilinear");
 }
