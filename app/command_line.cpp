@@ -5,6 +5,7 @@
 #include <cxxopts.hpp>
 #include <set>
 
+#include "app/encodings.h"
 #include "app/foreign_options.h"
 #include "app/nearest.h"
 #include "app/options.h"
@@ -19,27 +20,27 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kOrigin = "command line";
 
-// The option of a flag written as --no-NAME, or null.
+// The option that --no-NAME switches off, or null.
 const Option* find_negated(Command command, const std::string& name) {
   if (name.substr(0, 3) != "no-" && name.substr(0, 3) != "no_") return nullptr;
   const Option* option = find_option(command, name.substr(3));
-  return option && option->kind == Kind::flag && option->name != "help" ? option : nullptr;
+  return option && (option->kind == Kind::flag || !option->off.empty()) ? option : nullptr;
 }
 
 // Whether `next` (null at the end of the line) is the value of an option that was written without
 // "=".
 bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
            const std::string* next) {
-  const auto is_switch = [&] {
-    return next->empty() || lower(*next) == "true" || lower(*next) == "false";
-  };
+  const std::optional<std::string> plain = next ? decoded(*next) : std::nullopt;
+  const bool is_switch =
+      next && (!plain || plain->empty() || lower(*plain) == "true" || lower(*plain) == "false");
   switch (kind) {
     case Kind::flag:
-      return next && is_switch();
+      return is_switch;
     case Kind::optional_value:
-      if (!next || next->substr(0, 1) == "-") return false;
-      return choices.empty() || is_switch() ||
-             std::find(choices.begin(), choices.end(), *next) != choices.end();
+      if (!next || next->starts_with("-")) return false;
+      return choices.empty() || is_switch ||
+             std::find(choices.begin(), choices.end(), *plain) != choices.end();
     case Kind::value:
       break;
   }
@@ -91,7 +92,8 @@ class Normaliser {
         throw UserError("--" + name + " takes no value; write --" + negated->name +
                         "=true or =false");
       }
-      result_.push_back("--" + negated->name + "=false");
+      result_.push_back("--" + negated->name + "=" +
+                        (negated->off.empty() ? "false" : negated->off));
       return false;
     }
     if (const ForeignOption* other = foreign(name); other && !option) {
@@ -183,7 +185,7 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
 void apply_recipe(Arguments& arguments, const std::string& name,
                   const std::set<std::string>& given) {
   arguments.recipe = name;
-  if (name == "list") return;
+  if (name == "list" || name == "none") return;
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
       // One of the two follows from the other.
@@ -205,15 +207,15 @@ void apply_recipe(Arguments& arguments, const std::string& name,
                   list);
 }
 
-// The settings with our names only; `defaults` becomes the recipe of the program whose they are.
+// The settings that have a value, with our names only; `defaults` becomes the recipe of the program
+// whose they are.
 std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Setting>& settings,
                                   std::string& defaults) {
   std::vector<Setting> ours;
   for (const Setting& setting : settings) {
     const ForeignOption* other = find_foreign(setting.name);
     if (const Option* option = find_option(arguments.command, setting.name)) {
-      const bool bare = option->kind == Kind::optional_value && setting.value.empty();
-      ours.push_back({option->name, bare ? option->bare : setting.value, setting.origin});
+      ours.push_back({option->name, setting.value, setting.origin});
     } else if (other && arguments.command == Command::train) {
       if (const std::string recipe = defaults_of(*other); !recipe.empty()) defaults = recipe;
       for (const auto& [name, value] : translate(*other, setting.value, arguments.notes))
@@ -261,10 +263,13 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   if (!normaliser.defaults().empty()) recipe = normaliser.defaults();
   take_positional(arguments, pairs, ours, recipe);
   for (const auto& [name, value] : pairs) ours.push_back({name, value, kOrigin});
+  std::erase_if(ours, [](const Setting& setting) { return !decoded(setting.value); });
   std::set<std::string> given;
   for (const Setting& setting : ours) {
     given.insert(setting.name);
-    if (setting.name == "recipe") recipe = setting.value;
+    if (setting.name != "recipe") continue;
+    apply(arguments, setting.name, setting.value, setting.origin);
+    recipe = arguments.recipe;
   }
   if (!recipe.empty()) apply_recipe(arguments, recipe, given);
   for (const Setting& setting : ours) apply(arguments, setting.name, setting.value, setting.origin);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/encodings.h"
 #include "app/option_row.h"
 
 namespace shoal::app {
@@ -15,8 +16,11 @@ const ForeignOption* find_foreign(std::string_view name) {
   return nullptr;
 }
 
-Pairs translate(const ForeignOption& option, const std::string& value,
+Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& notes) {
+  const std::optional<std::string> plain = decoded(encoded);
+  if (!plain) return {};
+  const std::string value = joined_list(*plain, ",");
   const std::string written = (option.name.size() == 1 ? "-" : "--") + option.name;
   if (option.kind == Kind::flag) {
     try {

@@ -41,9 +41,9 @@ const std::vector<ForeignOption>& foreign_options();
 // The row of that name ('_' and '-' are the same), or null.
 const ForeignOption* find_foreign(std::string_view name);
 
-// What an option of theirs means here; a flag that is off means nothing. An option without effect
-// adds a sentence to `notes`. Throws train::UserError.
-Pairs translate(const ForeignOption& option, const std::string& value,
+// What an option of theirs means here; a flag that is off means nothing. `encoded`: the value as it
+// came (encodings.h). An option without effect adds a sentence to `notes`. Throws train::UserError.
+Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& notes);
 
 // The recipe with the defaults of the program that this option betrays; empty for the others.

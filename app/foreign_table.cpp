@@ -128,7 +128,7 @@ Pairs unless_empty_threads(const std::string& count) {
 }
 
 Pairs checkpoints_kept(const std::string& count) {
-  if (negative(count) || count == "0") return {};
+  if (negative(count) || count.find_first_not_of("0.") == count.npos) return {};
   return {{"keep", count}};
 }
 

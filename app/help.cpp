@@ -148,7 +148,10 @@ std::string command_help(Command command, const std::string& topic) {
   if (topic != kCommonHelp && topic != "all") return mentioning(command, topic);
   const std::vector<Entry> all = entries_of(command);
   const std::string title = "Usage: " + usage(command) + "\n";
-  const std::string whole = title + lines_of(all, /*headings=*/true);
+  const char* off = command == Command::train
+                        ? "--no-NAME and --NAME=false switch off what can be off: --no-ema\n"
+                        : "";
+  const std::string whole = title + off + lines_of(all, /*headings=*/true);
   if (topic == "all" || std::count(whole.begin(), whole.end(), '\n') <= kScreen) return whole;
   std::vector<Entry> common = all;
   std::erase_if(common, [](const Entry& entry) { return !entry.common; });

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/config_file.h"
+#include "app/encodings.h"
 #include "app/foreign_options.h"
 #include "app/platform.h"
 #include "app/text.h"
@@ -78,15 +79,6 @@ class Collector {
 };
 
 }  // namespace
-
-std::optional<std::string> decoded(const std::string& text) {
-  if (text == "null" || text == "None") return std::nullopt;
-  if (text.starts_with('"')) {
-    const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (json.is_string()) return json.get<std::string>();
-  }
-  return text;
-}
 
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files) {
   Collector all;

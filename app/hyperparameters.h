@@ -29,9 +29,6 @@ struct Hyperparameters {
 // our options twice with two values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
-// A value without its encoding: "\"sgd\"" → sgd; nothing for null and None.
-std::optional<std::string> decoded(const std::string& text);
-
 // One sentence about the names that nobody here knows, with the nearest option of each; empty when
 // there are none. `with_platforms`: also about those that are not meant for us or have no value.
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms);

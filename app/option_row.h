@@ -2,9 +2,11 @@
 // Helpers that make one Option out of a field: how text becomes a value of the field's type, and
 // back. For option_table.cpp and its test only.
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "app/options.h"
+#include "app/text.h"
 
 namespace shoal::app {
 
@@ -27,13 +30,24 @@ struct is_optional<std::optional<T>> : std::true_type {};
 
 template <std::integral T>
 void store(T& field, const std::string& text) {
+  const char *const begin = text.data(), *const last = begin + text.size();
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const auto [end, error] = std::from_chars(begin, last, value);
+  if (error == std::errc() && end == last) {
+    field = value;
+    return;
+  }
+  // JSON and YAML make 64.0 and 1e3 of whole numbers.
+  double number = 0;
+  const auto [stop, fault] = std::from_chars(begin, last, number);
+  const double most = std::min(9007199254740992.0, double(std::numeric_limits<T>::max()));
+  const double least = std::is_unsigned_v<T> ? 0 : -most;
+  if (fault != std::errc() || stop != last || number != std::floor(number) || number < least ||
+      number > most) {
     const char* what = std::is_unsigned_v<T> ? "a whole number from 0 on" : "a whole number";
     throw std::invalid_argument(what);
   }
-  field = value;
+  field = static_cast<T>(number);
 }
 inline void store(bool& field, const std::string& text) {
   field = parse_flag(text);
@@ -48,10 +62,14 @@ inline void store(double& field, const std::string& text) {
 }
 inline void store(std::string& field, const std::string& text) {
   if (text.empty()) throw std::invalid_argument("a text that is not empty");
+  if (lower(text) == "true" || lower(text) == "false")
+    throw std::invalid_argument("a text, not true or false");
   field = text;
 }
+// `none` is what nobody named.
 template <class T>
 void store(std::optional<T>& field, const std::string& text) {
+  if (text == "none") return field.reset();
   T value{};
   store(value, text);
   field = std::move(value);

@@ -20,10 +20,11 @@ Option resume_row() {
       "continue from the newest good checkpoint, or from PATH (a file or a folder), with the "
       "settings it was made with unless they are named";
   option.unset = "a fresh start";
+  option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
-    job.resume = text != "false" && text != "False";
-    job.resume_path = text == "true" || text == "True" || !job.resume ? "" : text;
+    job.resume = text != "false";
+    job.resume_path = text == "true" || !job.resume ? "" : text;
   };
   option.get = [](const Arguments& arguments) -> std::string {
     if (!arguments.job.resume) return "";
@@ -62,12 +63,32 @@ Option amp_row() {
       FIELD(job.amp));
   option.kind = Kind::optional_value;
   option.bare = "bf16";
+  option.off = "off";
+  return option;
+}
+
+// The text of a number is that of a whole one.
+Option nproc_row() {
+  Option option =
+      unset_means("one, or what the launcher or SageMaker ask for",
+                  row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
+                      "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc)));
+  option.set = [](Arguments& arguments, const std::string& text) {
+    int64_t count = 0;
+    try {
+      store(count, text);
+      arguments.nproc = text_of(count);
+    } catch (const std::invalid_argument&) {
+      store(arguments.nproc, text);
+    }
+  };
   return option;
 }
 
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain | kCommon, "network to train; `shoal models` lists them", FIELD(job.model.name)),
+      {model_row(kTrain | kCommon, "network to train; `shoal models` lists them",
+                 FIELD(job.model.name)),
        unset_means(
            "the one that the file names",
            model_row(kEval | kPredict, "network that --weights are for; `shoal models` lists them",
@@ -85,10 +106,12 @@ void add_model(std::vector<Option>& table) {
                        FIELD(job.weights_entry))),
        unset_means("the model's own", row("drop-path", kTrain, "P",
                                           "stochastic depth of the last block, from 0 to below 1",
-                                          FIELD(job.model.drop_path))),
+                                          FIELD(job.model.drop_path))
+                                          .off_is("0")),
        unset_means("the model's own",
                    row("dropout", kTrain, "P", "dropout before the classifier, from 0 to below 1",
-                       FIELD(job.model.dropout))),
+                       FIELD(job.model.dropout))
+                       .off_is("0")),
        row("sync-bn", kTrain, "", "batch-norm statistics over all processes", FIELD(job.sync_bn))});
 }
 
@@ -97,7 +120,8 @@ void add_length(std::vector<Option>& table) {
       {row("epochs", kTrain | kCommon, "N", "passes over the training pictures", FIELD(job.epochs)),
        unset_means("no limit", row("max-steps", kTrain, "N",
                                    "stop after N updates; the schedule still spans --epochs",
-                                   FIELD(job.max_steps))),
+                                   FIELD(job.max_steps))
+                                   .off_is("none")),
        unset_means("32, or the share of the global batch",
                    row("batch-size", kTrain | kEval | kCommon, "N",
                        "pictures per process and forward pass", FIELD(job.batch_size))),
@@ -119,10 +143,12 @@ void add_optimizer(std::vector<Option>& table) {
                     {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
                     FIELD(job.optimizer.kind)),
        row("momentum", kTrain, "X", "of sgd and rmsprop, from 0 to below 1",
-           FIELD(job.optimizer.momentum)),
+           FIELD(job.optimizer.momentum))
+           .off_is("0"),
        row("nesterov", kTrain, "", "sgd looks ahead", FIELD(job.optimizer.nesterov)),
        row("weight-decay", kTrain, "X", "pull towards zero; never on biases and batch norm",
-           FIELD(job.optimizer.weight_decay)),
+           FIELD(job.optimizer.weight_decay))
+           .off_is("0"),
        row("alpha", kTrain, "X", "rmsprop: how slowly the mean square forgets, below 1",
            FIELD(job.optimizer.alpha)),
        row("beta1", kTrain, "X", "adamw: how slowly the mean gradient forgets, below 1",
@@ -133,13 +159,16 @@ void add_optimizer(std::vector<Option>& table) {
                    row("eps", kTrain, "X", "keeps the division of rmsprop and adamw finite",
                        FIELD(job.optimizer.eps))),
        row("clip", kTrain, "NORM", "largest L2 norm of all gradients together; 0: no limit",
-           FIELD(job.optimizer.clip)),
+           FIELD(job.optimizer.clip))
+           .off_is("0"),
        row("label-smoothing", kTrain, "X",
            "share of the target spread over all classes, from 0 to below 1",
-           FIELD(job.label_smoothing)),
-       unset_means("no average", row("ema", kTrain, "DECAY",
-                                     "keep averaged weights; decay per update, below 1 (0.9999)",
-                                     FIELD(job.ema))),
+           FIELD(job.label_smoothing))
+           .off_is("0"),
+       unset_means("no average",
+                   row("ema", kTrain, "DECAY",
+                       "keep averaged weights; decay per update, below 1 (0.9999)", FIELD(job.ema))
+                       .off_is("none")),
        amp_row(),
        row("non-finite-limit", kTrain, "N",
            "updates in a row with a non-finite loss before the run stops",
@@ -166,7 +195,8 @@ void add_schedule(std::vector<Option>& table) {
        unset_means("lr is used as it is",
                    row("scale-lr", kTrain, "N",
                        "lr is meant for a global batch of N and scaled linearly from it",
-                       FIELD(job.scale_lr))),
+                       FIELD(job.scale_lr))
+                       .off_is("none")),
        choice<Kind>("schedule", kTrain | kCommon, "how the rate changes, update by update",
                     {{"constant", Kind::constant},
                      {"cosine", Kind::cosine},
@@ -174,7 +204,8 @@ void add_schedule(std::vector<Option>& table) {
                      {"onecycle", Kind::one_cycle}},
                     FIELD(job.schedule.kind)),
        row("warmup-epochs", kTrain | kCommon, "N", "epochs of linear rise at the start",
-           FIELD(job.schedule.warmup_epochs)),
+           FIELD(job.schedule.warmup_epochs))
+           .off_is("0"),
        row("warmup-start", kTrain, "SHARE", "first rate as a share of lr",
            FIELD(job.schedule.warmup_start)),
        row("min-lr", kTrain, "X", "rate that cosine falls to and step never goes below",
@@ -195,26 +226,27 @@ void add_machine(std::vector<Option>& table) {
                    "how processes talk; auto: nccl between GPUs, gloo between CPUs and where a GPU "
                    "is shared",
                    {"auto", "nccl", "gloo"}, FIELD(job.backend)),
-       unset_means("one, or what the launcher or SageMaker ask for",
-                   row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
-                       "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc))),
+       nproc_row(),
        row("rendezvous-timeout", kTrain | kEval, "SECONDS",
            "how long processes wait for one another at the start; a missing host is then named",
            FIELD(job.rendezvous_timeout)),
        text_choice("health-check", kTrain,
                    "of several processes: hosts and network are tested before the start, by a few "
                    "megabytes or sixteen times as many",
-                   {"off", "quick", "full"}, FIELD(job.health_check)),
+                   {"off", "quick", "full"}, FIELD(job.health_check))
+           .off_is("off"),
        row("collective-timeout", kTrain | kEval, "SECONDS",
            "how long one exchange between processes may take before the run ends",
            FIELD(job.collective_timeout)),
        row("stall-warning", kTrain | kEval, "SECONDS",
            "standstill after which it is said which processes are late, and what they do; 0: never",
-           FIELD(job.stall_warning)),
+           FIELD(job.stall_warning))
+           .off_is("0"),
        unset_means("all hosts; needed when a SageMaker job has several groups",
                    row("instance-group", kTrain | kEval | kDoctor, "NAME",
                        "SageMaker instance group (or several, with commas) whose hosts take part",
-                       FIELD(instance_group))),
+                       FIELD(instance_group))
+                       .spells_lists(",")),
        row("nnodes", kTrain | kEval, "N", "hosts of a job that nobody else distributes",
            FIELD(nodes.count)),
        row("node-rank", kTrain | kEval, "N", "which of them this is, from 0 on", FIELD(nodes.rank)),
@@ -240,8 +272,9 @@ void add_output(std::vector<Option>& table) {
                    row("export-dir", kTrain | kCommon, "DIR",
                        "folder for the finished model: model.safetensors, classes.json and "
                        "settings.json",
-                       FIELD(job.export_dir))),
-       row("dry-run", kTrain, "",
+                       FIELD(job.export_dir))
+                       .off_is("none")),
+       row("dry-run", kTrain | kCommon, "",
            "check options, data, memory and disk with one step on every process, then end; writes "
            "nothing",
            FIELD(job.dry_run)),
@@ -256,9 +289,11 @@ void add_output(std::vector<Option>& table) {
                        FIELD(job.checkpoint_dir))),
        unset_means("by time and at epoch ends only",
                    row("checkpoint-steps", kTrain, "N", "updates between checkpoints",
-                       FIELD(job.checkpoint_steps))),
+                       FIELD(job.checkpoint_steps))
+                       .off_is("none")),
        row("checkpoint-minutes", kTrain, "MINUTES", "time between checkpoints; 0: never by time",
-           FIELD(job.checkpoint_minutes)),
+           FIELD(job.checkpoint_minutes))
+           .off_is("0"),
        unset_means(
            "OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's folder",
            row("cache-dir", kTrain | kEval | kBench, "DIR",
@@ -267,7 +302,8 @@ void add_output(std::vector<Option>& table) {
        memory_row("cache", kTrain | kBench,
                   "memory per process that keeps training pictures as they are in their files, for "
                   "data on a slow disk; 0: none",
-                  FIELD(job.cache_bytes)),
+                  FIELD(job.cache_bytes))
+           .off_is("0"),
        row("seek-index", kTrain | kBench, "",
            "learn in the first epoch where in each JPEG its parts begin, so that later epochs "
            "decode little more than the crops; up to 4 % of the data's size in --cache-dir",
@@ -342,7 +378,8 @@ void add_general(std::vector<Option>& table) {
   add(table, "General",
       {unset_means("none",
                    row("recipe", kTrain | kCommon, "NAME",
-                       "start from a named set of options; `list` shows them", FIELD(recipe))),
+                       "start from a named set of options; `list` shows them", FIELD(recipe))
+                       .off_is("none")),
        row("strict-hyperparameters", kTrain, "",
            "a hyperparameter that no option knows is an error", FIELD(strict_hyperparameters)),
        help_row()});

@@ -31,11 +31,11 @@ Option classes_row() {
           "pictures come through a pipe or have numbers for labels",
           FIELD(job.classes)));
   option.set = [](Arguments& arguments, const std::string& text) {
-    const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-    if (digits)
+    try {
       store(arguments.job.classes, text);
-    else
+    } catch (const std::invalid_argument&) {
       store(arguments.job.classes_file, text);
+    }
   };
   option.get = [](const Arguments& arguments) {
     return arguments.job.classes_file.empty() ? text_of(arguments.job.classes)
@@ -79,7 +79,8 @@ void add_data(std::vector<Option>& table) {
                    row("tfrecord-keys", kTrain | kEval | kPack, "LIST",
                        "names of features in TFRecords: image=KEY,label=KEY, and if need be "
                        "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",
-                       FIELD(job.tfrecord_keys))),
+                       FIELD(job.tfrecord_keys))
+                       .spells_lists(",=")),
        choice<BadImages>("bad-images", kTrain,
                          "a damaged picture is replaced by the next good one, or ends the run",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},
@@ -101,11 +102,13 @@ void add_data(std::vector<Option>& table) {
        row("shuffle-buffer", kTrain, "N",
            "pictures of a pipe, or with --forward-reads, that each process holds (encoded) to mix "
            "their order; 0: as they come",
-           FIELD(job.shuffle_buffer)),
+           FIELD(job.shuffle_buffer))
+           .off_is("0"),
        text_choice(
            "sharded", kTrain | kEval,
            "of which pictures each host holds a share of its own (SageMaker's ShardedByS3Key)",
-           {"none", "train", "val", "both"}, FIELD(job.sharded)),
+           {"none", "train", "val", "both"}, FIELD(job.sharded))
+           .off_is("none"),
        row("forward-reads", kTrain | kEval, "",
            "tars and records are read from front to back in pieces of 4 MiB instead of at places; "
            "in training a shuffle buffer mixes them; for file systems that fetch ahead "
@@ -116,10 +119,14 @@ void add_data(std::vector<Option>& table) {
        row("size-schedule", kTrain, "LIST",
            "that side by epoch: EPOCH:PIXELS,… (epochs also as N% of --epochs), linear in between, "
            "in multiples of 32; two points at one epoch make a jump",
-           FIELD(job.size_schedule)),
+           FIELD(job.size_schedule))
+           .off_is("none")
+           .spells_lists(",:"),
        row("multi-scale", kTrain, "MIN-MAX",
            "each update's pictures have a side drawn from the multiples of 32 between",
-           FIELD(job.multi_scale)),
+           FIELD(job.multi_scale))
+           .off_is("none")
+           .spells_lists("-"),
        unset_means("the model's own; in training also --size when that is given",
                    row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
                        FIELD(job.val_size))),
@@ -159,7 +166,8 @@ void add_data(std::vector<Option>& table) {
                             {"flip", data::Views::flip},
                             {"five", data::Views::five},
                             {"ten", data::Views::ten}},
-                           FIELD(job.views))});
+                           FIELD(job.views))
+           .off_is("none")});
 }
 
 void add_augmentation(std::vector<Option>& table) {
@@ -167,31 +175,42 @@ void add_augmentation(std::vector<Option>& table) {
       {checked_row("auto-augment", "POLICY",
                    "operations that a picture goes through: " + data::augment::policy_names() +
                        " (timm's and torchvision's spelling)",
-                   data::augment::parse_policy, FIELD(job.augment.policy)),
+                   data::augment::parse_policy, FIELD(job.augment.policy))
+           .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",
                    "how far brightness, contrast and saturation go from 1, and the hue from 0; one "
                    "number: the first three; 0: off",
-                   data::augment::parse_jitter, FIELD(job.augment.color_jitter)),
-       row("grayscale", kTrain, "P", "share of pictures made grey", FIELD(job.augment.grayscale)),
+                   data::augment::parse_jitter, FIELD(job.augment.color_jitter))
+           .off_is("0")
+           .spells_lists(","),
+       row("grayscale", kTrain, "P", "share of pictures made grey", FIELD(job.augment.grayscale))
+           .off_is("0"),
        row("gaussian-blur", kTrain, "P",
            "share of pictures blurred, by a deviation of 0.1 to 2 pixels",
-           FIELD(job.augment.gaussian_blur)),
+           FIELD(job.augment.gaussian_blur))
+           .off_is("0"),
        row("solarize", kTrain, "P", "share of pictures whose levels from 128 on are inverted",
-           FIELD(job.augment.solarize)),
+           FIELD(job.augment.solarize))
+           .off_is("0"),
        row("strength-schedule", kTrain, "LIST",
            "factor by epoch, EPOCH:X,…, of the magnitude of RandAugment and AugMix, of mixup and "
            "cutmix, and of dropout",
-           FIELD(job.strength_schedule)),
+           FIELD(job.strength_schedule))
+           .off_is("none")
+           .spells_lists(",:"),
        row("repeated-augmentation", kTrain, "N",
            "each picture of an epoch N times, augmented differently; the epoch keeps its length "
            "and "
            "holds N times fewer pictures",
-           FIELD(job.repeated_augmentation)),
+           FIELD(job.repeated_augmentation))
+           .off_is("1"),
        row("mixup", kTrain, "ALPHA",
-           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup)),
+           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup))
+           .off_is("0"),
        row("cutmix", kTrain, "ALPHA",
            "paste a rectangle of another picture, area from Beta(ALPHA, ALPHA); 0: off",
-           FIELD(job.mix.cutmix)),
+           FIELD(job.mix.cutmix))
+           .off_is("0"),
        row("mixup-prob", kTrain, "P", "share of draws of mixup and cutmix that mix at all",
            FIELD(job.mix.mix)),
        row("mixup-switch-prob", kTrain, "P", "share of cutmix where both are on",
@@ -206,7 +225,8 @@ void add_augmentation(std::vector<Option>& table) {
             {"half", data::MixMode::half}},
            FIELD(job.mix.mode)),
        row("random-erase", kTrain, "P", "share of pictures of which rectangles are erased",
-           FIELD(job.mix.erase)),
+           FIELD(job.mix.erase))
+           .off_is("0"),
        choice<data::EraseFill>("random-erase-mode", kTrain,
                                "to zero (the mean), to a random colour, or to noise",
                                {{"const", data::EraseFill::constant},

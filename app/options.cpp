@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "app/encodings.h"
 #include "app/foreign_options.h"
 #include "app/nearest.h"
 #include "app/option_row.h"
@@ -27,7 +28,7 @@ std::vector<std::string> names_of(Command command) {
   for (const Option& option : options()) {
     if (!(option.commands & static_cast<unsigned>(command))) continue;
     names.push_back(option.name);
-    if (option.kind == Kind::flag && option.name != "help") names.push_back("no-" + option.name);
+    if (option.kind == Kind::flag || !option.off.empty()) names.push_back("no-" + option.name);
   }
   return names;
 }
@@ -85,11 +86,23 @@ int64_t parse_bytes(const std::string& text) {
       digits.pop_back();
     }
   }
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
+  int64_t value = -1;
+  try {
+    store(value, digits);
+  } catch (const std::invalid_argument&) {  // refused with the others
+  }
+  if (value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
   return value << shift;
+}
+
+Option Option::off_is(std::string value) && {
+  off = std::move(value);
+  return std::move(*this);
+}
+
+Option Option::spells_lists(std::string spelling) && {
+  list = std::move(spelling);
+  return std::move(*this);
 }
 
 const Option* find_option(Command command, std::string_view name) {
@@ -139,19 +152,21 @@ const Option& require_option(Command command, std::string_view name, const std::
 void apply(Arguments& arguments, std::string_view name, const std::string& value,
            const std::string& origin) {
   const Option& option = require_option(arguments.command, name, origin);
+  const std::optional<std::string> plain = decoded(value);
+  if (!plain) return;
   std::string expected;
-  const auto& choices = option.choices;
-  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
-    expected = alternatives(choices);
-  } else {
-    try {
-      option.set(arguments, value);
-    } catch (const std::invalid_argument& error) {
-      expected = error.what();
-    }
+  try {
+    const std::string text = in_words_of(option, *plain);
+    const auto& choices = option.choices;
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
+      expected = alternatives(choices);
+    else
+      option.set(arguments, text);
+  } catch (const std::invalid_argument& error) {
+    expected = error.what();
   }
   if (!expected.empty()) {
-    throw UserError("--" + option.name + " is '" + value + "' (" + origin + "); it must be " +
+    throw UserError("--" + option.name + " is '" + *plain + "' (" + origin + "); it must be " +
                     expected);
   }
   arguments.origins[option.name] = origin;

@@ -101,11 +101,17 @@ struct Option {
   std::vector<std::string> choices;  // allowed values; empty: any that parse
   std::string unset;                 // what --help says is the default when there is no fixed one
   std::string bare = "true";         // of optional_value: the value that --x alone stands for
+  std::string off;   // the value that false and --no-x stand for; empty: it cannot be switched off
+  std::string list;  // how it spells a list (encodings.h: joined_list); empty: it takes one value
 
   // Stores the value. Throws std::invalid_argument with what the value must be ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;
   // The value as text that `set` accepts; empty when it is unset.
   std::function<std::string(const Arguments&)> get;
+
+  // The row with `off` or `list` set.
+  Option off_is(std::string value) &&;
+  Option spells_lists(std::string spelling) &&;
 };
 
 // All options, in the order of --help. Built once; thread-safe.
@@ -126,14 +132,16 @@ const Option& require_option(Command command, std::string_view name, const std::
 // names and of those of other programs.
 std::string nearest_option(Command command, std::string_view name);
 
-// Sets one option from text. `origin` says where the text is from ("command line",
-// "hyperparameters.json") and stands in messages. Throws train::UserError: unknown name (with the
+// Sets one option from text, as people, SDKs and YAML write it (encodings.h); null and None change
+// nothing. `origin` says where the text is from ("command line", "hyperparameters.json") and stands
+// in messages. Throws train::UserError: unknown name (with the
 // nearest one), a value that does not parse or is no choice.
 void apply(Arguments& arguments, std::string_view name, const std::string& value,
            const std::string& origin);
 
 // Parses what follows the command's name. Forms: --name VALUE, --name=VALUE, --flag, --no-flag,
-// --flag true|false, --resume, --resume PATH; the last of several wins; "--" ends the options.
+// --flag true|false, --no-NAME for whatever can be switched off, --resume, --resume PATH; the last of
+// several wins; "--" ends the options.
 // `train` knows other programs' options too (foreign_options.h), their one-letter forms, and a
 // data folder without a name. A recipe is applied first, then `settings` in their order
 // (hyperparameters), then the command line. Throws train::UserError; all unknown options are named

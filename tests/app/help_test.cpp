@@ -46,7 +46,9 @@ TEST_CASE("help without a word is one screen of common options, and says how to 
   for (const char* common : {"data", "model", "epochs", "batch-size", "lr", "amp", "resume"})
     CHECK_THAT(train, Contains("\n  --" + std::string(common) + " "));
   CHECK_THAT(train, !Contains("--random-erase-ratio") && !Contains("Exit codes"));
-  CHECK(lines(app::command_help(Command::train, "all")) > 200);
+  const std::string all = app::command_help(Command::train, "all");
+  CHECK(lines(all) > 200);
+  CHECK_THAT(all, Contains("--no-NAME and --NAME=false switch off"));
 }
 
 TEST_CASE("help with a word shows what mentions it in name, text, group or default") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "app/encodings.h"
 #include "fake_files.h"
 
 using namespace shoal;
