@@ -79,6 +79,9 @@ class Normaliser {
   }
 
   const std::string& defaults() const { return defaults_; }  // a recipe of another program's
+  // How each option in the result was written, in its order; empty where one option of another
+  // program became several.
+  const Words& written() const { return written_; }
 
  private:
   // Both return whether the next word was taken.
@@ -92,25 +95,25 @@ class Normaliser {
         throw UserError("--" + name + " takes no value; write --" + negated->name +
                         "=true or =false");
       }
-      result_.push_back("--" + negated->name + "=" +
-                        (negated->off.empty() ? "false" : negated->off));
+      add("--" + negated->name,
+          "--" + negated->name + "=" + (negated->off.empty() ? "false" : negated->off));
       return false;
     }
     if (const ForeignOption* other = foreign(name); other && !option) {
       if (!assigned) return foreign_option(*other, "--" + name, next);
-      take(*other, word.substr(equals + 1));
+      take(*other, "--" + name, word.substr(equals + 1));
       return false;
     }
     if (!option) return unknown("--" + name, assigned ? nullptr : next);
     const std::string written = "--" + option->name;
     if (assigned) {
-      result_.push_back(written + word.substr(equals));
+      add(written, written + word.substr(equals));
       return false;
     }
     const bool took = takes(command_, written, option->kind, option->choices, next);
     // Toolkits write --flag ''.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
-    result_.push_back(written + (bare ? "" : "=" + *next));
+    add(written, written + (bare ? "" : "=" + *next));
     return took;
   }
 
@@ -121,7 +124,7 @@ class Normaliser {
     if (!other || (other->kind == Kind::flag && word.size() > 2))
       return unknown(word, word.size() == 2 ? next : nullptr);
     if (word.size() == 2) return foreign_option(*other, "-" + name, next);
-    take(*other, word.substr(word[2] == '=' ? 3 : 2));
+    take(*other, "-" + name, word.substr(word[2] == '=' ? 3 : 2));
     return false;
   }
 
@@ -140,20 +143,26 @@ class Normaliser {
   bool foreign_option(const ForeignOption& other, const std::string& written,
                       const std::string* next) {
     const bool took = takes(command_, written, other.kind, {}, next);
-    take(other, took ? *next : "");
+    take(other, written, took ? *next : "");
     return took;
   }
 
-  void take(const ForeignOption& other, const std::string& value) {
+  void take(const ForeignOption& other, const std::string& written, const std::string& value) {
     if (const std::string recipe = defaults_of(other); !recipe.empty()) defaults_ = recipe;
-    for (const auto& [option, ours] : translate(other, value, arguments_.notes))
-      result_.push_back("--" + option + "=" + ours);
+    const Pairs pairs = translate(other, value, arguments_.ineffective);
+    for (const auto& [option, ours] : pairs)
+      add(pairs.size() == 1 ? written : "", "--" + option + "=" + ours);
+  }
+
+  void add(const std::string& written, const std::string& word) {
+    written_.push_back(written);
+    result_.push_back(word);
   }
 
   Command command_;
   Arguments& arguments_;
   Words result_;
-  Words unknown_;  // as they were written
+  Words written_, unknown_;  // names as they were written
   std::string defaults_;
 };
 
@@ -215,11 +224,12 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
   for (const Setting& setting : settings) {
     const ForeignOption* other = find_foreign(setting.name);
     if (const Option* option = find_option(arguments.command, setting.name)) {
-      ours.push_back({option->name, setting.value, setting.origin});
+      ours.push_back({option->name, setting.value, setting.origin, setting.name});
     } else if (other && arguments.command == Command::train) {
       if (const std::string recipe = defaults_of(*other); !recipe.empty()) defaults = recipe;
-      for (const auto& [name, value] : translate(*other, setting.value, arguments.notes))
-        ours.push_back({name, value, setting.origin});
+      const Pairs pairs = translate(*other, setting.value, arguments.ineffective);
+      for (const auto& [name, value] : pairs)
+        ours.push_back({name, value, setting.origin, pairs.size() == 1 ? setting.name : ""});
     } else {
       require_option(arguments.command, setting.name, setting.origin);
     }
@@ -242,13 +252,32 @@ void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setti
   };
   const bool named = is_given("data") || (is_given("train") && is_given("val"));
   if (arguments.command == Command::train && words.size() == 1 && !named) {
-    ours.push_back({"data", words[0], kOrigin});
+    ours.push_back({"data", words[0], kOrigin, words[0]});
     if (defaults.empty()) defaults = kImagenetRecipe;
     words.clear();
     return;
   }
   throw UserError("unexpected word '" + words.back() + "'; options begin with --, see `shoal " +
                   command_name(arguments.command) + " --help`");
+}
+
+// Notes what one source gives twice under different names, of which the last counts, and drops what
+// has no value.
+void weed(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
+  for (auto first = ours.begin(); first != ours.end(); ++first) {
+    if (!decoded(first->value) && first->origin == kOrigin)
+      ineffective.push_back(first->written + " has no effect: " + first->value +
+                            " leaves an option as it is");
+    const auto again = std::find_if(first + 1, ours.end(), [&](const Setting& later) {
+      return later.name == first->name && later.origin == first->origin &&
+             later.written != first->written && later.value != first->value &&
+             !later.written.empty() && decoded(later.value);
+    });
+    if (again != ours.end() && !first->written.empty() && decoded(first->value))
+      ineffective.push_back(first->written + " " + first->value + " has no effect: " +
+                            again->written + " " + again->value + " means the same and wins");
+  }
+  std::erase_if(ours, [](const Setting& setting) { return !decoded(setting.value); });
 }
 
 }  // namespace
@@ -262,8 +291,9 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   std::vector<Setting> ours = in_our_words(arguments, settings, recipe);
   if (!normaliser.defaults().empty()) recipe = normaliser.defaults();
   take_positional(arguments, pairs, ours, recipe);
-  for (const auto& [name, value] : pairs) ours.push_back({name, value, kOrigin});
-  std::erase_if(ours, [](const Setting& setting) { return !decoded(setting.value); });
+  for (size_t i = 0; i < pairs.size(); ++i)
+    ours.push_back({pairs[i].first, pairs[i].second, kOrigin, normaliser.written().at(i)});
+  weed(ours, arguments.ineffective);
   std::set<std::string> given;
   for (const Setting& setting : ours) {
     given.insert(setting.name);

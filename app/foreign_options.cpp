@@ -17,7 +17,7 @@ const ForeignOption* find_foreign(std::string_view name) {
 }
 
 Pairs translate(const ForeignOption& option, const std::string& encoded,
-                std::vector<std::string>& notes) {
+                std::vector<std::string>& ineffective) {
   const std::optional<std::string> plain = decoded(encoded);
   if (!plain) return {};
   const std::string value = joined_list(*plain, ",");
@@ -31,8 +31,9 @@ Pairs translate(const ForeignOption& option, const std::string& encoded,
   }
   if (option.translate) return option.translate(value);
   if (!option.ours.empty()) return {{option.ours, option.kind == Kind::flag ? "true" : value}};
-  const std::string note = written + " has no effect: " + option.meaning;
-  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  const std::string line = written + " has no effect: " + option.meaning;
+  if (std::find(ineffective.begin(), ineffective.end(), line) == ineffective.end())
+    ineffective.push_back(line);
   return {};
 }
 

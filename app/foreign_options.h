@@ -42,9 +42,9 @@ const std::vector<ForeignOption>& foreign_options();
 const ForeignOption* find_foreign(std::string_view name);
 
 // What an option of theirs means here; a flag that is off means nothing. `encoded`: the value as it
-// came (encodings.h). An option without effect adds a sentence to `notes`. Throws train::UserError.
+// came (encodings.h). An option without effect adds a line to `ineffective`. Throws train::UserError.
 Pairs translate(const ForeignOption& option, const std::string& encoded,
-                std::vector<std::string>& notes);
+                std::vector<std::string>& ineffective);
 
 // The recipe with the defaults of the program that this option betrays; empty for the others.
 std::string defaults_of(const ForeignOption& option);

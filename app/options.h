@@ -33,6 +33,7 @@ enum class Command : unsigned {
 // One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
 struct Setting {
   std::string name, value, origin;
+  std::string written{};  // the name as it was written, "--data-dir"; may be empty
   bool operator==(const Setting&) const = default;
 };
 
@@ -81,8 +82,10 @@ struct Arguments {
   std::vector<std::string> words;  // the command line, the command first
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
-  // Sentences about what other programs' options do not do here; the start of a run says them.
-  std::vector<std::string> notes;
+  // Lines about what was named and does nothing, whatever the run is: "--gpu has no effect: …"
+  // (no_effect.h says them with the others).
+  std::vector<std::string> ineffective;
+  std::vector<std::string> notes;  // other sentences that the start of a run says
 };
 
 // Bit of Option::commands: the option is among those that --help shows without a further word.

@@ -1,5 +1,6 @@
 #include "app/commands.h"
 #include "app/machine.h"
+#include "app/no_effect.h"
 #include "app/saved_settings.h"
 #include "app/session.h"
 #include "app/settings.h"
@@ -26,30 +27,13 @@ void advise(const Arguments& arguments) {
         "recipe (`shoal train --recipe list`), or name --optimizer and --lr");
 }
 
-// What was asked for, by whom, and what of it has no effect.
+// What was asked for, and by whom.
 void tell(const Arguments& arguments) {
   std::string notes;
   for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
   if (!notes.empty()) train::log::warning(notes);
   train::log::info("settings asked for\n" + asked_text(arguments));
   train::log::debug("all other settings\n" + default_text(arguments));
-}
-
-// Options that only streams of pictures obey, or only what is none.
-void tell_useless(const Arguments& arguments, const train::ResolvedJob& job) {
-  const bool streamed = job.train_streamed || job.train_whole_files;
-  const auto warn = [](const char* option, const char* why) {
-    train::log::warning(std::string("--") + option + " has no effect: the training pictures " +
-                        why);
-  };
-  const auto named = [&](const char* option) { return arguments.origins.contains(option); };
-  if (named("steps-per-epoch") && !job.train_streamed)
-    warn("steps-per-epoch", "do not come through a pipe");
-  if (named("shuffle-buffer") && !streamed)
-    warn("shuffle-buffer", "neither come through a pipe nor are read with --forward-reads");
-  if (!streamed) return;
-  if (job.job.cache_bytes > 0) warn("cache", "are read from front to back");
-  if (job.job.order == data::Order::chunked) warn("order", "are read from front to back");
 }
 
 // Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too
@@ -139,7 +123,8 @@ int train_command(const Arguments& given) {
                                          : "files of training pictures are read front to back") +
           ", so the number of processes decides which of them meet: another number is another run");
     tell(arguments);
-    if (datasets.train) tell_useless(arguments, job);
+    const std::string idle = no_effect_text({arguments, job, start.data.has_value()});
+    if (!idle.empty()) train::log::warning(idle);
     advise(arguments);
   }
   if (job.job.dry_run) {

@@ -98,9 +98,9 @@ TEST_CASE("the imagenet example's command line runs as it is") {
   CHECK(job.size == 224);
   CHECK(parsed({"data"}).job.model.name == "resnet18");
   CHECK(parsed({"data", "--recipe", "resnet50"}).job.model.name == "resnet50");
-  REQUIRE(arguments.notes.size() == 2);
-  CHECK_THAT(arguments.notes[0], Contains("--gpu has no effect: "));
-  CHECK_THAT(arguments.notes[1], Contains("--start-epoch has no effect: "));
+  REQUIRE(arguments.ineffective.size() == 2);
+  CHECK_THAT(arguments.ineffective[0], Contains("--gpu has no effect: "));
+  CHECK_THAT(arguments.ineffective[1], Contains("--start-epoch has no effect: "));
 }
 
 TEST_CASE("its other flags and spellings") {
@@ -151,8 +151,8 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(job.optimizer.eps == 0.001);
   CHECK(job.schedule.warmup_epochs == 5);
   CHECK(job.label_smoothing == 0.1);
-  REQUIRE(arguments.notes.size() == 1);
-  CHECK_THAT(arguments.notes[0], Contains("--use-xla has no effect"));
+  REQUIRE(arguments.ineffective.size() == 1);
+  CHECK_THAT(arguments.ineffective[0], Contains("--use-xla has no effect"));
   CHECK(arguments.origins.at("lr") == json);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("NVIDIA's PyTorch command line runs as it is") {
   CHECK(job.ema == 0.9999);
   CHECK(job.output == "out");
   CHECK(job.augment.policy == "v0");
-  CHECK(arguments.notes.size() == 2);
+  CHECK(arguments.ineffective.size() == 2);
   CHECK_FALSE(parsed({"--optimizer-batch-size", "-1"}).job.global_batch_size);
   CHECK(parsed({"--data-backend", "synthetic"}).job.train_dir.starts_with("synthetic:"));
   CHECK_THROWS_WITH(parsed({"--survival_prob", "most"}), Contains("a number"));

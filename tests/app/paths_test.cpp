@@ -15,10 +15,11 @@ using Contents = std::map<std::string, std::string>;
 namespace {
 
 const std::string kData = "/base/input/data/";
-const std::string kConfig = "/base/input/config/inputdataconfig.json";
+const std::string kDataConfig = "/base/input/config/inputdataconfig.json";
 
 // A training container with these folders in BASE/input/data.
-Paths in_container(const Tree& channels, dist::Variables environment = {}, Contents files = {}) {
+Paths paths_in_container(const Tree& channels, dist::Variables environment = {},
+                         Contents files = {}) {
   environment["SAGEMAKER_BASE_DIR"] = "/base";
   Tree folders = {"/base/input/config"};
   for (const std::string& channel : channels) folders.push_back(kData + channel);
@@ -46,49 +47,51 @@ TEST_CASE("outside a container nothing is known") {
 TEST_CASE("channels are known by the names people give them") {
   for (const char* name : {"train", "training", "train_0", "training_0"}) {
     INFO(name);
-    const Paths paths = in_container({name, "validation"});
+    const Paths paths = paths_in_container({name, "validation"});
     CHECK(train_of(paths) == kData + name);
     CHECK(val_of(paths) == kData + "validation");
     CHECK(paths.train->origin == std::string("channel ") + name);
   }
   for (const char* name : {"validation", "val", "eval", "test", "validation_0"}) {
     INFO(name);
-    CHECK(val_of(in_container({"train", name})) == kData + name);
+    CHECK(val_of(paths_in_container({"train", name})) == kData + name);
   }
-  CHECK(val_of(in_container({"test", "train", "val"})) == kData + "val");
+  CHECK(val_of(paths_in_container({"test", "train", "val"})) == kData + "val");
 }
 
 TEST_CASE("one channel may hold both halves, whatever its name") {
   for (const char* name : {"imagenet", "data", "training", "flowers"}) {
     INFO(name);
     const std::string channel = name;
-    const Paths paths = in_container({channel + "/train", channel + "/val"});
+    const Paths paths = paths_in_container({channel + "/train", channel + "/val"});
     CHECK(train_of(paths) == kData + channel + "/train");
     CHECK(val_of(paths) == kData + channel + "/val");
   }
-  const Paths named = in_container({"data/training/cat", "data/validation/cat"});
+  const Paths named = paths_in_container({"data/training/cat", "data/validation/cat"});
   CHECK(train_of(named) == kData + "data/training");
   CHECK(val_of(named) == kData + "data/validation");
   // A channel of its own wins over val/ in the other.
-  CHECK(val_of(in_container({"data/train", "data/val", "validation"})) == kData + "validation");
-  CHECK(train_of(in_container({"imagenet/train", "imagenet/val", "old/train", "old/val"})) ==
+  CHECK(val_of(paths_in_container({"data/train", "data/val", "validation"})) ==
+        kData + "validation");
+  CHECK(train_of(paths_in_container({"imagenet/train", "imagenet/val", "old/train", "old/val"})) ==
         kData + "imagenet/train");
 }
 
 TEST_CASE("channels of code and weights are not taken for pictures") {
   const Paths paths =
-      in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
+      paths_in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
   CHECK(train_of(paths) == kData + "flowers");
   CHECK(paths.channels == Tree{"flowers", "validation"});
   CHECK(paths.pretrained == Place{kData + "pretrained", "channel pretrained"});
-  CHECK(train_of(in_container({"code", "model"})) == "(none)");
+  CHECK(train_of(paths_in_container({"code", "model"})) == "(none)");
 }
 
 TEST_CASE("several channels that could be the training data are the user's to tell apart") {
-  CHECK_THROWS_AS(in_container({"roses", "tulips"}), train::UserError);
-  CHECK_THROWS_WITH(in_container({"roses", "tulips"}), Contains("roses, tulips"));
-  CHECK_THROWS_WITH(in_container({"train_0", "train_1"}), Contains("--train DIR"));
-  CHECK_THROWS_WITH(in_container({"train", "validation_0", "validation_1"}), Contains("--val DIR"));
+  CHECK_THROWS_AS(paths_in_container({"roses", "tulips"}), train::UserError);
+  CHECK_THROWS_WITH(paths_in_container({"roses", "tulips"}), Contains("roses, tulips"));
+  CHECK_THROWS_WITH(paths_in_container({"train_0", "train_1"}), Contains("--train DIR"));
+  CHECK_THROWS_WITH(paths_in_container({"train", "validation_0", "validation_1"}),
+                    Contains("--val DIR"));
 }
 
 TEST_CASE("variables say where a channel lies, and need no container") {
@@ -105,57 +108,60 @@ TEST_CASE("variables say where a channel lies, and need no container") {
 }
 
 TEST_CASE("channels in Pipe mode are pipes, those with numbers one for each process") {
-  const Paths one = in_container({}, {}, {{kConfig, R"({
+  const Paths one = paths_in_container({}, {}, {{kDataConfig, R"({
       "train": {"TrainingInputMode": "Pipe", "S3DistributionType": "ShardedByS3Key"},
       "eval": {"TrainingInputMode": "pipe"}})"}});
   CHECK(train_of(one) == "pipe:" + kData + "train");
   CHECK(val_of(one) == "pipe:" + kData + "eval");
   CHECK((one.train_sharded && !one.val_sharded && !one.fast_files));
-  const Paths four = in_container({}, {}, {{kConfig, R"({
+  const Paths four = paths_in_container({}, {}, {{kDataConfig, R"({
       "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
       "Train_2": {"TrainingInputMode": "Pipe"}, "validation_0": {"TrainingInputMode": "Pipe"}})"}});
   CHECK(train_of(four) == "pipe:" + kData + "train_{0..2}");
   CHECK(four.train->origin == "channels train_0 … train_2");
   CHECK(val_of(four) == "pipe:" + kData + "validation_0");
-  CHECK_THROWS_WITH(in_container({}, {}, {{kConfig, R"({"train_0": {"TrainingInputMode": "Pipe"},
+  CHECK_THROWS_WITH(
+      paths_in_container({}, {}, {{kDataConfig, R"({"train_0": {"TrainingInputMode": "Pipe"},
                         "train_1": {"TrainingInputMode": "File"}})"}}),
-                    Contains("input mode Pipe"));
+      Contains("input mode Pipe"));
 }
 
 TEST_CASE("the file of channels tells who has which objects, and how they are read") {
-  const std::string& config = kConfig;
-  const Paths fast = in_container(
+  const std::string& config = kDataConfig;
+  const Paths fast = paths_in_container(
       {}, {}, {{config, R"({"train": {"TrainingInputMode": "FastFile"}, "val": {}})"}});
   CHECK(fast.fast_files);
-  CHECK_FALSE(in_container({"train"}).fast_files);
-  const Paths shares = in_container(
+  CHECK_FALSE(paths_in_container({"train"}).fast_files);
+  const Paths shares = paths_in_container(
       {}, {}, {{config, R"({"train": {}, "val": {"S3DistributionType": "ShardedByS3Key"}})"}});
   CHECK((shares.val_sharded && !shares.train_sharded));
   CHECK(train_of(fast) == kData + "train");
   CHECK(val_of(fast) == kData + "val");
-  CHECK_THROWS_WITH(in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));
+  CHECK_THROWS_WITH(paths_in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));
 }
 
 TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, then the platform's") {
   const std::string config = "/base/input/config/checkpointconfig.json";
   const Contents local = {{config, R"({"LocalPath": "/state"})"}};
   const dist::Variables state = {{"SSM_INSTANCE_STATE", "/state/algo-1"}};
-  CHECK(in_container({}, state, local).checkpoints == Place{"/state", "checkpointconfig.json"});
-  CHECK(in_container({}, state).checkpoints == Place{"/state/algo-1", "SSM_INSTANCE_STATE"});
-  CHECK(in_container({}).checkpoints == Place{"/base/checkpoints", "SageMaker"});
-  CHECK(in_container({}, {}, {{config, "{}"}}).checkpoints->path == "/base/checkpoints");
-  CHECK_THROWS_WITH(in_container({}, {}, {{config, "{broken"}}), Contains("checkpointconfig.json"));
+  CHECK(paths_in_container({}, state, local).checkpoints ==
+        Place{"/state", "checkpointconfig.json"});
+  CHECK(paths_in_container({}, state).checkpoints == Place{"/state/algo-1", "SSM_INSTANCE_STATE"});
+  CHECK(paths_in_container({}).checkpoints == Place{"/base/checkpoints", "SageMaker"});
+  CHECK(paths_in_container({}, {}, {{config, "{}"}}).checkpoints->path == "/base/checkpoints");
+  CHECK_THROWS_WITH(paths_in_container({}, {}, {{config, "{broken"}}),
+                    Contains("checkpointconfig.json"));
 }
 
 TEST_CASE("output, model and cache follow the variables, then the container") {
-  const Paths paths = in_container({});
+  const Paths paths = paths_in_container({});
   CHECK(paths.output == Place{"/base/output/data", "SageMaker"});
   CHECK(paths.model == Place{"/base/model", "SageMaker"});
   CHECK(paths.cache->path == "/tmp/shoal-cache");
   const dist::Variables environment = {{"SM_OUTPUT_DATA_DIR", "/out"},
                                        {"SM_MODEL_DIR", "/weights"},
                                        {"SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY", "/warm"}};
-  const Paths told = in_container({}, environment);
+  const Paths told = paths_in_container({}, environment);
   CHECK(told.output == Place{"/out", "SM_OUTPUT_DATA_DIR"});
   CHECK(told.model == Place{"/weights", "SM_MODEL_DIR"});
   CHECK(told.cache->path == "/warm/shoal");

@@ -236,3 +236,42 @@ TEST_CASE("the list of networks shows how each is evaluated: resize, crop and fi
   CHECK(first.at("interpolation") == "bicubic");
   CHECK(list.back().at("interpolation") == "bilinear");
 }
+
+TEST_CASE("what has no effect is one warning of the run, a line for each option") {
+  const test::TemporaryDirectory directory;
+  test::make_pictures(directory.path() / "data", 32, 16, 2, 48);
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"train",
+                                      "--data",
+                                      (directory.path() / "data").string(),
+                                      "--output",
+                                      (directory.path() / "run").string(),
+                                      "--model",
+                                      "resnet18",
+                                      "--size",
+                                      "32",
+                                      "--batch-size",
+                                      "8",
+                                      "--log-level",
+                                      "warning"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::vector<std::string> said;
+    for (const std::string& line : lines_of(outcome.err)) {
+      if (const auto at = line.find("--"); line.find(" has no effect") != line.npos)
+        said.push_back(line.substr(at));
+    }
+    return said;
+  };
+  CHECK(run({"--max-steps", "1", "--lr", "0.01"}).empty());
+  CHECK(run({"--resume", "--max-steps", "2", "--weights", "none.pt", "--alpha", "0.5", "--gpu",
+             "0"}) ==
+        std::vector<std::string>{
+            "--gpu has no effect: the process's rank on its host chooses the device",
+            "--weights has no effect: the run goes on from a checkpoint, which holds the weights",
+            "--alpha has no effect: --optimizer is not rmsprop"});
+  CHECK(run({"--resume", "--eval-only", "--export-dir", "model"}) ==
+        std::vector<std::string>{"--export-dir has no effect: --eval-only trains nothing"});
+}

@@ -1,0 +1,211 @@
+#include "app/no_effect.h"
+
+#include <algorithm>
+
+namespace shoal::app {
+namespace {
+
+using Case = const Circumstances&;
+using Optimizer = train::OptimizerOptions::Kind;
+using Schedule = train::ScheduleOptions::Kind;
+
+// Named in a command line or in hyperparameters, not by a recipe, a checkpoint or the platform.
+bool is_users(const std::string& origin) {
+  for (const char* start : {"command line", "hyperparameters.json", "SM_HP"}) {
+    if (origin.starts_with(start)) return true;
+  }
+  return false;
+}
+
+bool is_off(const Option& option, const Arguments& arguments) {
+  const std::string value = option.get(arguments);
+  return option.kind == Kind::flag ? value == "false"
+                                   : value.empty() || (!option.off.empty() && value == option.off);
+}
+
+bool streamed(Case c) {
+  return c.run.train_streamed || c.run.train_whole_files;
+}
+bool mixes(Case c) {
+  return c.run.job.mix.mixup > 0 || c.run.job.mix.cutmix > 0;
+}
+bool sized_by_epoch(Case c) {
+  return c.run.job.size_schedule != "none" || c.run.job.multi_scale != "none";
+}
+// A fresh run's --val-size is unset here where nobody named it.
+bool has_own_val_size(Case c) {
+  return c.arguments.job.val_size.has_value();
+}
+Optimizer optimizer(Case c) {
+  return c.run.job.optimizer.kind;
+}
+Schedule schedule(Case c) {
+  return c.run.job.schedule.kind;
+}
+bool has_strength(Case c) {
+  const std::string& policy = c.run.job.augment.policy;
+  return policy.starts_with("ra") || policy.starts_with("augmix") || mixes(c) ||
+         c.run.job.model.dropout.value_or(0) > 0;
+}
+bool names_all_images(Case c) {
+  const train::Job& job = c.arguments.job;
+  return !job.val_dir.empty() && (job.eval_only || !job.train_dir.empty());
+}
+
+// What only training looks at.
+std::vector<std::string> of_training() {
+  std::vector<std::string> names = {"train",
+                                    "steps-per-epoch",
+                                    "shuffle-buffer",
+                                    "size-schedule",
+                                    "multi-scale",
+                                    "resize",
+                                    "order",
+                                    "crop-scale-min",
+                                    "drop-path",
+                                    "crop-scale-max",
+                                    "crop-ratio-min",
+                                    "crop-ratio-max",
+                                    "dropout",
+                                    "sync-bn",
+                                    "epochs",
+                                    "max-steps",
+                                    "train-samples",
+                                    "checkpoint-steps",
+                                    "checkpoint-minutes",
+                                    "keep",
+                                    "cache",
+                                    "seek-index",
+                                    "export-dir"};
+  for (const Option& option : options()) {
+    const bool both = option.name == "amp" || option.name == "ema" || option.name == "seed";
+    if (!both && (option.group == "Optimizer" || option.group == "Learning rate" ||
+                  option.group.starts_with("Augmentation")))
+      names.push_back(option.name);
+  }
+  return names;
+}
+
+std::vector<NoEffect> all_rows() {
+  return {
+      {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.job.eval_only; }},
+      {{"weights"},
+       ": the run goes on from a checkpoint, which holds the weights",
+       [](Case c) { return c.continued; }},
+      {{"data"}, ": --train and --val say where all images are", names_all_images},
+      {{"steps-per-epoch"},
+       ": the training images do not come through a pipe",
+       [](Case c) { return !c.run.train_streamed; }},
+      {{"shuffle-buffer"},
+       ": the training images neither come through a pipe nor are read with --forward-reads",
+       [](Case c) { return !streamed(c); }},
+      {{"cache", "seek-index"}, ": the training images are read from front to back", streamed},
+      {{"order"},
+       ": the training images are read from front to back",
+       [](Case c) { return streamed(c) && c.run.job.order == data::Order::chunked; }},
+      {{"sharded"},
+       ": there is one host",
+       [](Case c) { return c.run.world_size == c.run.local_world_size; }},
+      {{"size"},
+       ": --size-schedule or --multi-scale says how large training images are, --val-size those of "
+       "evaluation",
+       [](Case c) { return sized_by_epoch(c) && has_own_val_size(c); }},
+      {{"size"},
+       " in training: --size-schedule or --multi-scale decides there; evaluation uses it",
+       [](Case c) { return sized_by_epoch(c) && !has_own_val_size(c); }},
+
+      {{"strength-schedule"},
+       ": there is no RandAugment, AugMix, mixup, cutmix or dropout whose strength could change",
+       [](Case c) { return !has_strength(c); }},
+      {{"mixup-prob", "mixup-switch-prob", "mixup-mode"},
+       ": neither --mixup nor --cutmix is above 0",
+       [](Case c) { return !mixes(c); }},
+      {{"mixup-switch-prob"},
+       ": --mixup and --cutmix are not both above 0",
+       [](Case c) { return c.run.job.mix.mixup <= 0 || c.run.job.mix.cutmix <= 0; }},
+      {{"random-erase-mode", "random-erase-count", "random-erase-area-min", "random-erase-area-max",
+        "random-erase-ratio"},
+       ": --random-erase is 0",
+       [](Case c) { return c.run.job.mix.erase <= 0; }},
+
+      {{"max-steps"},
+       ": the run ends sooner, after --epochs",
+       [](Case c) {
+         return !c.run.open_ended && c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
+       }},
+      {{"momentum"},
+       ": --optimizer is adamw, whose --beta1 is its momentum",
+       [](Case c) { return optimizer(c) == Optimizer::adamw; }},
+      {{"nesterov"},
+       ": --optimizer is not sgd",
+       [](Case c) { return optimizer(c) != Optimizer::sgd; }},
+      {{"alpha"},
+       ": --optimizer is not rmsprop",
+       [](Case c) { return optimizer(c) != Optimizer::rmsprop; }},
+      {{"beta1", "beta2"},
+       ": --optimizer is not adamw",
+       [](Case c) { return optimizer(c) != Optimizer::adamw; }},
+      {{"eps"},
+       ": --optimizer is sgd, which divides by nothing",
+       [](Case c) { return optimizer(c) == Optimizer::sgd; }},
+
+      {{"warmup-epochs", "warmup-start"},
+       ": --schedule onecycle has a warm-up of its own",
+       [](Case c) { return schedule(c) == Schedule::one_cycle; }},
+      {{"warmup-start"},
+       ": --warmup-epochs is 0",
+       [](Case c) { return c.run.job.schedule.warmup_epochs <= 0; }},
+      {{"warmup-epochs"},
+       " beyond --epochs: the learning rate rises until the run ends",
+       [](Case c) { return c.run.job.schedule.warmup_epochs > c.run.job.epochs; }},
+      {{"min-lr"},
+       ": --schedule is neither cosine nor step",
+       [](Case c) { return schedule(c) != Schedule::cosine && schedule(c) != Schedule::step; }},
+      {{"decay-epochs", "decay-rate"},
+       ": --schedule is not step",
+       [](Case c) { return schedule(c) != Schedule::step; }},
+      {{"decay-rate"},
+       ": the run ends before --decay-epochs are over",
+       [](Case c) { return c.run.job.schedule.decay_epochs >= c.run.job.epochs; }},
+
+      {{"backend"},
+       ": there is one process",
+       [](Case c) { return c.run.world_size == 1 && c.run.job.backend != "auto"; }},
+      {{"sync-bn", "rendezvous-timeout", "health-check", "collective-timeout", "stall-warning"},
+       ": there is one process",
+       [](Case c) { return c.run.world_size == 1; }},
+      {{"node-rank", "master-addr", "master-port"},
+       ": --nnodes is 1",
+       [](Case c) { return c.arguments.nodes.count == 1; }},
+  };
+}
+
+}  // namespace
+
+const std::vector<NoEffect>& no_effect_table() {
+  static const std::vector<NoEffect> table = all_rows();
+  return table;
+}
+
+std::string no_effect_text(const Circumstances& circumstances) {
+  const Arguments& arguments = circumstances.arguments;
+  std::vector<std::string> lines = arguments.ineffective;
+  for (const Option& option : options()) {
+    if (&option != find_option(arguments.command, option.name)) continue;
+    const auto origin = arguments.origins.find(option.name);
+    if (origin == arguments.origins.end() || !is_users(origin->second)) continue;
+    if (is_off(option, arguments)) continue;
+    for (const NoEffect& row : no_effect_table()) {  // the first reason will do
+      if (std::find(row.options.begin(), row.options.end(), option.name) == row.options.end() ||
+          !row.holds(circumstances))
+        continue;
+      lines.push_back("--" + option.name + " has no effect" + row.why);
+      break;
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,32 @@
+#pragma once
+// Which of the options that the user named do nothing in this run, and why. Torch-free.
+
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+
+namespace shoal::app {
+
+// What the rows below decide by.
+struct Circumstances {
+  const Arguments& arguments;
+  const train::ResolvedJob& run;
+  bool continued = false;  // the run goes on from a checkpoint
+};
+
+// One reason why options have no effect.
+struct NoEffect {
+  std::vector<std::string> options;
+  std::string why;  // follows "--NAME has no effect": starts with ": ", or with where that is so
+  bool (*holds)(const Circumstances&);
+};
+
+const std::vector<NoEffect>& no_effect_table();
+
+// One line for each such option, joined by line ends: "--decay-rate has no effect: --schedule is not
+// step". Options of other programs that mean nothing here come first. Values of recipes, checkpoints
+// and the platform are not mentioned, nor what is switched off anyway. Empty when there is none.
+std::string no_effect_text(const Circumstances& circumstances);
+
+}  // namespace shoal::app

@@ -1,0 +1,188 @@
+#include "app/no_effect.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tests/app/parsed.h"
+
+using namespace shoal;
+using app::Arguments;
+using Catch::Contains;
+using test::parsed;
+using Words = std::vector<std::string>;
+
+namespace {
+
+train::Surroundings one_process() {
+  train::Surroundings here;
+  here.train_images = 1000;
+  here.val_images = 100;
+  here.classes = 10;
+  here.model.train_size = here.model.eval_size = 224;
+  here.model.eval_resize = 256;
+  return here;
+}
+
+train::Surroundings two_hosts() {
+  train::Surroundings here = one_process();
+  here.world_size = 2;
+  return here;
+}
+
+std::string idle_text(const Arguments& arguments, const train::Surroundings& here = two_hosts(),
+                      bool continued = false) {
+  return app::no_effect_text({arguments, train::resolve(arguments.job, here), continued});
+}
+
+struct IdleCase {
+  Words words;
+  const char* expected;
+  train::Surroundings here = two_hosts();
+  bool continued = false;
+};
+
+train::Surroundings whole_files() {
+  train::Surroundings here = two_hosts();
+  here.train_whole_files = true;
+  return here;
+}
+
+std::vector<IdleCase> idle_cases() {
+  return {
+      {{"--weights", "w.pt"},
+       "--weights has no effect: the run goes on from a checkpoint, which holds the weights",
+       two_hosts(),
+       true},
+      {{"--weights", "w.pt"}, ""},
+      {{"--eval-only", "--export-dir", "m", "--epochs", "3", "--mixup-prob", "0.5", "--val-size",
+        "64", "--amp"},
+       "--mixup-prob has no effect: --eval-only trains nothing\n"
+       "--epochs has no effect: --eval-only trains nothing\n"
+       "--export-dir has no effect: --eval-only trains nothing"},
+      {{"--data", "a", "--train", "b", "--val", "c"},
+       "--data has no effect: --train and --val say where all images are"},
+      {{"--data", "a", "--train", "b"}, ""},
+      {{"--size", "64", "--size-schedule", "1:64", "--val-size", "64"},
+       "--size has no effect: --size-schedule or --multi-scale says how large training images "
+       "are, --val-size those of evaluation"},
+      {{"--size", "64", "--size-schedule", "1:64"},
+       "--size has no effect in training: --size-schedule or --multi-scale decides there; "
+       "evaluation uses it"},
+      {{"--size", "64", "--val-size", "64"}, ""},
+      {{"--optimizer", "adamw", "--momentum", "0.8", "--nesterov", "--alpha", "0.5", "--beta1",
+        "0.8", "--eps", "1e-7", "--no-sync-bn"},
+       "--momentum has no effect: --optimizer is adamw, whose --beta1 is its momentum\n"
+       "--nesterov has no effect: --optimizer is not sgd\n"
+       "--alpha has no effect: --optimizer is not rmsprop"},
+      {{"--beta1", "0.8", "--beta2", "0.9", "--eps", "1e-7", "--momentum", "0.5"},
+       "--beta1 has no effect: --optimizer is not adamw\n"
+       "--beta2 has no effect: --optimizer is not adamw\n"
+       "--eps has no effect: --optimizer is sgd, which divides by nothing"},
+      {{"--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
+       "--decay-epochs has no effect: --schedule is not step\n"
+       "--decay-rate has no effect: --schedule is not step"},
+      {{"--schedule", "step", "--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
+       ""},
+      {{"--schedule", "step", "--decay-rate", "0.5", "--epochs", "30"},
+       "--decay-rate has no effect: the run ends before --decay-epochs are over"},
+      {{"--schedule", "constant", "--min-lr", "0.01"},
+       "--min-lr has no effect: --schedule is neither cosine nor step"},
+      {{"--schedule", "onecycle", "--warmup-epochs", "5"},
+       "--warmup-epochs has no effect: --schedule onecycle has a warm-up of its own"},
+      {{"--warmup-start", "0.1"}, "--warmup-start has no effect: --warmup-epochs is 0"},
+      {{"--warmup-epochs", "10", "--epochs", "5"},
+       "--warmup-epochs has no effect beyond --epochs: the learning rate rises until the run ends"},
+      {{"--mixup-prob", "0.5", "--mixup-mode", "elem"},
+       "--mixup-prob has no effect: neither --mixup nor --cutmix is above 0\n"
+       "--mixup-mode has no effect: neither --mixup nor --cutmix is above 0"},
+      {{"--mixup-switch-prob", "0.5", "--mixup", "0.2", "--mixup-prob", "0.5"},
+       "--mixup-switch-prob has no effect: --mixup and --cutmix are not both above 0"},
+      {{"--mixup-switch-prob", "0.5", "--mixup", "0.2", "--cutmix", "1"}, ""},
+      {{"--random-erase-count", "2", "--reprob", "0", "--random-erase-ratio", "0.5"},
+       "--random-erase-count has no effect: --random-erase is 0\n"
+       "--random-erase-ratio has no effect: --random-erase is 0"},
+      {{"--random-erase-count", "2", "--random-erase", "0.2"}, ""},
+      {{"--strength-schedule", "0:0.5,2:1"},
+       "--strength-schedule has no effect: there is no RandAugment, AugMix, mixup, cutmix or "
+       "dropout whose strength could change"},
+      {{"--strength-schedule", "0:0.5,2:1", "--auto-augment", "rand-m9"}, ""},
+      {{"--max-steps", "9999", "--epochs", "2"},
+       "--max-steps has no effect: the run ends sooner, after --epochs"},
+      {{"--steps-per-epoch", "7", "--shuffle-buffer", "9", "--order", "chunked", "--cache", "1M"},
+       "--steps-per-epoch has no effect: the training images do not come through a pipe\n"
+       "--shuffle-buffer has no effect: the training images neither come through a pipe nor are "
+       "read with --forward-reads"},
+      {{"--shuffle-buffer", "9", "--order", "chunked", "--cache", "1M"},
+       "--order has no effect: the training images are read from front to back\n"
+       "--cache has no effect: the training images are read from front to back",
+       whole_files()},
+      {{"--sync-bn", "--backend", "gloo", "--health-check", "off", "--sharded", "both",
+        "--stall-warning", "9"},
+       "--sharded has no effect: there is one host\n"
+       "--sync-bn has no effect: there is one process\n"
+       "--backend has no effect: there is one process\n"
+       "--stall-warning has no effect: there is one process",
+       one_process()},
+      {{"--sync-bn", "--backend", "gloo", "--sharded", "both", "--stall-warning", "9"}, ""},
+      {{"--node-rank", "0", "--master-addr", "a"},
+       "--node-rank has no effect: --nnodes is 1\n--master-addr has no effect: --nnodes is 1"},
+      {{"--node-rank", "0", "--nnodes", "2"}, ""}};
+}
+
+}  // namespace
+
+TEST_CASE("what the user named and does nothing is said, one line for each option") {
+  for (const IdleCase& row : idle_cases()) {
+    INFO(row.words.front() << " " << row.words.at(1));
+    CHECK(idle_text(parsed(row.words), row.here, row.continued) == row.expected);
+  }
+}
+
+TEST_CASE("every reason names options of train") {
+  for (const app::NoEffect& row : app::no_effect_table()) {
+    INFO(row.why);
+    for (const std::string& option : row.options) {
+      INFO(option);
+      CHECK(app::find_option(app::Command::train, option) != nullptr);
+    }
+    CHECK((row.why.starts_with(": ") || row.why.find(": ") != row.why.npos));
+    CHECK(row.why.back() != '.');
+  }
+}
+
+TEST_CASE("recipes, checkpoints and the platform are not told that their values do nothing") {
+  CHECK(idle_text(parsed({"--recipe", "resnet50", "--schedule", "cosine"})).empty());
+  Arguments arguments = parsed({});
+  app::apply(arguments, "decay-rate", "0.5", "checkpoint");
+  app::apply(arguments, "sharded", "none", "SageMaker");
+  CHECK(idle_text(arguments).empty());
+  const std::vector<app::Setting> all = {{"decay_rate", "0.5", "hyperparameters.json"},
+                                         {"alpha", "0.5", "SM_HPS"},
+                                         {"beta1", "0.5", "SM_HP_BETA1"}};
+  CHECK(idle_text(parsed({}, all)) ==
+        "--alpha has no effect: --optimizer is not rmsprop\n"
+        "--beta1 has no effect: --optimizer is not adamw\n"
+        "--decay-rate has no effect: --schedule is not step");
+}
+
+TEST_CASE("what is given twice under different names is said, and null") {
+  CHECK(parsed({"--data-dir", "a", "--data", "b"}).ineffective ==
+        Words{"--data-dir a has no effect: --data b means the same and wins"});
+  CHECK(parsed({"-b", "8", "--batch_size", "16"}).ineffective ==
+        Words{"-b 8 has no effect: --batch-size 16 means the same and wins"});
+  CHECK(parsed({}, {{"learning_rate", "1", "SM_HPS"}, {"lr", "2", "SM_HPS"}}).ineffective ==
+        Words{"learning_rate 1 has no effect: lr 2 means the same and wins"});
+  CHECK(parsed({"--lr", "null"}).ineffective ==
+        Words{"--lr has no effect: null leaves an option as it is"});
+  // To repeat an option is to change one's mind; and one source goes before another.
+  CHECK(parsed({"--lr", "1", "--lr", "2", "--progress", "--no-progress"}).ineffective.empty());
+  CHECK(parsed({"--data-dir", "a", "--data", "a"}).ineffective.empty());
+  CHECK(parsed({"--lr", "1"}, {{"learning_rate", "2", "SM_HPS"}}).ineffective.empty());
+  CHECK(parsed({"--mode", "eval", "--resume", "x"}).ineffective.empty());
+  // All come together.
+  CHECK(
+      idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})) ==
+      "--gpu has no effect: the process's rank on its host chooses the device\n"
+      "--wd 1e-3 has no effect: --weight-decay 0 means the same and wins\n"
+      "--alpha has no effect: --optimizer is not rmsprop");
+}
