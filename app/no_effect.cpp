@@ -76,7 +76,8 @@ std::vector<std::string> of_training() {
                                     "keep",
                                     "cache",
                                     "seek-index",
-                                    "export-dir"};
+                                    "export-dir",
+                                    "export"};
   for (const Option& option : options()) {
     const bool both = option.name == "amp" || option.name == "ema" || option.name == "seed";
     if (!both && (option.group == "Optimizer" || option.group == "Learning rate" ||
@@ -89,7 +90,11 @@ std::vector<std::string> of_training() {
 std::vector<NoEffect> all_rows() {
   return {
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.job.eval_only; }},
-      {{"weights"},
+      {{"export"}, ": there is no --export-dir", [](Case c) { return !c.run.job.export_dir; }},
+      {{"weights-entry"},
+       ": there are no --weights",
+       [](Case c) { return c.run.job.weights.empty(); }},
+      {{"weights", "weights-entry"},
        ": the run goes on from a checkpoint, which holds the weights",
        [](Case c) { return c.continued; }},
       {{"data"}, ": --train and --val say where all images are", names_all_images},

@@ -62,7 +62,8 @@ void add_data(std::vector<Option>& table) {
        row("val-split", kTrain | kEval, "SHARE",
            "share of the training images that is held out for validation where there are no "
            "validation images, chosen by a hash of their paths, from 0 to 0.9; 0: none",
-           FIELD(job.val_split)),
+           FIELD(job.val_split))
+           .off_is("0"),
        unset_means(
            "the pictures have classes",
            row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",

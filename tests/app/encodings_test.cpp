@@ -145,6 +145,7 @@ const std::map<std::string, std::string> kOff = {{"amp", "off"},
                                                  {"solarize", "0"},
                                                  {"stall-warning", "0"},
                                                  {"strength-schedule", "none"},
+                                                 {"val-split", "0"},
                                                  {"warmup-epochs", "0"},
                                                  {"weight-decay", "0"}};
 
