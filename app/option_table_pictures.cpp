@@ -139,7 +139,7 @@ void add_data(std::vector<Option>& table) {
                                {"bilinear", "bicubic", "random"}, FIELD(job.interpolation))),
        choice<data::Resize>(
            "resize", kTrain,
-           "exact: training pictures as Pillow makes them, bit for bit; fast: JPEGs "
+           "exact: training images as Pillow 13 makes them, bit for bit; fast: JPEGs "
            "within about 50 dB of that",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(job.resize)),
        choice<data::Decoder>(

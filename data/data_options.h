@@ -10,7 +10,7 @@ namespace shoal::data {
 
 // random, of training pictures: either, for each picture anew.
 enum class Interpolation { bilinear, bicubic, random };
-// exact: what Pillow gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that,
+// exact: what Pillow 13 gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that,
 // sooner (planar_resampler.h); other pictures as exact.
 enum class Resize { exact, fast };
 // Who decodes baseline JPEGs: we, or libjpeg-turbo, which gives the same pixels more slowly.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "data/resample_kernels.h"
 
@@ -29,6 +30,10 @@ struct Window {
   double center;
 };
 
+void grow(std::vector<uint8_t>& buffer, int64_t bytes) {
+  if (buffer.size() < static_cast<size_t>(bytes)) buffer.resize(static_cast<size_t>(bytes));
+}
+
 // Rounds to 22 bits, halves away from zero.
 int32_t rounded(double exact) {
   const double scaled = exact * (1 << kWeightBits);
@@ -45,6 +50,10 @@ const ResampleKernels& resample_kernels([[maybe_unused]] Isa isa) {
   if (isa == Isa::avx2) return kAvx2Resample;
 #endif
   return kPortableResample;
+}
+
+bool vertical_first(const AxisRequest& x, const AxisRequest& y) {
+  return y.out < y.in && y.in - y.out > 2 * (x.in - x.out);
 }
 
 void Axis::build(const AxisRequest& r, Interpolation interpolation) {
@@ -102,10 +111,16 @@ void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation in
   pack(x_, packed_x_);
   pack(y_, packed_y_);
   middle_stride_ = (x.count * 3 + 16 + 31) / 32 * 32;
+  rows_ = kept_from_ = finished_ = 0;
+  vertical_first_ = data::vertical_first(x, y);
   // Padding taps of the vertical pass look at up to `taps` rows beyond the last.
-  const auto need = static_cast<size_t>((y_.source_count + packed_y_.taps) * middle_stride_);
-  if (middle_.size() < need) middle_.resize(need);
-  rows_ = 0;
+  if (!vertical_first_) return grow(middle_, (y_.source_count + packed_y_.taps) * middle_stride_);
+  kept_stride_ = (x_.source_count * 3 + 31) / 32 * 32;
+  kept_most_ = 2 * y_.taps;
+  grow(kept_, (kept_most_ + packed_y_.taps) * kept_stride_);
+  reduced_stride_ = x_.source_count * 3 + padding();
+  grow(reduced_, 4 * reduced_stride_);
+  grow(done_, y.count * middle_stride_);
 }
 
 Box Resizer::needed() const {
@@ -116,12 +131,29 @@ int64_t Resizer::padding() const {
   return 3 * static_cast<int64_t>(packed_x_.taps) + 16;
 }
 
-void Resizer::push(const RowBlock& rows) {
+HorizontalPass Resizer::horizontal_pass() const {
   HorizontalPass pass{};
   pass.starts = x_.starts.data();
   pass.weights = packed_x_.weights.data();
   pass.count = static_cast<int64_t>(x_.starts.size());
   pass.taps = packed_x_.taps;
+  return pass;
+}
+
+VerticalPass Resizer::vertical_pass(int64_t row, const uint8_t* buffer, int64_t from,
+                                    int64_t stride) const {
+  VerticalPass pass{};
+  pass.in = buffer + (y_.starts[static_cast<size_t>(row)] - from) * stride;
+  pass.stride = stride;
+  pass.taps = packed_y_.taps;
+  pass.weights =
+      packed_y_.weights.data() + row * int64_t{pass.taps / kernels_.group * kernels_.words};
+  return pass;
+}
+
+void Resizer::push(const RowBlock& rows) {
+  if (vertical_first_) return push_vertical_first(rows);
+  HorizontalPass pass = horizontal_pass();
   for (int64_t row = 0; row < rows.count; row += 4) {
     for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
       const int64_t at = std::min(row + i, rows.count - 1);
@@ -133,16 +165,54 @@ void Resizer::push(const RowBlock& rows) {
   rows_ += rows.count;
 }
 
+void Resizer::push_vertical_first(const RowBlock& rows) {
+  const auto count = static_cast<int64_t>(y_.starts.size());
+  for (int64_t row = 0; row < rows.count; ++row) {
+    if (finished_ == count) return;
+    if (rows_ - kept_from_ == kept_most_) {
+      const int64_t first = y_.starts[static_cast<size_t>(finished_)];
+      std::memmove(kept_.data(), kept_.data() + (first - kept_from_) * kept_stride_,
+                   static_cast<size_t>((rows_ - first) * kept_stride_));
+      kept_from_ = first;
+    }
+    std::memcpy(kept_.data() + (rows_ - kept_from_) * kept_stride_, rows.data + row * rows.stride,
+                static_cast<size_t>(3 * x_.source_count));
+    ++rows_;
+    while (finished_ < count &&
+           rows_ >= std::min<int64_t>(y_.starts[static_cast<size_t>(finished_)] + y_.taps,
+                                      y_.source_count))
+      reduce_row();
+  }
+}
+
+// The next row through the vertical pass, and four of these, or the last, through the horizontal.
+void Resizer::reduce_row() {
+  VerticalPass vertical = vertical_pass(finished_, kept_.data(), kept_from_, kept_stride_);
+  vertical.bytes = 3 * x_.source_count;
+  vertical.out = reduced_.data() + finished_ % 4 * reduced_stride_;
+  kernels_.vertical(vertical);
+  ++finished_;
+  if (finished_ % 4 != 0 && finished_ < static_cast<int64_t>(y_.starts.size())) return;
+  HorizontalPass pass = horizontal_pass();
+  const int64_t first = (finished_ - 1) / 4 * 4;
+  for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
+    const int64_t at = std::min(first + i, finished_ - 1);
+    pass.in[i] = reduced_.data() + at % 4 * reduced_stride_;
+    pass.out[i] = done_.data() + at * middle_stride_;
+  }
+  kernels_.horizontal(pass);
+}
+
 void Resizer::finish(uint8_t* out, int64_t stride) {
-  VerticalPass pass{};
-  pass.stride = middle_stride_;
-  pass.bytes = static_cast<int64_t>(x_.starts.size()) * 3;
-  pass.taps = packed_y_.taps;
-  const int32_t words = pass.taps / kernels_.group * kernels_.words;
-  for (size_t y = 0; y < y_.starts.size(); ++y) {
-    pass.in = middle_.data() + y_.starts[y] * middle_stride_;
-    pass.weights = packed_y_.weights.data() + y * static_cast<size_t>(words);
-    pass.out = out + static_cast<int64_t>(y) * stride;
+  const auto bytes = static_cast<int64_t>(x_.starts.size()) * 3;
+  for (int64_t y = 0; y < static_cast<int64_t>(y_.starts.size()); ++y) {
+    if (vertical_first_) {
+      std::memcpy(out + y * stride, done_.data() + y * middle_stride_, static_cast<size_t>(bytes));
+      continue;
+    }
+    VerticalPass pass = vertical_pass(y, middle_.data(), 0, middle_stride_);
+    pass.bytes = bytes;
+    pass.out = out + y * stride;
     kernels_.vertical(pass);
   }
 }

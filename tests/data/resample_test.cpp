@@ -29,14 +29,16 @@ Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation
 
 }  // namespace
 
-TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filters", "[single]") {
+TEST_CASE("resizing gives the bits of Pillow 13, enlarging and reducing, both filters",
+          "[single]") {
   std::istringstream cases([] {
     const Bytes text = read_golden("resize.txt");
     return std::string(text.begin(), text.end());
   }());
-  const Bytes golden = read_golden("resize.bin");
+  const Bytes golden = read_golden("resize_13.bin"), older = read_golden("resize_12.bin");
+  REQUIRE(golden.size() == older.size());
   size_t at = 0;
-  int checked = 0;
+  int checked = 0, differ = 0;
   std::string what, filter;
   Size in, out;
   while (cases >> what >> filter >> in.width >> in.height >> out.width >> out.height) {
@@ -45,6 +47,8 @@ TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filte
     REQUIRE(at + bytes <= golden.size());
     const Bytes expected(golden.begin() + static_cast<int64_t>(at),
                          golden.begin() + static_cast<int64_t>(at + bytes));
+    const Bytes before(older.begin() + static_cast<int64_t>(at),
+                       older.begin() + static_cast<int64_t>(at + bytes));
     at += bytes;
     if (what != "resize") continue;
     INFO(filter << " " << in.width << "x" << in.height << " to " << out.width << "x" << out.height);
@@ -52,9 +56,16 @@ TEST_CASE("resizing gives the bits of Pillow, enlarging and reducing, both filte
     for (const Isa isa : supported_isas())
       CHECK(largest_difference(resize(formula_picture(in), in, out, how, isa), expected) == 0);
     ++checked;
+    // Pillow 12 gives the same, except where the order of the passes is another.
+    const int difference = largest_difference(before, expected);
+    if (how == Interpolation::bilinear) CHECK(difference <= 1);
+    if (difference == 0) continue;
+    ++differ;
+    CHECK(vertical_first({in.width, out.width}, {in.height, out.height}));
   }
   CHECK(at == golden.size());
-  CHECK(checked == 28);
+  CHECK(checked == 46);
+  CHECK(differ >= 10);
 }
 
 TEST_CASE("every instruction set gives the same bits", "[single]") {
@@ -95,16 +106,18 @@ TEST_CASE("a mirrored resize is the mirror image of the resize", "[single]") {
 
 TEST_CASE("a part of the output needs only a part of the source and has the same pixels",
           "[single]") {
-  const Size in{200, 120}, out{100, 60};
+  // The second with the vertical pass first.
+  const Size in = GENERATE(Size{200, 120}, Size{200, 480}), out{100, 60};
   const Bytes picture = formula_picture(in),
               whole = resize(picture, in, out, Interpolation::bilinear);
   Resizer resizer;
-  resizer.begin({in.width, out.width, 40, 20, false}, {in.height, out.height, 30, 10, false},
-                Interpolation::bilinear);
+  const AxisRequest x{in.width, out.width, 40, 20, false}, y{in.height, out.height, 30, 10, false};
+  CHECK(vertical_first(x, y) == (in.height == 480));
+  resizer.begin(x, y, Interpolation::bilinear);
   const Box box = resizer.needed();
   CHECK(box.left >= 76);
   CHECK(box.width <= 48);
-  CHECK(box.height <= 28);
+  CHECK(box.height <= 28 * in.height / 120);
   resizer.push({picture.data() + 3 * (box.top * in.width + box.left), 3 * in.width, box.height});
   Bytes part(20 * 10 * 3);
   resizer.finish(part.data(), 60);

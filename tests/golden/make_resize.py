@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes resize.txt (one case a line) and resize.bin (their pixels).
+"""Writes resize.txt (one case a line) and the pixels of the cases.
 
-They hold what Pillow and torchvision make of a picture that tests/data computes by the same
-formula. Needs pillow, numpy, torchvision. Usage: python make_resize.py
-
-The two passes are asked for one by one, horizontal first: what every Pillow before 13 does in one
-call. Pillow 13 goes vertical first for some shapes, which changes a few pixels by one level.
+They hold what Pillow and torchvision make of an image that tests/data computes by the same formula:
+resize_13.bin is made under Pillow 13, resize_12.bin under Pillow 12. The two differ where Pillow 13
+does the vertical pass first. Needs pillow, numpy, torchvision. Usage, under each version:
+python make_resize.py
 """
 
 import os
 
 import numpy as np
+import PIL
 from PIL import Image
 from torchvision.transforms import functional as F
 
@@ -19,6 +19,9 @@ SIZES = [  # width, height -> width, height
     (37, 23, 16, 16), (16, 16, 37, 41), (100, 75, 32, 32), (1, 1, 8, 8), (1, 50, 7, 7),
     (50, 1, 9, 9), (300, 200, 31, 17), (24, 24, 24, 24), (5, 3, 33, 21), (641, 3, 20, 20),
     (61, 60, 60, 61), (2, 2, 1, 1), (97, 5, 1, 11), (120, 90, 53, 90),
+    # At the limit of the height that Pillow 13 reduces first: 20, 21 and 22 rows for 10 columns.
+    (60, 80, 50, 60), (60, 81, 50, 60), (60, 82, 50, 60), (60, 61, 80, 60), (60, 60, 80, 61),
+    (30, 90, 41, 17), (8, 300, 7, 20), (75, 100, 32, 32), (40, 333, 32, 33),
 ]
 EVAL = [  # width, height, resize, crop
     (61, 43, 36, 32), (43, 61, 36, 32), (50, 50, 33, 24), (20, 31, 41, 35), (90, 30, 16, 21),
@@ -33,23 +36,20 @@ def picture(width, height):
     return Image.fromarray(np.where((x // 16 + y // 16) % 2 == 0, noise, smooth).astype(np.uint8))
 
 
-def resize(image, size, how):
-    return image.resize((size[0], image.height), how).resize(size, how)
-
-
 def main():
     lines, pixels = [], b""
     for name, how in (("bilinear", Image.BILINEAR), ("bicubic", Image.BICUBIC)):
         for w, h, ow, oh in SIZES:
             lines.append(f"resize {name} {w} {h} {ow} {oh}")
-            pixels += np.asarray(resize(picture(w, h), (ow, oh), how)).tobytes()
+            pixels += np.asarray(picture(w, h).resize((ow, oh), how)).tobytes()
         for w, h, side, crop in EVAL:
             lines.append(f"eval {name} {w} {h} {side} {crop}")
             oh, ow = F._compute_resized_output_size((h, w), [side])
-            image = resize(picture(w, h), (ow, oh), how)
+            image = picture(w, h).resize((ow, oh), how)
             pixels += np.asarray(F.center_crop(image, crop)).tobytes()
     open(os.path.join(HERE, "resize.txt"), "w").write("\n".join(lines) + "\n")
-    open(os.path.join(HERE, "resize.bin"), "wb").write(pixels)
+    version = PIL.__version__.split(".")[0]
+    open(os.path.join(HERE, f"resize_{version}.bin"), "wb").write(pixels)
 
 
 main()
