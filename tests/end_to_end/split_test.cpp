@@ -91,7 +91,7 @@ TEST_CASE("a held out part is the same for any number of processes, a resumed ru
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   CHECK(d.summary("one").at("valid").at("images") == held_out);
-  CHECK(d.summary("one").at("settings").at("val_split") == "0.25");
+  CHECK(d.summary("one").at("settings").at("val_split") == 0.25);
   const auto in_place = test::run_shoal(d.train("one", {"--resume", "--eval-only"}));
   INFO(in_place.err);
   CHECK(in_place.exit_code == 0);
