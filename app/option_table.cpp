@@ -324,6 +324,10 @@ void add_output(std::vector<Option>& table) {
        row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
            "print JSON", FIELD(json)),
        row("csv", kPredict | kCommon, "", "print comma-separated values", FIELD(csv)),
+       row("topk", kPredict | kCommon, "N", "classes to print for each image, the likeliest first",
+           FIELD(topk)),
+       row("logits", kPredict, "", "print the logit of each class beside its probability",
+           FIELD(logits)),
        row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
            FIELD(definitions)),
        row("launcher", kDoctor, "", "show how this process would find its rank", FIELD(launcher))});

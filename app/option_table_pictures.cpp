@@ -77,7 +77,7 @@ void add_data(std::vector<Option>& table) {
                        "`CLASS NUMBER`",
                        FIELD(job.val_synsets))),
        unset_means("ImageNet's names",
-                   row("tfrecord-keys", kTrain | kEval | kPack, "LIST",
+                   row("tfrecord-keys", kTrain | kEval | kPredict | kPack, "LIST",
                        "names of features in TFRecords: image=KEY,label=KEY, and if need be "
                        "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",
                        FIELD(job.tfrecord_keys))
@@ -159,7 +159,7 @@ void add_data(std::vector<Option>& table) {
            FIELD(job.crop_ratio_min)),
        row("crop-ratio-max", kTrain, "X", "largest width / height of a random crop",
            FIELD(job.crop_ratio_max)),
-       choice<data::Views>("tta", kEval | kCommon,
+       choice<data::Views>("tta", kEval | kPredict | kCommon,
                            "views of each picture whose logits are averaged: the centre; it and "
                            "its mirror image; it "
                            "and the corners; those and their mirror images",

@@ -71,6 +71,8 @@ struct Arguments {
   std::string weights_model;       // eval, predict: network of --weights; empty: the file's
   std::string recipe;              // name of the recipe that was applied; "list" asks for the names
   bool json = false, csv = false;  // output of eval, predict and models
+  int64_t topk = 5;                // predict: classes to name for each image
+  bool logits = false;             // predict: print their logits too
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: how ranks would be found
   data::PackOptions pack;

@@ -1,10 +1,10 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/mean.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
@@ -13,21 +13,19 @@
 #include "app/session.h"
 #include "app/weights.h"
 #include "data/errors.h"
-#include "data/limits.h"
+#include "data/sources/images.h"
 #include "data/transform.h"
-#include "train/checkpoint_store.h"
 #include "train/input.h"
 #include "train/log.h"
 
 namespace shoal::app {
 namespace {
 
-namespace fs = std::filesystem;
 using train::strf;
 
 struct Guess {
   std::string name;
-  double probability = 0;
+  double probability = 0, logit = 0;
 };
 
 struct Prediction {
@@ -36,71 +34,83 @@ struct Prediction {
   std::vector<Guess> guesses;  // best first
 };
 
-// Folders stand for the files in them, sorted.
-std::vector<std::string> pictures(const std::vector<std::string>& paths) {
-  if (paths.empty())
-    throw train::UserError("predict needs at least one picture or folder after the options");
-  std::vector<std::string> files;
-  for (const auto& path : paths) {
-    if (!fs::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.is_regular_file() && entry.path().filename().string().front() != '.')
-        inside.push_back(entry.path().string());
-    }
-    std::sort(inside.begin(), inside.end());
-    if (inside.empty()) throw train::UserError("there is no file in " + path);
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
+std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments) {
+  if (arguments.paths.empty())
+    throw train::UserError(
+        "predict needs at least one image, folder, tar, packed set or file of records after the "
+        "options");
+  data::OpenOptions options;
+  options.tfrecord_keys = arguments.job.tfrecord_keys;
+  options.warning = train::log::warning;
+  return data::open_images(arguments.paths, options);
 }
 
-Prediction predict(Weights& weights, data::Transform& transform, const std::string& path) {
-  Prediction prediction{path, "", {}};
-  const int64_t size = weights.transform.eval_size;
-  std::vector<uint8_t> pixels(static_cast<size_t>(size * size * 3));
-  try {
-    if (!fs::exists(path)) throw data::DamagedPicture("there is no such file or folder");
-    if (fs::file_size(path) > static_cast<uintmax_t>(data::kMaxFileBytes))
-      throw data::DamagedPicture("larger than any picture");
-    const auto bytes = train::read_whole_file(path);
-    transform.evaluation_row({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-                             pixels.data());
-  } catch (const data::MissingLibrary&) {
-    throw;                                     // not this picture's fault
-  } catch (const std::runtime_error& error) {  // damaged, or cannot be read
-    prediction.error = error.what();
+class Predictor {
+ public:
+  Predictor(Weights& weights, int64_t topk)
+      : weights_(weights),
+        transform_(weights.transform),
+        views_(data::count_of(weights.transform.eval_views)),
+        topk_(topk),
+        pixels_(static_cast<size_t>(views_ * weights.transform.eval_size *
+                                    weights.transform.eval_size * 3)) {}
+
+  Prediction predict(const data::Dataset& images, int64_t sample) {
+    Prediction prediction{images.name(sample), "", {}};
+    try {
+      images.read(sample, bytes_);
+      transform_.evaluation_row(bytes_, pixels_.data());
+    } catch (const data::MissingLibrary&) {
+      throw;                                     // not this image's fault
+    } catch (const std::runtime_error& error) {  // damaged, or cannot be read
+      prediction.error = error.what();
+      return prediction;
+    }
+    prediction.guesses = guesses();
     return prediction;
   }
-  data::Row row;
-  data::Batch batch{.images = pixels.data(),
-                    .rows = {&row, 1},
-                    .capacity = 1,
-                    .count = 1,
-                    .height = size,
-                    .width = size};
-  const auto input = train::make_input(batch, ops::Type::f32, at::kCPU);
-  const auto probabilities = at::softmax(weights.model->forward(input.images, {}), 1);
-  const auto count = std::min<int64_t>(5, probabilities.size(1));
-  const auto [values, labels] = at::topk(probabilities, count, 1);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto label = labels[0][i].item<int64_t>();
-    const bool named = label < static_cast<int64_t>(weights.classes.size());
-    prediction.guesses.push_back(
-        {named ? weights.classes[static_cast<size_t>(label)] : std::to_string(label),
-         values[0][i].item<double>()});
-  }
-  return prediction;
-}
 
-nlohmann::ordered_json to_json(const Prediction& prediction) {
+ private:
+  // Of the image in pixels_.
+  std::vector<Guess> guesses() {
+    const int64_t size = weights_.transform.eval_size;
+    data::Row row;
+    data::Batch batch{.images = pixels_.data(),
+                      .rows = {&row, 1},
+                      .capacity = 1,
+                      .count = 1,
+                      .height = size,
+                      .width = size,
+                      .views = views_};
+    const auto input = train::make_input(batch, ops::Type::f32, at::kCPU);
+    const auto logits = weights_.model->forward(input.images, {}).mean(at::IntArrayRef{0});
+    const auto probabilities = at::softmax(logits, 0);
+    const auto count = std::min(topk_, logits.size(0));
+    const auto [values, labels] = at::topk(logits, count, 0);
+    std::vector<Guess> list;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto label = labels[i].item<int64_t>();
+      const bool named = label < static_cast<int64_t>(weights_.classes.size());
+      list.push_back({named ? weights_.classes[static_cast<size_t>(label)] : std::to_string(label),
+                      probabilities[label].item<double>(), values[i].item<double>()});
+    }
+    return list;
+  }
+
+  Weights& weights_;
+  data::Transform transform_;
+  const int64_t views_, topk_;
+  std::vector<uint8_t> bytes_, pixels_;
+};
+
+nlohmann::ordered_json to_json(const Arguments& arguments, const Prediction& prediction) {
   nlohmann::ordered_json json = {{"path", prediction.path}};
   if (!prediction.error.empty()) json["error"] = prediction.error;
-  for (const auto& guess : prediction.guesses)
-    json["top5"].push_back({{"class", guess.name}, {"probability", guess.probability}});
+  for (const auto& guess : prediction.guesses) {
+    auto& list = json["top" + std::to_string(arguments.topk)];
+    list.push_back({{"class", guess.name}, {"probability", guess.probability}});
+    if (arguments.logits) list.back()["logit"] = guess.logit;
+  }
   return json;
 }
 
@@ -114,21 +124,23 @@ std::string field(const std::string& text) {
 
 void print(const Arguments& arguments, const Prediction& prediction) {
   if (arguments.json)
-    return train::log::line(
-        to_json(prediction).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return train::log::line(to_json(arguments, prediction)
+                                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!prediction.error.empty())
     return train::log::error(prediction.path + ": " + prediction.error);
   if (arguments.csv) {
     for (size_t i = 0; i < prediction.guesses.size(); ++i) {
       const auto& guess = prediction.guesses[i];
       train::log::line(strf("%s,%zu,%s,%.6f", field(prediction.path).c_str(), i + 1,
-                            field(guess.name).c_str(), guess.probability));
+                            field(guess.name).c_str(), guess.probability) +
+                       (arguments.logits ? strf(",%.6f", guess.logit) : ""));
     }
     return;
   }
   std::string line = prediction.path + " ";
   for (const auto& guess : prediction.guesses)
-    line += strf("  %s %.1f%%", guess.name.c_str(), 100 * guess.probability);
+    line += strf("  %s %.1f%%", guess.name.c_str(), 100 * guess.probability) +
+            (arguments.logits ? strf(" (%.3f)", guess.logit) : "");
   train::log::line(line);
 }
 
@@ -136,20 +148,24 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 
 int predict_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
+  if (arguments.topk < 1) throw train::UserError("--topk must be at least 1");
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
-  const auto files = pictures(arguments.paths);
+  const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
+  weights.transform.eval_views = arguments.job.views;
   if (const std::string& names = arguments.job.classes_file; !names.empty()) {
     weights.classes = read_class_names(names);
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
   }
   train::log::info(weights.origin);
-  data::Transform transform(weights.transform);
+  Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;
-  if (arguments.csv && !arguments.json) train::log::line("path,rank,class,probability");
+  if (arguments.csv && !arguments.json)
+    train::log::line(std::string("path,rank,class,probability") +
+                     (arguments.logits ? ",logit" : ""));
   bool all_read = true;
-  for (const auto& path : files) {
-    const Prediction prediction = predict(weights, transform, path);
+  for (int64_t sample = 0; sample < images->size(); ++sample) {
+    const Prediction prediction = predictor.predict(*images, sample);
     all_read &= prediction.error.empty();
     print(arguments, prediction);
   }

@@ -67,6 +67,9 @@ struct OpenOptions {
   // Files that tell the classes of pictures without any (sources/labels.h); empty: none.
   std::string labels, synsets;
   std::string tfrecord_keys;  // sources/tf_example.h; empty: ImageNet's
+  // Only the images are wanted: labels are neither needed nor looked at. All samples have the label 0
+  // of one class without a name, in the order of their file.
+  bool unlabelled = false;
   // Pictures will be read once, one after the other: compressed files may be opened too.
   bool in_order = false;
   // Of streams (stream/shuffled.h, stream/pipe_source.h).

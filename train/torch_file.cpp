@@ -172,8 +172,8 @@ std::string pickled_class(const PickleValue& root) {
 
 [[noreturn]] void refuse_entry(const std::string& wanted, const std::vector<Entry>& found) {
   if (found.size() == 1 && found[0].name.empty())
-    throw UserError("has no entry '" + wanted + "': it is one state dict without a name; leave "
-                    "--weights-entry out");
+    throw UserError("has no entry '" + wanted +
+                    "': it is one state dict without a name; leave --weights-entry out");
   std::string list;
   for (const Entry& entry : found) list += (list.empty() ? "" : ", ") + entry.name;
   throw UserError((wanted.empty() ? "holds several state dicts: " + list
@@ -209,8 +209,8 @@ StateDict read(const PickleValue& root, const Storages& storages, const std::str
   StateDict result{entry.name, false, {}};
   for (const char* name : kAveraged) result.averaged |= entry.is(name);
   for (size_t i = 0; i + 1 < entry.dict->items.size(); i += 2) {
-    const PickleValue &key = *entry.dict->items[i],
-                      *const call = tensor_call(entry.dict->items[i + 1]);
+    const PickleValue& key = *entry.dict->items[i];
+    const PickleValue* const call = tensor_call(entry.dict->items[i + 1]);
     if (key.kind == PickleValue::Kind::text && call)
       result.tensors.emplace_back(without_wrappers(key.text),
                                   make_tensor(storages, *call, key.text));

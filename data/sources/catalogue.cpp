@@ -142,6 +142,14 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
   return Labeller(files, scans, known).run();
 }
 
+Catalogue catalogue_unlabelled(const std::vector<Scan>& scans) {
+  std::vector<Placed> placed;
+  for_each_entry(scans, [&](uint32_t file, uint32_t i, const ScanEntry&) {
+    placed.push_back({file, i, 0});
+  });
+  return make_catalogue(scans, placed, {""});
+}
+
 ContainerDataset::ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue, Reads reads)
     : files_(std::move(files), reads == Reads::forward ? kReadForward : open_files_limit(), reads),
       catalogue_(std::move(catalogue)) {}

@@ -50,6 +50,9 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 
+// A catalogue of everything, in that order, with one class without a name.
+Catalogue catalogue_unlabelled(const std::vector<Scan>& scans);
+
 // Reads pictures that lie in one piece. Names are PATH:NAME.
 class ContainerDataset : public Dataset {
  public:

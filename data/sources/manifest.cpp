@@ -61,8 +61,8 @@ class LocalPlaces {
 
 class ManifestScan {
  public:
-  ManifestScan(const std::string& path, std::string text)
-      : path_(path), text_(std::move(text)), places_(path) {}
+  ManifestScan(const std::string& path, std::string text, bool unlabelled)
+      : path_(path), text_(std::move(text)), places_(path), unlabelled_(unlabelled) {}
 
   Scan run() {
     if (text_[text_.find_first_not_of(" \t\r\n")] == '[') {
@@ -94,10 +94,10 @@ class ManifestScan {
       if (!entry.is_string()) refuse("expected the name of a picture");
       const auto& name = entry.get_ref<const std::string&>();
       const size_t slash = name.find('/');
-      if (slash == std::string::npos)
+      if (slash == std::string::npos && !unlabelled_)
         refuse("'" + name + "' stands in no class folder; use an augmented manifest");
       ScanEntry picture;
-      picture.text = scan_.place_of(name.substr(0, slash));
+      if (!unlabelled_) picture.text = scan_.place_of(name.substr(0, slash));
       scan_.add(picture, places_.path_of(prefix + name));
     }
   }
@@ -115,7 +115,7 @@ class ManifestScan {
       const auto place = entry.find("source-ref");
       if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");
       ScanEntry picture;
-      label(entry, picture);
+      if (!unlabelled_) label(entry, picture);
       scan_.add(picture, places_.path_of(place->get<std::string>()));
     }
   }
@@ -145,6 +145,7 @@ class ManifestScan {
   const std::string& path_;
   std::string text_;
   LocalPlaces places_;
+  const bool unlabelled_;
   Scan scan_;
   int64_t number_ = 0;
   bool lines_ = false;
@@ -171,9 +172,11 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
     std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
     text.resize(
         static_cast<size_t>(file.read_at(0, text.data(), static_cast<int64_t>(text.size()))));
-    scans.push_back(ManifestScan(path, std::move(text)).run());
+    scans.push_back(ManifestScan(path, std::move(text), options.unlabelled).run());
   }
-  Catalogue catalogue = catalogue_by_label(stamped(paths), scans, options.classes);
+  Catalogue catalogue = options.unlabelled
+                            ? catalogue_unlabelled(scans)
+                            : catalogue_by_label(stamped(paths), scans, options.classes);
   std::vector<ListedPicture> pictures;
   LeftOut left_out;
   for (size_t i = 0; i < catalogue.pictures.size(); ++i) {

@@ -105,6 +105,10 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
 
 }  // namespace
 
+bool is_record_file(const std::string& path, bool named) {
+  return kind_of(path, named) != nullptr;
+}
+
 bool holds_only_files(const std::string& folder) {
   if (!fs::is_directory(folder)) return false;
   bool files = false;

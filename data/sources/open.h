@@ -13,6 +13,10 @@ namespace shoal::data {
 // nothing is of a kind that can be read, or several kinds stand together.
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options);
 
+// True when the file is of a kind that open_records() reads: a tar, RecordIO, TFRecords; a manifest
+// only where the user names the file itself.
+bool is_record_file(const std::string& path, bool named);
+
 // True when the folder holds files but no folders, so that it cannot hold class folders.
 bool holds_only_files(const std::string& folder);
 

@@ -21,7 +21,8 @@ namespace {
 
 class RecordScan {
  public:
-  RecordScan(const File& file, const RecordList& list) : file_(file), list_(list) {}
+  RecordScan(const File& file, const RecordList& list, bool unlabelled)
+      : file_(file), list_(list), unlabelled_(unlabelled) {}
 
   Scan run() {
     const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
@@ -48,13 +49,13 @@ class RecordScan {
       wrapped_picture(record);
     else if (payload.kind == RecordPayload::Kind::mxnet)
       mxnet_picture(record, payload);
-    else
+    else if (!unlabelled_)
       wrapped_label(record);
   }
 
   RecordPayload examined(std::span<const uint8_t> head, uint64_t bytes) const {
     try {
-      return examine_payload(head, bytes);
+      return examine_payload(head, bytes, unlabelled_);
     } catch (const std::invalid_argument& error) {
       refuse(error.what());
     }
@@ -110,6 +111,7 @@ class RecordScan {
 
   const File& file_;
   const RecordList& list_;
+  const bool unlabelled_;
   Scan scan_;
   int64_t number_ = 0;
   bool open_ = false;                 // the last picture may still get its label
@@ -146,15 +148,16 @@ std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& pa
   if (!options.labels.empty()) refuse_labels(paths[0]);
   std::vector<SourceFile> files = stamped(paths);
   std::unordered_map<std::string, RecordList> lists;
-  std::string kind = "recordio";
+  std::string kind = options.unlabelled ? "recordio unlabelled" : "recordio";
   for (const std::string& path : paths) {
     lists[path] = read_record_list(path);
     kind += " " + lists[path].stamp;
   }
   const std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
-    return RecordScan(file, lists.at(file.path())).run();
+    return RecordScan(file, lists.at(file.path()), options.unlabelled).run();
   });
-  Catalogue catalogue = catalogue_by_label(files, scans, options.classes);
+  Catalogue catalogue = options.unlabelled ? catalogue_unlabelled(scans)
+                                           : catalogue_by_label(files, scans, options.classes);
   return std::make_shared<RecordIoDataset>(std::move(files), std::move(catalogue), options.reads);
 }
 

@@ -21,7 +21,7 @@ constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
 
 }  // namespace
 
-RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes) {
+RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, bool unlabelled) {
   RecordPayload payload;
   if (recognise(head) != Format::unknown) {
     payload.kind = RecordPayload::Kind::picture;
@@ -30,20 +30,22 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes) {
   MxnetHead mxnet;
   if (head.size() < sizeof mxnet) return payload;
   std::memcpy(&mxnet, head.data(), sizeof mxnet);
-  const uint32_t skip = sizeof mxnet + (mxnet.flag == 1 ? sizeof mxnet.label : 0);
-  if (bytes <= skip || mxnet.flag >= kMostLabels) return payload;
-  if (mxnet.flag > 1)
+  if (mxnet.flag >= kMostLabels) return payload;
+  const uint32_t skip = sizeof mxnet + mxnet.flag * sizeof mxnet.label;
+  if (bytes <= skip) return payload;
+  if (mxnet.flag > 1 && !unlabelled)
     throw std::invalid_argument("carries " + std::to_string(mxnet.flag) +
                                 " labels; shoal trains on one label for each picture");
   float label = mxnet.label;
   if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
+  payload.kind = RecordPayload::Kind::mxnet;
+  payload.skip = skip;
+  payload.id = mxnet.id;
+  if (unlabelled) return payload;
   if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
     throw std::invalid_argument("has the label " + std::to_string(label) +
                                 "; it must be a whole number from 0 on");
-  payload.kind = RecordPayload::Kind::mxnet;
-  payload.skip = skip;
   payload.number = static_cast<int64_t>(label);
-  payload.id = mxnet.id;
   return payload;
 }
 

@@ -21,8 +21,9 @@ constexpr size_t kPayloadHead = 28;  // bytes that tell
 
 // `head`: the first bytes, kPayloadHead of them or all; `bytes`: of the whole payload. Throws
 // std::invalid_argument, to be put behind the record's name: several labels, or one that is no
-// whole number from 0 on.
-RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes);
+// whole number from 0 on; neither where it is `unlabelled`.
+RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
+                              bool unlabelled = false);
 
 // A payload of Kind::other as a label: a number, a name or JSON. Nothing: it is none.
 std::optional<LabelText> parse_wrapped_label(const std::string& text);

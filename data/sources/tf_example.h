@@ -27,6 +27,8 @@ struct ExampleKeys {
   int64_t height = 0, width = 0, channels = 0;  // of it; 1 or 3 channels
   bool planar = false;                          // C×H×W, else H×W×C
   double scale = 1;                             // makes levels of 0 … 255 of its values
+
+  bool unlabelled = false;  // label and class_name are not looked for
 };
 
 // Throws std::invalid_argument naming --tfrecord-keys.

@@ -1,0 +1,137 @@
+#include "data/sources/images.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "data/errors.h"
+#include "data/image_files.h"
+#include "data/image_folder.h"
+#include "data/pack/reader.h"
+#include "data/pack/shards.h"
+#include "data/sources/open.h"
+#include "data/sources/patterns.h"
+
+namespace shoal::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An image file, or a set.
+struct ImageSource {
+  std::string file;
+  std::shared_ptr<const Dataset> set;
+  int64_t end = 0;  // the sample behind its last one
+};
+
+class Images : public Dataset {
+ public:
+  void add(std::string file) { parts_.push_back({std::move(file), nullptr, size() + 1}); }
+  void add(std::shared_ptr<const Dataset> set) {
+    const int64_t end = size() + set->size();
+    parts_.push_back({"", std::move(set), end});
+  }
+
+  int64_t size() const override { return parts_.empty() ? 0 : parts_.back().end; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int32_t label(int64_t /*sample*/) const override { return 0; }
+  std::string name(int64_t sample) const override {
+    const auto [part, inside] = place(sample);
+    return part.set ? part.set->name(inside) : part.file;
+  }
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    const auto [part, inside] = place(sample);
+    if (part.set) return part.set->read(inside, bytes);
+    if (!fs::exists(part.file)) throw DamagedPicture("there is no such file or folder");
+    read_picture_file(part.file, bytes);
+  }
+
+ private:
+  std::pair<const ImageSource&, int64_t> place(int64_t sample) const {
+    const auto part =
+        std::upper_bound(parts_.begin(), parts_.end(), sample,
+                         [](int64_t wanted, const ImageSource& one) { return wanted < one.end; });
+    return {*part, sample - (part == parts_.begin() ? 0 : std::prev(part)->end)};
+  }
+
+  std::vector<ImageSource> parts_;
+  std::vector<std::string> classes_ = {""};
+};
+
+bool is_set(const std::string& path, bool named) {
+  if (is_sharded_set(path)) return true;
+  if (!fs::is_regular_file(path)) return false;
+  return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));
+}
+
+// The files below a folder, sorted. A packed set that is a folder counts as one of them.
+std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    const std::string path = entry->path().string();
+    const bool hidden = entry->path().filename().string().starts_with('.');
+    const bool set = !hidden && entry->is_directory() && is_sharded_set(path);
+    if (entry->is_directory() && (hidden || set)) entry.disable_recursion_pending();
+    if (hidden && entry->is_regular_file()) ++left_out.hidden;
+    if (set || (!hidden && entry->is_regular_file())) files.push_back(path);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class Opener {
+ public:
+  explicit Opener(OpenOptions options) : options_(std::move(options)) {
+    options_.unlabelled = true;
+    options_.in_order = true;
+  }
+
+  void open(const std::string& source) {
+    const int64_t before = images_->size();
+    if (source.starts_with("pipe:"))
+      throw std::invalid_argument(source + " is a pipe; name files or folders");
+    if (source.starts_with("synthetic:") || source.starts_with("folder:") ||
+        is_set(source, /*named=*/true))
+      images_->add(open_dataset(source, options_));
+    else if (fs::is_directory(source))
+      add_found(files_below(source, left_out_));
+    else if (is_pattern(source))
+      add_found(expand_pattern(source));
+    else
+      images_->add(source);
+    if (images_->size() == before) throw std::invalid_argument(source + " holds no image");
+  }
+
+  std::shared_ptr<const Dataset> finish(const std::string& sources) {
+    if (options_.warning && !left_out_.empty()) options_.warning(left_out_.sentence(sources));
+    return images_;
+  }
+
+ private:
+  void add_found(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      if (is_set(file, /*named=*/false))
+        images_->add(open_dataset(file, options_));
+      else if (is_image_file(file))
+        images_->add(file);
+      else
+        left_out_.add(file);
+    }
+  }
+
+  OpenOptions options_;
+  std::shared_ptr<Images> images_ = std::make_shared<Images>();
+  LeftOut left_out_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> open_images(const std::vector<std::string>& sources,
+                                           OpenOptions options) {
+  Opener opener(std::move(options));
+  for (const std::string& source : sources) opener.open(source);
+  return opener.finish(sources.size() == 1 ? sources[0] : "all sources");
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,133 @@
+#include "data/sources/images.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "data/pack/writer.h"
+#include "tests/data/sources/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+using Texts = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Seen {
+  Texts names, contents, warnings;
+};
+
+Seen seen(const Texts& sources) {
+  Seen result;
+  OpenOptions options;
+  options.warning = [&](const std::string& text) { result.warnings.push_back(text); };
+  const auto data = open_images(sources, options);
+  for (int64_t i = 0; i < data->size(); ++i) {
+    result.names.push_back(data->name(i));
+    result.contents.push_back(content(*data, i));
+  }
+  return result;
+}
+
+Texts jpegs(const std::vector<int64_t>& numbers) {
+  Texts list;
+  for (const int64_t number : numbers) list.push_back(jpeg_text(number));
+  return list;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+struct Fixture {
+  shoal::test::TemporaryDirectory directory;
+  std::string at(const std::string& name) const { return (directory.path() / name).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("images come from files, folders, tars and packed sets, in the order they are named") {
+  const Fixture f;
+  write(f.at("one.jpg"), jpeg_text(1));
+  write(f.at("folder/b/2.jpg"), jpeg_text(2));
+  write(f.at("folder/a.jpg"), jpeg_text(3));
+  write(f.at("flat.tar"), make_tar({{"y.jpg", jpeg_text(4)}, {"x.jpg", jpeg_text(5)}}));
+  write(f.at("classes/cat/6.jpg"), jpeg_text(6));
+  write(f.at("classes/dog/7.jpg"), jpeg_text(7));
+  write_pack(*open_dataset(f.at("classes")), f.at("set.pack"), {});
+  const Seen all = seen({f.at("one.jpg"), f.at("folder"), f.at("flat.tar"), f.at("set.pack")});
+  CHECK(all.contents == jpegs({1, 3, 2, 4, 5, 6, 7}));
+  CHECK(all.names[0] == f.at("one.jpg"));
+  CHECK(all.names[2] == f.at("folder/b/2.jpg"));
+  CHECK(all.names[3] == f.at("flat.tar") + ":y.jpg");
+  CHECK(all.warnings.empty());
+}
+
+TEST_CASE("a folder may hold sets among its images, and a pattern names several files") {
+  const Fixture f;
+  write(f.at("all/a.jpg"), jpeg_text(1));
+  write(f.at("all/b.tar"), make_tar({{"x.jpg", jpeg_text(2)}}));
+  write(f.at("all/c.tar"), make_tar({{"x.jpg", jpeg_text(3)}}));
+  write(f.at("all/d.rec"), golden_record_bytes("several.rec"));
+  CHECK(seen({f.at("all")}).contents.size() > 3);
+  CHECK(seen({f.at("all/{b,c}.tar")}).contents == jpegs({2, 3}));
+  CHECK(seen({f.at("all/*.jpg"), f.at("all/c*")}).contents == jpegs({1, 3}));
+}
+
+TEST_CASE("labels are not needed, and those that training refuses do no harm") {
+  const Fixture f;
+  write(f.at("captions.tar"), make_tar({{"1.jpg", jpeg_text(1)},
+                                        {"1.txt", "a cat\nthat looks at a dog"},
+                                        {"2.jpg", jpeg_text(2)}}));
+  write(f.at("mixed.tar"), make_tar({{"cat/1.jpg", jpeg_text(1)}, {"2.jpg", jpeg_text(2)}}));
+  for (const char* name : {"captions.tar", "mixed.tar"}) {
+    INFO(name);
+    CHECK_THROWS(open_dataset(f.at(name)));
+    const Seen found = seen({f.at(name)});
+    CHECK(found.contents == jpegs({1, 2}));
+    CHECK(found.warnings.empty());
+  }
+  CHECK_THROWS(open_dataset(golden_record("several.rec")));
+  CHECK(seen({golden_record("several.rec")}).contents == Texts{"content"});  // without its labels
+
+  const std::string records = golden_record("imagenet.tfrecord");
+  OpenOptions other;
+  other.tfrecord_keys = "label=none,class=none";
+  CHECK_THROWS(open_dataset(records, other));
+  CHECK(open_images({records}, other)->size() == open_dataset(records)->size());
+
+  write(f.at("list.json"), "{\"source-ref\": \"s3://bucket/1.jpg\"}\n");
+  write(f.at("1.jpg"), jpeg_text(1));
+  CHECK_THROWS(open_dataset(f.at("list.json")));
+  CHECK(seen({f.at("list.json")}).contents == jpegs({1}));
+}
+
+TEST_CASE("files of a folder that are no images are left out and told once") {
+  const Fixture f;
+  write(f.at("x/a.jpg"), jpeg_text(1));
+  write(f.at("x/README.txt"), "our cats");
+  write(f.at("x/.hidden"), "");
+  write(f.at("y/b.jpg"), "no image");
+  write(f.at("y/list.csv"), "a,b");
+  const Seen found = seen({f.at("x"), f.at("y")});
+  CHECK(found.contents == Texts{jpeg_text(1), "no image"});  // a damaged one stays
+  REQUIRE(found.warnings.size() == 1);
+  CHECK_THAT(found.warnings[0], Contains("left out 2 files") && Contains("README.txt") &&
+                                    Contains("list.csv") && Contains("1 hidden file"));
+  CHECK(seen({f.at("x/README.txt")}).contents == Texts{"our cats"});  // named: reading it fails
+}
+
+TEST_CASE("a source without images is an error, a missing file one of reading") {
+  const Fixture f;
+  write(f.at("x/README.txt"), "our cats");
+  CHECK_THROWS_WITH(open_images({f.at("x")}, {}), Contains(f.at("x") + " holds no image"));
+  CHECK_THROWS_WITH(open_images({f.at("*.jpg")}, {}), Contains("*.jpg"));
+  CHECK_THROWS_WITH(open_images({"pipe:" + f.at("x")}, {}), Contains("is a pipe"));
+  const auto missing = open_images({f.at("none.jpg")}, {});
+  std::vector<uint8_t> bytes;
+  REQUIRE(missing->size() == 1);
+  CHECK_THROWS_WITH(missing->read(0, bytes), "there is no such file or folder");
+}

@@ -1,0 +1,138 @@
+// predict: its sources, views and forms of output.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+using Words = std::vector<std::string>;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A model of three classes that has hardly learnt, and its images.
+struct Model {
+  test::TemporaryDirectory directory;
+  const std::string data = (directory.path() / "data").string(),
+                    run = (directory.path() / "run").string();
+
+  Model() {
+    test::make_pictures(data, 30, 9, 3, 48);
+    // clang-format off
+    const auto outcome = test::run_shoal({
+        "train", "--data", data, "--output", run, "--model", "resnet18", "--size", "32",
+        "--batch-size", "10", "--epochs", "1", "--lr", "0.02"});
+    // clang-format on
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+  }
+
+  test::Outcome predict(Words words, int exit_code = 0) const {
+    words.insert(words.begin(), {"predict", "--checkpoint", run});
+    const auto outcome = test::run_shoal(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == exit_code);
+    return outcome;
+  }
+  std::vector<Json> json(Words words) const {
+    words.insert(words.begin(), "--json");
+    std::vector<Json> list;
+    for (const std::string& line : test::lines_of(predict(words).out))
+      list.push_back(Json::parse(line));
+    return list;
+  }
+};
+
+const Model& model() {
+  static const Model one;
+  return one;
+}
+
+}  // namespace
+
+TEST_CASE("predict names as many classes as asked for, with logits in JSON, CSV and text") {
+  const std::string image = model().data + "/val";
+  const Json top = model().json({"--topk", "2", "--logits", image}).front();
+  REQUIRE(top["top2"].size() == 2);
+  CHECK(top["top2"][0]["logit"] > top["top2"][1]["logit"]);
+  const Json all = model().json({"--topk", "9", "--logits", image}).front();
+  REQUIRE(all["top9"].size() == 3);  // there are no more classes
+  double sum = 0;
+  for (const Json& guess : all["top9"]) sum += std::exp(guess["logit"].get<double>());
+  for (const Json& guess : all["top9"])
+    CHECK(std::exp(guess["logit"].get<double>()) / sum ==
+          Approx(guess["probability"].get<double>()).margin(1e-5));
+  CHECK_FALSE(model().json({image}).front()["top5"][0].contains("logit"));
+
+  const auto csv = test::lines_of(model().predict({"--csv", "--topk", "1", "--logits", image}).out);
+  REQUIRE(csv.size() == 10);
+  CHECK(csv[0] == "path,rank,class,probability,logit");
+  CHECK(std::atof(csv[1].substr(csv[1].rfind(',') + 1).c_str()) ==
+        Approx(top["top2"][0]["logit"].get<double>()).margin(1e-5));
+  const auto text = test::lines_of(model().predict({"--logits", "--topk", "1", image}).out);
+  CHECK_THAT(text[0], Contains("%") && Contains("("));
+  CHECK_THAT(model().predict({"--topk", "0", image}, 2).err, Contains("--topk"));
+}
+
+TEST_CASE("predict averages the logits of several views as eval does") {
+  const Model& m = model();
+  const auto eval =
+      test::run_shoal({"eval", "--checkpoint", m.run, "--data", m.data, "--json", "--tta", "ten"});
+  INFO(eval.err);
+  REQUIRE(eval.exit_code == 0);
+  double loss = 0;
+  for (const Json& line : m.json({"--tta", "ten", m.data + "/val"})) {
+    for (const Json& guess : line["top5"]) {
+      const std::string name = guess["class"];
+      if (line["path"].get<std::string>().find("/" + name + "/") != std::string::npos)
+        loss -= std::log(guess["probability"].get<double>());
+    }
+  }
+  CHECK(loss / 9 == Approx(Json::parse(eval.out)["loss"].get<double>()).epsilon(1e-4));
+  CHECK(m.json({"--tta", "ten", m.data + "/val"}) != m.json({m.data + "/val"}));
+}
+
+TEST_CASE("predict reads packed sets, tars and patterns, and needs no labels in them") {
+  const Model& m = model();
+  const std::string pack = (m.directory.path() / "val.pack").string();
+  REQUIRE(test::run_shoal({"pack", m.data + "/val", pack}).exit_code == 0);
+  const fs::path flat = m.directory.path() / "flat";
+  fs::create_directories(flat);
+  int number = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(m.data + "/val"))
+    if (entry.is_regular_file())
+      fs::copy_file(entry.path(), flat / (std::to_string(number++) + ".jpg"));
+  const std::string tar = (m.directory.path() / "flat.tar").string();
+  REQUIRE(std::system(("tar -C " + flat.string() + " -cf " + tar + " .").c_str()) == 0);
+
+  const auto folder = m.json({m.data + "/val"}), packed = m.json({pack});
+  REQUIRE(folder.size() == 9);
+  REQUIRE(packed.size() == 9);
+  for (size_t i = 0; i < 9; ++i) CHECK(packed[i]["top5"] == folder[i]["top5"]);
+  const auto tarred = m.json({tar});
+  CHECK(tarred.size() == 9);
+  CHECK_THAT(tarred[0]["path"].get<std::string>(), Contains(tar + ":"));
+  CHECK(m.json({flat.string() + "/[0-3].jpg"}).size() == 4);
+  CHECK(m.json({pack, flat.string(), tar}).size() == 27);
+}
+
+TEST_CASE("a stray file in a folder is left out, a damaged image is an error of predict") {
+  const Model& m = model();
+  const fs::path folder = m.directory.path() / "mixed";
+  fs::copy(m.data + "/val", folder, fs::copy_options::recursive);
+  std::ofstream(folder / "README.txt") << "images of mine";
+  const auto stray = m.predict({"--json", folder.string()});
+  CHECK(test::lines_of(stray.out).size() == 9);
+  CHECK_THAT(stray.err, Contains("left out 1 file") && Contains("README.txt"));
+  CHECK(stray.err.find("README.txt") == stray.err.rfind("README.txt"));
+  std::ofstream(folder / "broken.jpg") << "no image";
+  const auto damaged = m.predict({"--json", folder.string()}, 1);
+  CHECK(test::lines_of(damaged.out).size() == 10);
+  CHECK_THAT(damaged.out, Contains("broken.jpg\",\"error\":") && !Contains("null"));
+}
