@@ -91,9 +91,6 @@ std::vector<NoEffect> all_rows() {
   return {
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.job.eval_only; }},
       {{"export"}, ": there is no --export-dir", [](Case c) { return !c.run.job.export_dir; }},
-      {{"weights-entry"},
-       ": there are no --weights",
-       [](Case c) { return c.run.job.weights.empty(); }},
       {{"weights", "weights-entry"},
        ": the run goes on from a checkpoint, which holds the weights",
        [](Case c) { return c.continued; }},

@@ -54,7 +54,6 @@ std::vector<IdleCase> idle_cases() {
        two_hosts(),
        true},
       {{"--weights", "w.pt"}, ""},
-      {{"--weights-entry", "ema"}, "--weights-entry has no effect: there are no --weights"},
       {{"--export", "last"}, "--export has no effect: there is no --export-dir"},
       {{"--export", "last", "--export-dir", "m"}, ""},
       {{"--eval-only", "--export-dir", "m", "--epochs", "3", "--mixup-prob", "0.5", "--val-size",

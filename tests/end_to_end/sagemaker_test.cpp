@@ -105,9 +105,9 @@ TEST_CASE("a container's `train` reads the platform's files and leaves the finis
   CHECK(first.err.find("from SM_HPS: momentum=0.8") != std::string::npos);
   const auto summary =
       nlohmann::json::parse(test::read_text(container / "output/data/summary.json"));
-  CHECK(summary["settings"]["lr"] == "0.02");
-  CHECK(summary["settings"]["momentum"] == "0.8");
-  CHECK(summary["settings"]["sync_bn"] == "true");
+  CHECK(summary["settings"]["lr"] == 0.02);
+  CHECK(summary["settings"]["momentum"] == 0.8);
+  CHECK(summary["settings"]["sync_bn"] == true);
 
   // The model predicts what the last checkpoint does, with its averaged weights.
   const Words of_model = guesses(container, "model");
@@ -299,13 +299,13 @@ TEST_CASE("SMDDP's hyperparameters train with their meaning") {
   const auto settings =
       nlohmann::json::parse(test::read_text(container / "output/data/summary.json"))["settings"];
   CHECK(settings["model"] == "efficientnet_b0");
-  CHECK(settings["lr"] == "0.0003125");  // 0.005 × 8 / 128
+  CHECK(settings["lr"] == 0.0003125);  // 0.005 × 8 / 128
   CHECK(settings["amp"] == "bf16");
   CHECK(settings["optimizer"] == "rmsprop");
-  CHECK(settings["eps"] == "0.001");
-  CHECK(settings["sync_bn"] == "true");
-  CHECK(settings["mixup"] == "0.2");
-  CHECK(settings["weight_decay"] == "5e-06");
+  CHECK(settings["eps"] == 0.001);
+  CHECK(settings["sync_bn"] == true);
+  CHECK(settings["mixup"] == 0.2);
+  CHECK(settings["weight_decay"] == 5e-06);
   CHECK(count(run.err, "--use-xla has no effect") == 1);
 }
 

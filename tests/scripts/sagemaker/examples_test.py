@@ -20,22 +20,22 @@ PICTURES = ("baseline_420.jpg", "grey.jpg", "progressive.jpg", "restart.jpg")
 RESOLVED = {
     "imagenet_main": {
         "model": "resnet50",
-        "epochs": "10",
-        "seed": "123",
-        "lr": "0.1",
+        "epochs": 10,
+        "seed": 123,
+        "lr": 0.1,
         "optimizer": "sgd",
     },
-    "horovod_pipe": {"model": "resnet50", "epochs": "90", "lr": "0.1"},
-    "book_chapter": {"model": "resnet50", "epochs": "90", "momentum": "0.9"},
+    "horovod_pipe": {"model": "resnet50", "epochs": 90, "lr": 0.1},
+    "book_chapter": {"model": "resnet50", "epochs": 90, "momentum": 0.9},
     "smddp_efficientnet": {
         "model": "efficientnet_b4",
-        "epochs": "5",
+        "epochs": 5,
         "amp": "bf16",
-        "sync_bn": "true",
-        "mixup": "0.2",
-        "weight_decay": "5e-06",
+        "sync_bn": True,
+        "mixup": 0.2,
+        "weight_decay": 5e-06,
         "optimizer": "rmsprop",
-        "lr": "0.00015625",
+        "lr": 0.00015625,
     },  # 0.005 × 4 / 128
 }
 
