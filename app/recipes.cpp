@@ -187,7 +187,7 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 std::string recipe_list() {
-  std::string text;
+  std::string text = "Accuracies are published by the recipes' authors, not measured here.\n\n";
   for (const Recipe& recipe : recipes()) {
     text += recipe.name + ": " + recipe.summary + "\n  " + recipe.source + "\n ";
     for (const auto& [option, value] : recipe.values) text += " --" + option + " " + value;
