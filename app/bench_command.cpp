@@ -45,7 +45,7 @@ class TemporaryFolder {
 };
 
 // DATA itself, or the half of it that is measured.
-std::string source_of(const std::string& data, bool train) {
+std::string measured_half(const std::string& data, bool train) {
   const fs::path half = fs::path(data) / (train ? "train" : "val");
   for (const fs::path& path : {half, fs::path(half.string() + ".pack")})
     if (fs::exists(path)) return path.string();
@@ -153,7 +153,7 @@ int bench_command(const Arguments& arguments) {
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   if (!arguments.job.cache_dir && indexes) temporary.emplace();
   const std::string cache = arguments.job.cache_dir.value_or("");
-  auto dataset = open(source_of(arguments.paths[1], !arguments.bench.eval), cache);
+  auto dataset = open(measured_half(arguments.paths[1], !arguments.bench.eval), cache);
   if (arguments.job.cache_bytes > 0)
     dataset = std::make_shared<data::CachedDataset>(dataset, arguments.job.cache_bytes);
 

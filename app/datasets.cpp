@@ -10,10 +10,8 @@
 #include "app/pipes.h"
 #include "app/text.h"
 #include "data/cached_dataset.h"
-#include "data/pixel_hash.h"
 #include "data/relabelled.h"
 #include "data/sources/open.h"
-#include "data/sources/patterns.h"
 #include "data/split.h"
 #include "data/stream/pipes.h"
 #include "data/stream/whole_files.h"
@@ -33,22 +31,6 @@ void check_names(const data::Dataset& dataset, const std::string& source) {
   }
 }
 
-// The first of the places where a half of DATA may lie.
-std::string source_of(const train::Job& job, const std::string& own, const std::string& half) {
-  if (!own.empty()) return own;
-  const std::string folder = job.data + "/" + half;
-  for (const std::string& name : {folder, folder + ".pack", folder + ".tar",
-                                  job.data + "/ILSVRC2012_img_" + half + ".tar", folder + ".rec"}) {
-    if (fs::exists(name)) return name;
-  }
-  std::vector<std::string> patterns = {folder + "-*"};
-  if (half == "val") patterns.push_back(job.data + "/validation-*");
-  for (const std::string& pattern : patterns) {
-    if (data::matches_files(pattern)) return pattern;
-  }
-  return folder;
-}
-
 // The names in --classes FILE, else numbers where --classes N says how many; else none.
 std::vector<std::string> class_names(const train::Job& job, bool numbered) {
   std::vector<std::string> names;
@@ -62,10 +44,6 @@ std::vector<std::string> class_names(const train::Job& job, bool numbered) {
     return names;
   }
   return read_class_names(job.classes_file);
-}
-
-std::string cache_folder(const train::Job& job) {
-  return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
 }
 
 // Where the processes of this host hand each other pictures. Collective.
@@ -89,30 +67,6 @@ struct HalfSource {
   bool sharded() const { return is_sharded(job, name); }
   bool piped() const { return data::is_pipe_source(source); }
 };
-
-// --data must be given where a half is not named by itself, and be there, and hold that half.
-void check_data_folder(const train::Job& job, const std::string& name) {
-  const std::string split =
-      name == "val" ? ", or hold out training images with --val-split 0.1" : "";
-  const std::string also = "--" + name + " DIR|FILE" + split;
-  if (job.data.empty()) {
-    const bool other = !(name == "train" ? job.val_dir : job.train_dir).empty();
-    throw train::UserError(
-        std::string("no ") + (name == "train" ? "training" : "validation") + " pictures given: " +
-        (other ? "add " + also : "--data DIR (holding train/ and val/), or --train and --val"));
-  }
-  if (!fs::exists(job.data)) throw train::UserError("--data: '" + job.data + "' does not exist");
-  const std::string source = source_of(job, "", name);
-  if (fs::exists(source) || data::matches_files(source)) return;
-  const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
-  const bool is_half = fs::exists(parent / "train") && fs::exists(parent / "val");
-  throw train::UserError(
-      "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, " + name + ".tar, " +
-      name + ".rec or " + name + "-*" +
-      (is_half ? "; name the folder above it: --data " + parent.lexically_normal().string()
-       : job.val_split > 0 ? "; name them by themselves: --train DIR|FILE"
-                           : "; name them by themselves: --train DIR|FILE --val DIR|FILE" + split));
-}
 
 HalfSource half_of(const train::Job& job, const std::string& name,
                    const dist::Communicator& communicator) {
@@ -235,29 +189,6 @@ std::shared_ptr<const data::Dataset> cached(std::shared_ptr<const data::Dataset>
   return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
 }
 
-// Where validation images are, of which --val-split must know; empty: nowhere.
-std::string validation_source(const train::Job& job) {
-  if (!job.val_dir.empty()) return job.val_dir;
-  const std::string source = job.data.empty() ? "" : source_of(job, "", "val");
-  return fs::exists(source) || data::matches_files(source) ? source : "";
-}
-
-void check_split(const train::Job& job) {
-  const std::string option = train::strf("--val-split %g", job.val_split);
-  if (!job.val_dir.empty())
-    throw train::UserError(option + " and --val " + job.val_dir +
-                           " both say what the validation images are; leave one of them out");
-  if (const std::string source = validation_source(job); !source.empty())
-    throw train::UserError(option + " is for data without validation images, but there is " +
-                           source + "; leave it out, or name the training images alone: --train " +
-                           source_of(job, job.train_dir, "train"));
-  if (data::is_pipe_source(source_of(job, job.train_dir, "train")))
-    throw train::UserError(option +
-                           " cannot divide images that come through a pipe; name validation images "
-                           "with --val PATH");
-  if (!job.val_labels.empty()) throw train::UserError("--val-labels has no use with " + option);
-}
-
 // One part of what `source` holds.
 std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
                                                std::shared_ptr<const data::Dataset> all,
@@ -283,18 +214,6 @@ void check_class_names(const data::Dataset& dataset, const train::Job& job,
                          std::to_string(names.size()) + " classes, the pictures have " +
                          std::to_string(dataset.classes().size()) +
                          ", others or in another order; leave it out where there is no pipe");
-}
-
-// An option that changes nothing is refused.
-void check_source_options(const train::Job& job, bool with_train) {
-  if (!job.val_synsets.empty() && job.val_labels.empty())
-    throw train::UserError("--val-synsets has no use without --val-labels");
-  const std::string train = source_of(job, job.train_dir, "train");
-  if (job.tfrecord_keys.empty() || data::is_pipe_source(source_of(job, job.val_dir, "val"))) return;
-  if (with_train && data::is_pipe_source(train)) return;
-  if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
-  if (with_train && data::holds_tf_records(train)) return;
-  throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
 // Both halves from the training images (--val-split). Collective.
@@ -340,41 +259,6 @@ std::vector<std::string> read_class_names(const std::string& path) {
   if (twice != sorted.end())
     throw train::UserError("--classes " + path + " names '" + *twice + "' twice");
   return names;
-}
-
-bool is_sharded(const train::Job& job, const std::string& half) {
-  if (job.val_split > 0) return job.sharded == "train" || job.sharded == "both";
-  return job.sharded == half || job.sharded == "both";
-}
-
-void take_held_out(train::Job& job, double share, bool leader) {
-  if (leader && job.val_split > share && share > 0)
-    train::log::warning(
-        train::strf("--val-split is %g, but the run held out %g: it was trained on a part of these "
-                    "images",
-                    job.val_split, share));
-  const bool has_source = !job.data.empty() || !job.train_dir.empty();
-  if (job.val_split == 0 && has_source && validation_source(job).empty()) job.val_split = share;
-}
-
-std::string index_folder(const train::Job& job) {
-  if (!job.seek_index) return "";
-  const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
-  std::string name = pictures.native();  // an index belongs to a place in the training images
-  if (job.val_split > 0) name += train::strf(":%g", job.val_split);
-  const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
-  return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
-}
-
-void check_data_is_there(const train::Job& job) {
-  const auto check = [&](const std::string& option, const std::string& place) {
-    const bool kind = place.find(':') != place.npos;  // "pipe:…", "synthetic:…", "folder:…"
-    if (place.empty() || kind || fs::exists(place) || data::matches_files(place)) return;
-    throw train::UserError(option + ": '" + place + "' does not exist");
-  };
-  check("--data", job.data);
-  check("--train", job.train_dir);
-  check("--val", job.val_dir);
 }
 
 Datasets open_datasets(const train::Job& job, bool with_train,

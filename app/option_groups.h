@@ -1,6 +1,5 @@
 #pragma once
-// What the files of the option table share. For option_table.cpp and option_table_pictures.cpp
-// only.
+// What the files of the option table share. For option_table*.cpp only.
 
 #include <string>
 #include <utility>
@@ -41,5 +40,9 @@ inline void add(std::vector<Option>& table, const std::string& group, std::vecto
 
 void add_data(std::vector<Option>& table);
 void add_augmentation(std::vector<Option>& table);
+void add_machine(std::vector<Option>& table);
+void add_output(std::vector<Option>& table);
+void add_packing(std::vector<Option>& table);
+void add_measuring(std::vector<Option>& table);
 
 }  // namespace shoal::app
