@@ -7,16 +7,14 @@
 #include "app/machine.h"
 #include "app/session.h"
 #include "app/signals.h"
+#include "base/log.h"
 #include "data/cached_dataset.h"
 #include "data/loader_profile.h"
-#include "train/log.h"
 #include "train/stop.h"
 
 namespace shoal::app {
 namespace {
 
-using train::strf;
-using train::UserError;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
@@ -55,13 +53,13 @@ std::string measured_half(const std::string& data, bool train) {
 std::shared_ptr<const data::Dataset> open(const std::string& source, const std::string& cache) {
   data::OpenOptions options;
   options.cache_dir = cache;
-  options.warning = train::log::warning;
+  options.warning = log::warning;
   options.progress = [](int64_t files) {
-    train::log::status(strf("listing: %lld pictures", static_cast<long long>(files)));
+    log::status(strf("listing: %lld pictures", static_cast<long long>(files)));
   };
   try {
     auto dataset = data::open_dataset(source, options);
-    train::log::status("");
+    log::status("");
     return dataset;
   } catch (const std::invalid_argument& error) {
     throw UserError(source + ": " + error.what());
@@ -110,29 +108,29 @@ Json json_of(const data::LoaderRate& rate) {
 }
 
 void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advice) {
-  train::log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "of one", "MB/s",
-                        "cores", "first batch"));
+  log::line(strf("%8s %10s %8s %9s %7s %12s", "threads", "images/s", "of one", "MB/s", "cores",
+                 "first batch"));
   for (const data::LoaderRate& rate : rates) {
     const double gain = rate.images_per_second / rates.front().images_per_second;
     const std::string of_one = rates.front().threads == 1 ? strf("%.2fx", gain) : "-";
-    train::log::line(strf(
-        "%8d %10.1f %8s %9.1f %7.2f %10.3f s", rate.threads, rate.images_per_second, of_one.c_str(),
-        rate.bytes_per_second() / kMegabyte, rate.cores(), rate.first_batch_seconds));
+    log::line(strf("%8d %10.1f %8s %9.1f %7.2f %10.3f s", rate.threads, rate.images_per_second,
+                   of_one.c_str(), rate.bytes_per_second() / kMegabyte, rate.cores(),
+                   rate.first_batch_seconds));
   }
   const data::LoaderRate& best = fastest(rates);
-  train::log::line(strf(
-      "\na picture at %d thread(s): %.1f kB, %.3f ms", best.threads, best.bytes_per_image() / 1e3,
-      1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.pictures)));
+  log::line(strf("\na picture at %d thread(s): %.1f kB, %.3f ms", best.threads,
+                 best.bytes_per_image() / 1e3,
+                 1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.pictures)));
   for (int i = 0; i < data::kStages; ++i) {
     const auto stage = static_cast<data::Stage>(i);
     const double share =
         best.stages.of(stage) / (best.stages.busy_seconds() + best.stages.of(data::Stage::wait));
     if (best.stages.of(stage) <= 0) continue;
-    train::log::line(strf("%16s %8.3f ms %5.1f %%  %s", data::stage_name(stage).c_str(),
-                          1e3 * best.stages.of(stage) / static_cast<double>(best.stages.pictures),
-                          100 * share, std::string(static_cast<size_t>(40 * share), '#').c_str()));
+    log::line(strf("%16s %8.3f ms %5.1f %%  %s", data::stage_name(stage).c_str(),
+                   1e3 * best.stages.of(stage) / static_cast<double>(best.stages.pictures),
+                   100 * share, std::string(static_cast<size_t>(40 * share), '#').c_str()));
   }
-  train::log::line("\n" + advice.sentence);
+  log::line("\n" + advice.sentence);
 }
 
 }  // namespace
@@ -165,18 +163,18 @@ int bench_command(const Arguments& arguments) {
   options.loader = loader_options(arguments, indexes ? index_base / "seek-bench" : fs::path());
   if (dataset->size() < options.loader.batch_size) options.loader.batch_size = dataset->size();
   const auto progress = [](int threads) {
-    train::log::status(threads == 0 ? "warming up" : strf("measuring %d thread(s)", threads));
+    log::status(threads == 0 ? "warming up" : strf("measuring %d thread(s)", threads));
   };
   install_polled_signals();
   options.stopped = [] { return train::stop_signal() != 0; };
   std::vector<data::LoaderRate> rates;
   try {
-    rates = data::profile_loader(dataset, options, progress, train::log::warning);
+    rates = data::profile_loader(dataset, options, progress, log::warning);
   } catch (const data::ProfileStopped&) {
-    train::log::status("");
+    log::status("");
     return 128 + train::stop_signal();
   }
-  train::log::status("");
+  log::status("");
   const data::Advice advice = data::advise(rates, options.processors, arguments.bench.wanted);
   if (arguments.json) {
     Json runs;
@@ -187,11 +185,11 @@ int bench_command(const Arguments& arguments) {
                  {"bound", advice.bound == data::Bound::disk ? "disk" : "processors"},
                  {"advice", advice.sentence}};
     if (advice.threads > 0) json["threads_needed"] = advice.threads;
-    train::log::line(json.dump());
+    log::line(json.dump());
   } else {
     print(rates, advice);
   }
-  train::log::require_lines_written();
+  log::require_lines_written();
   return 0;
 }
 

@@ -7,15 +7,14 @@
 
 #include "app/encodings.h"
 #include "app/foreign_options.h"
-#include "app/nearest.h"
 #include "app/options.h"
 #include "app/recipes.h"
-#include "app/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
 
-using train::UserError;
 using Words = std::vector<std::string>;
 
 constexpr const char* kOrigin = "command line";

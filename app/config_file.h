@@ -7,7 +7,7 @@
 namespace shoal::app {
 
 // The object in `text`, the content of the file at `path` (or the value of the variable `path`).
-// Throws train::UserError naming it when it is none, or has a name twice.
+// Throws UserError naming it when it is none, or has a name twice.
 nlohmann::json parse_config(const std::string& path, const std::string& text);
 
 }  // namespace shoal::app

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
+#include "base/log.h"
 #include "data/pixel_hash.h"
 #include "data/sources/open.h"
 #include "data/sources/patterns.h"
 #include "data/stream/pipes.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -34,9 +34,9 @@ std::string index_folder(const train::Job& job) {
   if (!job.seek_index) return "";
   const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
   std::string name = pictures.native();  // an index belongs to a place in the training images
-  if (job.val_split > 0) name += train::strf(":%g", job.val_split);
+  if (job.val_split > 0) name += strf(":%g", job.val_split);
   const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
-  return cache_folder(job) + train::strf("/seek-%016llx", static_cast<unsigned long long>(hash));
+  return cache_folder(job) + strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 
 std::string validation_source(const train::Job& job) {
@@ -52,10 +52,10 @@ bool is_sharded(const train::Job& job, const std::string& half) {
 
 void take_held_out(train::Job& job, double share, bool leader) {
   if (leader && job.val_split > share && share > 0)
-    train::log::warning(
-        train::strf("--val-split is %g, but the run held out %g: it was trained on a part of these "
-                    "images",
-                    job.val_split, share));
+    log::warning(
+        strf("--val-split is %g, but the run held out %g: it was trained on a part of these "
+             "images",
+             job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
   if (job.val_split == 0 && has_source && validation_source(job).empty()) job.val_split = share;
 }
@@ -64,7 +64,7 @@ void check_data_is_there(const train::Job& job) {
   const auto check = [&](const std::string& option, const std::string& place) {
     const bool kind = place.find(':') != place.npos;  // "pipe:…", "synthetic:…", "folder:…"
     if (place.empty() || kind || fs::exists(place) || data::matches_files(place)) return;
-    throw train::UserError(option + ": '" + place + "' does not exist");
+    throw UserError(option + ": '" + place + "' does not exist");
   };
   check("--data", job.data);
   check("--train", job.train_dir);
@@ -77,16 +77,16 @@ void check_data_folder(const train::Job& job, const std::string& name) {
   const std::string also = "--" + name + " DIR|FILE" + split;
   if (job.data.empty()) {
     const bool other = !(name == "train" ? job.val_dir : job.train_dir).empty();
-    throw train::UserError(
+    throw UserError(
         std::string("no ") + (name == "train" ? "training" : "validation") + " pictures given: " +
         (other ? "add " + also : "--data DIR (holding train/ and val/), or --train and --val"));
   }
-  if (!fs::exists(job.data)) throw train::UserError("--data: '" + job.data + "' does not exist");
+  if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
   const std::string source = source_of(job, "", name);
   if (fs::exists(source) || data::matches_files(source)) return;
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_half = fs::exists(parent / "train") && fs::exists(parent / "val");
-  throw train::UserError(
+  throw UserError(
       "--data: " + job.data + " holds no " + name + "/, " + name + ".pack, " + name + ".tar, " +
       name + ".rec or " + name + "-*" +
       (is_half ? "; name the folder above it: --data " + parent.lexically_normal().string()
@@ -95,30 +95,30 @@ void check_data_folder(const train::Job& job, const std::string& name) {
 }
 
 void check_split(const train::Job& job) {
-  const std::string option = train::strf("--val-split %g", job.val_split);
+  const std::string option = strf("--val-split %g", job.val_split);
   if (!job.val_dir.empty())
-    throw train::UserError(option + " and --val " + job.val_dir +
-                           " both say what the validation images are; leave one of them out");
+    throw UserError(option + " and --val " + job.val_dir +
+                    " both say what the validation images are; leave one of them out");
   if (const std::string source = validation_source(job); !source.empty())
-    throw train::UserError(option + " is for data without validation images, but there is " +
-                           source + "; leave it out, or name the training images alone: --train " +
-                           source_of(job, job.train_dir, "train"));
+    throw UserError(option + " is for data without validation images, but there is " + source +
+                    "; leave it out, or name the training images alone: --train " +
+                    source_of(job, job.train_dir, "train"));
   if (data::is_pipe_source(source_of(job, job.train_dir, "train")))
-    throw train::UserError(option +
-                           " cannot divide images that come through a pipe; name validation images "
-                           "with --val PATH");
-  if (!job.val_labels.empty()) throw train::UserError("--val-labels has no use with " + option);
+    throw UserError(option +
+                    " cannot divide images that come through a pipe; name validation images "
+                    "with --val PATH");
+  if (!job.val_labels.empty()) throw UserError("--val-labels has no use with " + option);
 }
 
 void check_source_options(const train::Job& job, bool with_train) {
   if (!job.val_synsets.empty() && job.val_labels.empty())
-    throw train::UserError("--val-synsets has no use without --val-labels");
+    throw UserError("--val-synsets has no use without --val-labels");
   const std::string train = source_of(job, job.train_dir, "train");
   if (job.tfrecord_keys.empty() || data::is_pipe_source(source_of(job, job.val_dir, "val"))) return;
   if (with_train && data::is_pipe_source(train)) return;
   if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
   if (with_train && data::holds_tf_records(train)) return;
-  throw train::UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
+  throw UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 
 }  // namespace shoal::app

@@ -8,14 +8,14 @@
 
 #include "app/agreement.h"
 #include "app/pipes.h"
-#include "app/text.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "data/cached_dataset.h"
 #include "data/relabelled.h"
 #include "data/sources/open.h"
 #include "data/split.h"
 #include "data/stream/pipes.h"
 #include "data/stream/whole_files.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
@@ -26,8 +26,8 @@ namespace {
 void check_names(const data::Dataset& dataset, const std::string& source) {
   for (const std::string& name : dataset.classes()) {
     if (is_utf8(name)) continue;
-    throw train::UserError(source + ": the class folder '" + name +
-                           "' has a name that is not UTF-8; rename it");
+    throw UserError(source + ": the class folder '" + name +
+                    "' has a name that is not UTF-8; rename it");
   }
 }
 
@@ -49,7 +49,7 @@ std::vector<std::string> class_names(const train::Job& job, bool numbered) {
 // Where the processes of this host hand each other pictures. Collective.
 data::StreamRelay relay_of(const dist::Communicator& communicator) {
   const std::string name =
-      train::strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
+      strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
   const dist::Env& env = communicator.env;
   return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }
@@ -97,13 +97,13 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
   data::OpenOptions options = half.piped() ? piped_options(half, source) : data::OpenOptions();
   options.cache_dir = cache_folder(job);
   options.progress = [&](int64_t files) {
-    train::log::status(train::strf("listing the %s pictures: %lld", half.name.c_str(),
-                                   static_cast<long long>(files)));
+    log::status(
+        strf("listing the %s pictures: %lld", half.name.c_str(), static_cast<long long>(files)));
   };
   // What one process says is true of all that have the same images.
   const dist::Env& env = half.communicator.env;
   if (!half.again && (half.sharded() ? env.local_rank : env.rank) == 0)
-    options.warning = train::log::warning;
+    options.warning = log::warning;
   options.classes = known;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
   if (half.name == "val") {
@@ -117,9 +117,9 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
       options.tfrecord_keys = job.tfrecord_keys;
     dataset = data::open_dataset(source, options);
   } catch (const std::invalid_argument& error) {
-    throw train::UserError(half.given + ": " + error.what());
+    throw UserError(half.given + ": " + error.what());
   }
-  train::log::status("");
+  log::status("");
   check_names(*dataset, source);
   return dataset;
 }
@@ -141,15 +141,15 @@ std::shared_ptr<const data::Dataset> with_known_classes(
     dataset = data::with_classes(dataset, known.names, known.whose);
   } catch (const std::invalid_argument& error) {
     const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
-    throw train::UserError(half.given + ": classes of the validation images are " + error.what() +
-                           (numbers ? ". Where labels are numbers, --classes FILE names them"
-                                    : "; rename or remove them"));
+    throw UserError(half.given + ": classes of the validation images are " + error.what() +
+                    (numbers ? ". Where labels are numbers, --classes FILE names them"
+                             : "; rename or remove them"));
   }
   if (half.communicator.env.rank == 0 && own.size() < known.names.size())
-    train::log::info(
-        train::strf("the validation images have %zu of the %zu classes of %s; any of "
-                    "these may be predicted",
-                    own.size(), known.names.size(), known.whose.c_str()));
+    log::info(
+        strf("the validation images have %zu of the %zu classes of %s; any of "
+             "these may be predicted",
+             own.size(), known.names.size(), known.whose.c_str()));
   return dataset;
 }
 
@@ -196,13 +196,13 @@ std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
   const int64_t images = all->size();
   auto taken = data::part_of(std::move(all), part, source.job.val_split);
   if (taken->size() == 0)
-    throw train::UserError(train::strf(
+    throw UserError(strf(
         "--val-split %g leaves no %s image of %lld; give another share", source.job.val_split,
         part == data::Part::train ? "training" : "validation", static_cast<long long>(images)));
   if (part == data::Part::validation && source.communicator.env.rank == 0)
-    train::log::info(train::strf("--val-split %g: %lld of the %lld images in %s are for validation",
-                                 source.job.val_split, static_cast<long long>(taken->size()),
-                                 static_cast<long long>(images), source.source.c_str()));
+    log::info(strf("--val-split %g: %lld of the %lld images in %s are for validation",
+                   source.job.val_split, static_cast<long long>(taken->size()),
+                   static_cast<long long>(images), source.source.c_str()));
   return as_read(source, std::move(taken));
 }
 
@@ -210,10 +210,9 @@ std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
 void check_class_names(const data::Dataset& dataset, const train::Job& job,
                        const std::vector<std::string>& names) {
   if (job.classes_file.empty() || dataset.classes() == names) return;
-  throw train::UserError("--classes " + job.classes_file + " names " +
-                         std::to_string(names.size()) + " classes, the pictures have " +
-                         std::to_string(dataset.classes().size()) +
-                         ", others or in another order; leave it out where there is no pipe");
+  throw UserError("--classes " + job.classes_file + " names " + std::to_string(names.size()) +
+                  " classes, the pictures have " + std::to_string(dataset.classes().size()) +
+                  ", others or in another order; leave it out where there is no pipe");
 }
 
 // Both halves from the training images (--val-split). Collective.
@@ -251,13 +250,12 @@ std::vector<std::string> read_class_names(const std::string& path) {
     if (!line.empty()) names.push_back(line);
   }
   if (names.empty())
-    throw train::UserError("--classes " + path +
-                           " is neither a number nor a file with one class's name in each line");
+    throw UserError("--classes " + path +
+                    " is neither a number nor a file with one class's name in each line");
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end())
-    throw train::UserError("--classes " + path + " names '" + *twice + "' twice");
+  if (twice != sorted.end()) throw UserError("--classes " + path + " names '" + *twice + "' twice");
   return names;
 }
 

@@ -10,13 +10,12 @@
 #include "app/checks.h"
 #include "app/commands.h"
 #include "app/machine.h"
+#include "base/log.h"
 #include "train/cuda/open.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace {
 
-using train::strf;
 using Checks = std::vector<Check>;
 using Verdict = Check::Verdict;
 

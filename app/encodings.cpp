@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "app/text.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {

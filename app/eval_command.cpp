@@ -4,8 +4,8 @@
 #include "app/commands.h"
 #include "app/session.h"
 #include "app/weights.h"
+#include "base/log.h"
 #include "train/evaluate.h"
-#include "train/log.h"
 #include "train/supply.h"
 
 namespace shoal::app {
@@ -25,11 +25,11 @@ void print(const Arguments& arguments, const train::EvaluationReport& report,
                                          {"seconds", report.seconds},
                                          {"ema", weights.ema},
                                          {"checkpoint", weights.file}};
-    train::log::line(json.dump());
+    log::line(json.dump());
     return;
   }
-  train::log::line(train::strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
-  train::log::line(train::strf(
+  log::line(strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
+  log::line(strf(
       "top-1 %.0f of %.0f, top-5 %.0f of %.0f, %.0f unreadable, loss %.4f, %.1f images/s", sum.top1,
       sum.images, sum.top5, sum.images, sum.skipped, sum.mean_loss(), sum.images / report.seconds));
 }
@@ -42,7 +42,7 @@ int eval_command(const Arguments& arguments) {
   Weights weights = open_weights(arguments);
   take_held_out(weights.job, weights.val_split, env.rank == 0);
   if (weights.job.val_split == 0 && arguments.origins.contains("train"))
-    throw train::UserError(
+    throw UserError(
         "--train has no use in eval without --val-split; name the images with "
         "--val PATH");
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
@@ -52,27 +52,26 @@ int eval_command(const Arguments& arguments) {
   check_class_count(weights, datasets.val->classes().size(), "the data has");
   const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
-                      train::log::warning, train::batch_memory(job));
+                      log::warning, train::batch_memory(job));
   train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) {
-    train::log::info(weights.origin);
+    log::info(weights.origin);
     if (job.job.model.classes < train::kTop5Classes)
-      train::log::info(train::top5_note(job.job.model.classes));
+      log::info(train::top5_note(job.job.model.classes));
   }
   int64_t batch = 0;
   const auto show = [&] {
     if (env.rank == 0)
-      train::log::status(train::strf("evaluating: batch %lld of %lld",
-                                     static_cast<long long>(++batch),
-                                     static_cast<long long>(loader.batches_per_epoch())));
+      log::status(strf("evaluating: batch %lld of %lld", static_cast<long long>(++batch),
+                       static_cast<long long>(loader.batches_per_epoch())));
     return true;
   };
   const auto report = train::evaluate(*weights.model, ops::Type::f32, loader, communicator.main,
                                       job.job.print_freq, nullptr, show);
-  train::log::status("");
+  log::status("");
   communicator.shutdown();
   if (env.rank == 0) print(arguments, report, weights);
-  train::log::require_lines_written();
+  log::require_lines_written();
   return 0;
 }
 

@@ -130,7 +130,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
   try {
     try {
       return body();
-    } catch (const train::UserError& error) {
+    } catch (const UserError& error) {
       return fail_usage(reporting, describe(error));
     } catch (const std::invalid_argument& error) {
       return fail_usage(reporting, describe(error));

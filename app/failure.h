@@ -43,7 +43,7 @@ Reporting reporting(const dist::Variables& environment);
 // …", the failure file (not for kPeerLost under our launcher, which knows the cause), and an exit
 // code:
 //
-//   kUsage          train::UserError, std::invalid_argument
+//   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
 //   kPeerLost       a lost connection (is_lost_peer)
 //   kFailure        anything else

@@ -26,7 +26,7 @@ Pairs translate(const ForeignOption& option, const std::string& encoded,
     try {
       if (!parse_flag(value)) return {};
     } catch (const std::invalid_argument& error) {
-      throw train::UserError(written + " is '" + value + "'; it must be " + error.what());
+      throw UserError(written + " is '" + value + "'; it must be " + error.what());
     }
   }
   if (option.translate) return option.translate(value);

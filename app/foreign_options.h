@@ -31,7 +31,7 @@ struct ForeignOption {
   Kind kind = Kind::value;
   std::string ours;     // the option it sets above all; empty: it has no effect
   std::string meaning;  // how the value is changed, or why there is no effect; may be empty
-  // Value → what to set. Null: `ours` to the value. Throws train::UserError for a value that
+  // Value → what to set. Null: `ours` to the value. Throws UserError for a value that
   // cannot be followed.
   Pairs (*translate)(const std::string& value) = nullptr;
 };
@@ -42,7 +42,7 @@ const std::vector<ForeignOption>& foreign_options();
 const ForeignOption* find_foreign(std::string_view name);
 
 // What an option of theirs means here; a flag that is off means nothing. `encoded`: the value as it
-// came (encodings.h). An option without effect adds a line to `ineffective`. Throws train::UserError.
+// came (encodings.h). An option without effect adds a line to `ineffective`. Throws UserError.
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 

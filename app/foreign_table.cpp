@@ -5,8 +5,6 @@
 namespace shoal::app {
 namespace {
 
-using train::UserError;
-
 constexpr unsigned kAll = kImagenet | kNvidiaPyTorch | kNvidiaTensorFlow,
                    kPyTorch = kImagenet | kNvidiaPyTorch;
 

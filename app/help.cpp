@@ -5,7 +5,7 @@
 #include "app/failure.h"
 #include "app/options.h"
 #include "app/recipes.h"
-#include "app/text.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {

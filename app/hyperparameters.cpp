@@ -8,7 +8,7 @@
 #include "app/encodings.h"
 #include "app/foreign_options.h"
 #include "app/platform.h"
-#include "app/text.h"
+#include "base/text.h"
 #include "dist/variables.h"
 
 namespace shoal::app {
@@ -69,8 +69,8 @@ class Collector {
                          !(other.origin.starts_with(kVariable) && origin.starts_with(kVariable));
       if (!option || apart || other.value == value) continue;
       if (find_option(Command::train, other.name) == option)
-        throw train::UserError(origin + " gives --" + option->name + " twice, " + other.name + " " +
-                               other.value + " and " + name + " " + value + "; leave one out");
+        throw UserError(origin + " gives --" + option->name + " twice, " + other.name + " " +
+                        other.value + " and " + name + " " + value + "; leave one out");
     }
   }
 

@@ -25,7 +25,7 @@ struct Hyperparameters {
   std::vector<std::string> empty;      // of `train`, but null or None, sorted
 };
 
-// Throws train::UserError naming the file or variable that is no JSON object, or that names one of
+// Throws UserError naming the file or variable that is no JSON object, or that names one of
 // our options twice with two values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 

@@ -8,7 +8,7 @@ namespace shoal::app {
 
 int run_metrics(const Call& call) {
   if (!call.arguments.definitions) {
-    throw train::UserError(
+    throw UserError(
         "nothing to do; `shoal metrics --definitions` prints the MetricDefinitions of a training "
         "job");
   }

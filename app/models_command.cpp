@@ -2,13 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "base/log.h"
 #include "models/model.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace {
-
-using train::strf;
 
 // 5288548 → "5,288,548"
 std::string grouped(int64_t number) {
@@ -23,8 +21,8 @@ std::string grouped(int64_t number) {
 int models_command(const Arguments& arguments) {
   auto json = nlohmann::ordered_json::array();
   if (!arguments.json) {
-    train::log::line(strf("%-18s %13s %15s %10s %12s %10s  %s", "name", "parameters",
-                          "multiply-adds", "train size", "eval resize", "eval crop", "filter"));
+    log::line(strf("%-18s %13s %15s %10s %12s %10s  %s", "name", "parameters", "multiply-adds",
+                   "train size", "eval resize", "eval crop", "filter"));
   }
   for (const std::string& name : models::names()) {
     models::ModelOptions options;
@@ -43,13 +41,13 @@ int models_command(const Arguments& arguments) {
                       {"interpolation", filter}});
       continue;
     }
-    train::log::line(strf("%-18s %13s %13.2f G %7lld px %9lld px %7lld px  %s", info.name.c_str(),
-                          grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
-                          static_cast<long long>(info.train_size),
-                          static_cast<long long>(info.eval_resize),
-                          static_cast<long long>(info.eval_size), filter));
+    log::line(strf("%-18s %13s %13.2f G %7lld px %9lld px %7lld px  %s", info.name.c_str(),
+                   grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
+                   static_cast<long long>(info.train_size),
+                   static_cast<long long>(info.eval_resize), static_cast<long long>(info.eval_size),
+                   filter));
   }
-  if (arguments.json) train::log::line(json.dump(2));
+  if (arguments.json) log::line(json.dump(2));
   return 0;
 }
 

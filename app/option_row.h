@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "app/options.h"
-#include "app/text.h"
+#include "base/text.h"
 
 namespace shoal::app {
 

@@ -7,14 +7,12 @@
 
 #include "app/encodings.h"
 #include "app/foreign_options.h"
-#include "app/nearest.h"
 #include "app/option_row.h"
-#include "app/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
-
-using train::UserError;
 
 // What other programs call our options: for hints. What is understood stands in
 // foreign_options.cpp.

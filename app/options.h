@@ -81,7 +81,7 @@ struct Arguments {
   bool verify = false, info = false;  // pack: check or describe a packed set
   std::string help;  // what --help asks for: kCommonHelp, "all" or a word; empty: not asked for
   bool strict_hyperparameters = false;  // hyperparameters that no option knows are an error
-  std::vector<std::string> words;  // the command line, the command first
+  std::vector<std::string> words;       // the command line, the command first
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
   // Lines about what was named and does nothing, whatever the run is: "--gpu has no effect: …"
@@ -127,8 +127,8 @@ const Option* find_option(Command command, std::string_view name);
 
 // The error that names all options which that command does not have, as they were `written` (with
 // their dashes), each with the option that may be meant.
-train::UserError unknown_options(Command command, const std::vector<std::string>& written,
-                                 const std::string& origin);
+UserError unknown_options(Command command, const std::vector<std::string>& written,
+                          const std::string& origin);
 
 // The same as find_option; throws unknown_options() when there is none of that name.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
@@ -139,7 +139,7 @@ std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text, as people, SDKs and YAML write it (encodings.h); null and None change
 // nothing. `origin` says where the text is from ("command line", "hyperparameters.json") and stands
-// in messages. Throws train::UserError: unknown name (with the
+// in messages. Throws UserError: unknown name (with the
 // nearest one), a value that does not parse or is no choice.
 void apply(Arguments& arguments, std::string_view name, const std::string& value,
            const std::string& origin);
@@ -149,7 +149,7 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 // several wins; "--" ends the options.
 // `train` knows other programs' options too (foreign_options.h), their one-letter forms, and a
 // data folder without a name. A recipe is applied first, then `settings` in their order
-// (hyperparameters), then the command line. Throws train::UserError; all unknown options are named
+// (hyperparameters), then the command line. Throws UserError; all unknown options are named
 // in one.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
@@ -162,7 +162,7 @@ struct CommandRow {
 const std::vector<CommandRow>& commands();
 
 std::optional<Command> command_named(std::string_view name);
-Command require_command(std::string_view name);  // throws train::UserError naming the nearest
+Command require_command(std::string_view name);  // throws UserError naming the nearest
 std::string command_name(Command command);
 
 // Text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with default and unit,

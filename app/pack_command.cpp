@@ -7,17 +7,14 @@
 #include "app/machine.h"
 #include "app/session.h"
 #include "app/signals.h"
+#include "base/log.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
 #include "data/sources/open.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace {
-
-using train::strf;
-using train::UserError;
 
 double megabytes(uint64_t bytes) {
   return static_cast<double>(bytes) / 1e6;
@@ -82,37 +79,36 @@ int describe(const Arguments& arguments) {
                                    {"index_bytes", indexes}};
     for (const auto& [limit, count] : histogram)
       json["sizes"].push_back({{"below", limit}, {"pictures", count}});
-    train::log::line(json.dump());
+    log::line(json.dump());
     return 0;
   }
-  train::log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes, %zu file(s)",
-                        arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
-                        packs.size()));
-  train::log::line(strf("as they were %lld, encoded anew %lld, as pixels %lld", number(kinds[0]),
-                        number(kinds[1]), number(kinds[2])));
-  train::log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
-                        megabytes(file_bytes), megabytes(pictures),
-                        1e3 * megabytes(pictures) / static_cast<double>(count), megabytes(indexes),
-                        100 * static_cast<double>(indexes) / static_cast<double>(pictures)));
+  log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes, %zu file(s)",
+                 arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
+                 packs.size()));
+  log::line(strf("as they were %lld, encoded anew %lld, as pixels %lld", number(kinds[0]),
+                 number(kinds[1]), number(kinds[2])));
+  log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
+                 megabytes(file_bytes), megabytes(pictures),
+                 1e3 * megabytes(pictures) / static_cast<double>(count), megabytes(indexes),
+                 100 * static_cast<double>(indexes) / static_cast<double>(pictures)));
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
   for (const auto& [limit, count] : histogram)
-    train::log::line(strf("%8.0f kB and less %8lld  %s", static_cast<double>(limit) / 1024,
-                          number(count),
-                          std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
+    log::line(strf("%8.0f kB and less %8lld  %s", static_cast<double>(limit) / 1024, number(count),
+                   std::string(static_cast<size_t>(50 * count / most), '#').c_str()));
   return 0;
 }
 
 int verify(const Arguments& arguments, int threads) {
   int64_t bad = 0, count = 0;
   for (const auto& pack : open_packs(arguments.paths[0])) {
-    bad += data::verify_pack(*pack, threads, train::log::error);
+    bad += data::verify_pack(*pack, threads, log::error);
     count += pack->size();
   }
   if (arguments.json) {
-    train::log::line(nlohmann::ordered_json{{"pictures", count}, {"damaged", bad}}.dump());
+    log::line(nlohmann::ordered_json{{"pictures", count}, {"damaged", bad}}.dump());
   } else {
-    train::log::line(strf("%lld of %lld pictures are whole", number(count - bad), number(count)));
+    log::line(strf("%lld of %lld pictures are whole", number(count - bad), number(count)));
   }
   return bad == 0 ? 0 : 1;
 }
@@ -136,7 +132,7 @@ int pack(const Arguments& arguments, int threads) {
   options.threads = threads;
   const std::string& source = arguments.paths[0];
   data::OpenOptions opening;
-  opening.warning = train::log::warning;
+  opening.warning = log::warning;
   opening.labels = arguments.job.val_labels;
   opening.synsets = arguments.job.val_synsets;
   opening.tfrecord_keys = arguments.job.tfrecord_keys;
@@ -148,27 +144,25 @@ int pack(const Arguments& arguments, int threads) {
   require_apart(source, arguments.paths[1]);
   const auto dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
-    train::log::warning("the classes are called train and val: to pack one of the two, name " +
-                        source + "/train or " + source + "/val");
+    log::warning("the classes are called train and val: to pack one of the two, name " + source +
+                 "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
-    train::log::status(
-        strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));
+    log::status(strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));
   };
   install_resumable_signals();
   const data::PackSummary s =
-      data::write_pack(*dataset, arguments.paths[1], options, progress, train::log::warning);
-  train::log::status("");
+      data::write_pack(*dataset, arguments.paths[1], options, progress, log::warning);
+  log::status("");
   if (arguments.json) {
-    train::log::line(nlohmann::ordered_json{
-        {"pictures", s.pictures},
-        {"original", s.original},
-        {"encoded", s.encoded},
-        {"pixels", s.pixels},
-        {"damaged", s.damaged},
-        {"resumed", s.resumed},
-        {"file_bytes", s.file_bytes},
-        {"index_bytes",
-         s.index_bytes}}.dump());
+    log::line(nlohmann::ordered_json{{"pictures", s.pictures},
+                                     {"original", s.original},
+                                     {"encoded", s.encoded},
+                                     {"pixels", s.pixels},
+                                     {"damaged", s.damaged},
+                                     {"resumed", s.resumed},
+                                     {"file_bytes", s.file_bytes},
+                                     {"index_bytes", s.index_bytes}}
+                  .dump());
     return 0;
   }
   std::string line =
@@ -178,7 +172,7 @@ int pack(const Arguments& arguments, int threads) {
   if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
   if (s.damaged > 0) line += strf(", %lld damaged ones left out", number(s.damaged));
   if (s.resumed > 0) line += strf("; went on after %lld of an interrupted run", number(s.resumed));
-  train::log::line(line);
+  log::line(line);
   return 0;
 }
 
@@ -195,7 +189,7 @@ int pack_command(const Arguments& arguments) {
   const int code = arguments.verify ? verify(arguments, threads)
                    : arguments.info ? describe(arguments)
                                     : pack(arguments, threads);
-  train::log::require_lines_written();
+  log::require_lines_written();
   return code;
 }
 

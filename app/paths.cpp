@@ -8,14 +8,13 @@
 
 #include "app/config_file.h"
 #include "app/platform.h"
-#include "app/text.h"
+#include "base/text.h"
 #include "train/job.h"
 
 namespace shoal::app {
 namespace {
 
 using dist::Variables;
-using train::UserError;
 
 std::string variable(const Variables& environment, const std::string& name) {
   const auto entry = environment.find(name);

@@ -42,7 +42,7 @@ struct Paths {
   bool fast_files = false;                          // a channel of data is in FastFile mode
 };
 
-// `with_data`: train and val are asked for. Throws train::UserError: a configuration file is no
+// `with_data`: train and val are asked for. Throws UserError: a configuration file is no
 // JSON object; several channels could be the training data; channels NAME_0, NAME_1
 // … that are no pipes.
 Paths find_paths(const dist::Variables& environment, const Files& files, bool with_data);

@@ -25,12 +25,12 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   if (count == env.local_world_size)
     return {named(env.local_rank), turns.index, turns.count, false};
   if (count == env.world_size) return {named(env.rank)};
-  throw train::UserError(use.option + " " + source + " is " + std::to_string(count) +
-                         " pipes, but each host has " + std::to_string(env.local_world_size) +
-                         " of " + std::to_string(env.world_size) +
-                         " processes; a pipe has one reader, so use as many pipes as there are "
-                         "processes on a host (--nproc " +
-                         std::to_string(count) + "), or as in the whole job");
+  throw UserError(use.option + " " + source + " is " + std::to_string(count) +
+                  " pipes, but each host has " + std::to_string(env.local_world_size) + " of " +
+                  std::to_string(env.world_size) +
+                  " processes; a pipe has one reader, so use as many pipes as there are "
+                  "processes on a host (--nproc " +
+                  std::to_string(count) + "), or as in the whole job");
 }
 
 }  // namespace shoal::app

@@ -27,7 +27,7 @@ struct PipeUse {
 // process: N is the number of processes on a host, or of all. One pipe is for the processes
 // of its host, the first of which reads it for all; in evaluation for rank 0, or for the first of
 // each host where they are sharded. Where several hosts' pipes bring the same, the hosts take turns
-// in its pictures. Throws train::UserError where numbers do not fit.
+// in its pictures. Throws UserError where numbers do not fit.
 PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env);
 
 }  // namespace shoal::app

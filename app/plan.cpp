@@ -12,7 +12,6 @@ namespace shoal::app {
 namespace {
 
 using dist::Variables;
-using train::UserError;
 
 // Workers per host; more than so many per processor is a typing error that would stall the machine.
 constexpr int kMostPerProcessor = 4, kFewWorkers = 8;

@@ -50,7 +50,7 @@ struct Plan {
   std::string host;                          // as the platform names it; empty: ask the system
 };
 
-// Throws train::UserError for contradictions (--nproc under torchrun, a bad N, a master that is
+// Throws UserError for contradictions (--nproc under torchrun, a bad N, a master that is
 // another host than rank 0's) and
 // std::invalid_argument for variables that are incomplete (dist/env.h).
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,

@@ -15,7 +15,7 @@ bool on_platform(const dist::Variables& environment);
 
 // In such a container: the variables with SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and
 // SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`, where a toolkit has not
-// set them. Elsewhere, and without that file, as they are. Throws train::UserError naming it when
+// set them. Elsewhere, and without that file, as they are. Throws UserError naming it when
 // it cannot be understood: a job of several hosts must not become several jobs.
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
 

@@ -12,16 +12,14 @@
 #include "app/machine.h"
 #include "app/session.h"
 #include "app/weights.h"
+#include "base/log.h"
 #include "data/errors.h"
 #include "data/sources/images.h"
 #include "data/transform.h"
 #include "train/input.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace {
-
-using train::strf;
 
 struct Guess {
   std::string name;
@@ -36,12 +34,12 @@ struct Prediction {
 
 std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments) {
   if (arguments.paths.empty())
-    throw train::UserError(
+    throw UserError(
         "predict needs at least one image, folder, tar, packed set or file of records after the "
         "options");
   data::OpenOptions options;
   options.tfrecord_keys = arguments.job.tfrecord_keys;
-  options.warning = train::log::warning;
+  options.warning = log::warning;
   return data::open_images(arguments.paths, options);
 }
 
@@ -124,16 +122,15 @@ std::string field(const std::string& text) {
 
 void print(const Arguments& arguments, const Prediction& prediction) {
   if (arguments.json)
-    return train::log::line(to_json(arguments, prediction)
-                                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  if (!prediction.error.empty())
-    return train::log::error(prediction.path + ": " + prediction.error);
+    return log::line(to_json(arguments, prediction)
+                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (!prediction.error.empty()) return log::error(prediction.path + ": " + prediction.error);
   if (arguments.csv) {
     for (size_t i = 0; i < prediction.guesses.size(); ++i) {
       const auto& guess = prediction.guesses[i];
-      train::log::line(strf("%s,%zu,%s,%.6f", field(prediction.path).c_str(), i + 1,
-                            field(guess.name).c_str(), guess.probability) +
-                       (arguments.logits ? strf(",%.6f", guess.logit) : ""));
+      log::line(strf("%s,%zu,%s,%.6f", field(prediction.path).c_str(), i + 1,
+                     field(guess.name).c_str(), guess.probability) +
+                (arguments.logits ? strf(",%.6f", guess.logit) : ""));
     }
     return;
   }
@@ -141,14 +138,14 @@ void print(const Arguments& arguments, const Prediction& prediction) {
   for (const auto& guess : prediction.guesses)
     line += strf("  %s %.1f%%", guess.name.c_str(), 100 * guess.probability) +
             (arguments.logits ? strf(" (%.3f)", guess.logit) : "");
-  train::log::line(line);
+  log::line(line);
 }
 
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
-  if (arguments.topk < 1) throw train::UserError("--topk must be at least 1");
+  if (arguments.topk < 1) throw UserError("--topk must be at least 1");
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
@@ -157,19 +154,18 @@ int predict_command(const Arguments& arguments) {
     weights.classes = read_class_names(names);
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
   }
-  train::log::info(weights.origin);
+  log::info(weights.origin);
   Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;
   if (arguments.csv && !arguments.json)
-    train::log::line(std::string("path,rank,class,probability") +
-                     (arguments.logits ? ",logit" : ""));
+    log::line(std::string("path,rank,class,probability") + (arguments.logits ? ",logit" : ""));
   bool all_read = true;
   for (int64_t sample = 0; sample < images->size(); ++sample) {
     const Prediction prediction = predictor.predict(*images, sample);
     all_read &= prediction.error.empty();
     print(arguments, prediction);
   }
-  train::log::require_lines_written();
+  log::require_lines_written();
   return all_read ? 0 : 1;
 }
 

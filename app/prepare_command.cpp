@@ -6,17 +6,14 @@
 #include "app/machine.h"
 #include "app/session.h"
 #include "app/signals.h"
+#include "base/log.h"
 #include "data/arrange.h"
 #include "data/pack/writer.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace fs = std::filesystem;
 
 namespace {
-
-using train::strf;
-using train::UserError;
 
 // What is named, or else lies under its usual name in the folder of downloads.
 std::string archive(const std::string& named, const fs::path& folder, const char* file,
@@ -45,8 +42,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   const int threads = arguments.job.workers.value_or(usable_processors());
   const std::string total = std::to_string(dataset.size());
   const auto progress = [&](int64_t done) {
-    train::log::status(
-        strf("%s: %lld of %s pictures", name, static_cast<long long>(done), total.c_str()));
+    log::status(strf("%s: %lld of %s pictures", name, static_cast<long long>(done), total.c_str()));
   };
   Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
   if (arguments.prepare_as == PrepareAs::packs) {
@@ -59,16 +55,16 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
       return half;
     }
     fs::create_directories(arguments.paths[2]);
-    const auto s = data::write_pack(dataset, half.path, options, progress, train::log::warning);
+    const auto s = data::write_pack(dataset, half.path, options, progress, log::warning);
     half.summary = {s.pictures, s.resumed, s.damaged};
   } else {
     half.summary =
         data::arrange(dataset, half.path,
                       arguments.prepare_as == PrepareAs::tars ? data::Arrangement::tars
                                                               : data::Arrangement::folders,
-                      threads, progress, train::log::warning);
+                      threads, progress, log::warning);
   }
-  train::log::status("");
+  log::status("");
   return half;
 }
 
@@ -85,10 +81,10 @@ void print(const std::vector<Half>& halves, const Arguments& arguments) {
       line += strf(", %lld damaged ones left out", static_cast<long long>(s.damaged));
     if (s.kept > 0)
       line += strf("; %lld were there from an interrupted run", static_cast<long long>(s.kept));
-    train::log::line(line);
+    log::line(line);
   }
-  train::log::line(arguments.json ? json.dump()
-                                  : "train on them with: shoal train --data " + arguments.paths[2]);
+  log::line(arguments.json ? json.dump()
+                           : "train on them with: shoal train --data " + arguments.paths[2]);
 }
 
 }  // namespace
@@ -107,7 +103,7 @@ int prepare_command(const Arguments& arguments) {
       archive(job.train_dir, folder, "ILSVRC2012_img_train.tar", "--train FILE");
   const std::string val = archive(job.val_dir, folder, "ILSVRC2012_img_val.tar", "--val FILE");
   data::OpenOptions opening;
-  opening.warning = train::log::warning;
+  opening.warning = log::warning;
   opening.in_order = true;
   const auto pictures = data::open_dataset(train, opening);
   opening.classes = pictures->classes();
@@ -118,7 +114,7 @@ int prepare_command(const Arguments& arguments) {
   data::check_same_classes(*pictures, *validation);
   install_resumable_signals();
   print({write(arguments, *pictures, "train"), write(arguments, *validation, "val")}, arguments);
-  train::log::require_lines_written();
+  log::require_lines_written();
   return 0;
 }
 

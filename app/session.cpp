@@ -8,17 +8,17 @@
 #include "app/agreement.h"
 #include "app/checks.h"
 #include "app/machine.h"
+#include "base/log.h"
 #include "dist/health.h"
 #include "dist/stall.h"
 #include "models/model.h"
 #include "train/allocator.h"
-#include "train/log.h"
 
 namespace shoal::app {
 
 void begin(const train::Job& job, const dist::Env& env) {
   train::check_values(job);
-  train::log::set_level(job.log_level, env.rank);
+  log::set_level(job.log_level, env.rank);
   train::install_allocator();
 }
 
@@ -44,14 +44,13 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
   here.on_gpu = gpus.count > 0;
   here.gpu = gpus.mine;
-  if (env.world_size > 1)
-    here.backend = dist::name_of(communicator.backend);
+  if (env.world_size > 1) here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
-    train::log::warning(
+    log::warning(
         "training on a GPU is new and has not been tried on one yet; --device cpu is what is "
         "tested");
   if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
-    train::log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
+    log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);
@@ -73,8 +72,8 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
   const auto report = dist::check_health(
       communicator, job.health_check == "full" ? HealthCheck::full : HealthCheck::quick);
   if (env.rank == 0 && report.slowest_bytes_per_second > 0)
-    train::log::info(train::strf("health check: the slowest link between hosts has %.0f MB/s",
-                                 report.slowest_bytes_per_second / 1e6));
+    log::info(strf("health check: the slowest link between hosts has %.0f MB/s",
+                   report.slowest_bytes_per_second / 1e6));
 }
 
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
@@ -91,11 +90,11 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
   options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));
   options.patience = std::chrono::milliseconds(std::llround(1e3 * job.stall_warning));
-  options.tell = train::log::warning;
+  options.tell = log::warning;
   dist::Communicator communicator = dist::connect(env, options);
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)
-    train::log::warning(
+    log::warning(
         "processes share a GPU, so they talk over Gloo, which is slower than NCCL; a process per "
         "GPU is faster");
   return communicator;

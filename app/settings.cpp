@@ -7,12 +7,10 @@
 #include "app/hyperparameters.h"
 #include "app/paths.h"
 #include "app/platform.h"
-#include "train/wrap.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
-
-using train::UserError;
 
 constexpr const char* kByDefault = "by default";
 
@@ -188,14 +186,14 @@ std::string asked_text(const Arguments& arguments) {
   std::string text;
   for (const auto& [who, entries] : by_origin(arguments)) {
     if (who == kByDefault) continue;
-    text += (text.empty() ? "" : "\n") + train::wrapped(who + ":", entries, 2);
+    text += (text.empty() ? "" : "\n") + wrapped(who + ":", entries, 2);
   }
   return text;
 }
 
 std::string default_text(const Arguments& arguments) {
   for (const auto& [who, entries] : by_origin(arguments)) {
-    if (who == kByDefault) return train::wrapped(who + ":", entries, 2);
+    if (who == kByDefault) return wrapped(who + ":", entries, 2);
   }
   return "";
 }

@@ -6,9 +6,9 @@
 #include "app/settings.h"
 #include "app/signals.h"
 #include "app/version.h"
+#include "base/log.h"
 #include "models/model.h"
 #include "train/dry_run.h"
-#include "train/log.h"
 #include "train/loop.h"
 
 namespace shoal::app {
@@ -22,7 +22,7 @@ void advise(const Arguments& arguments) {
                          !arguments.origins.contains("scale-lr") &&
                          !arguments.origins.contains("optimizer");
   if (untouched && !job.eval_only && job.model.name.starts_with("efficientnet"))
-    train::log::warning(
+    log::warning(
         "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; start from a "
         "recipe (`shoal train --recipe list`), or name --optimizer and --lr");
 }
@@ -31,9 +31,9 @@ void advise(const Arguments& arguments) {
 void tell(const Arguments& arguments) {
   std::string notes;
   for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
-  if (!notes.empty()) train::log::warning(notes);
-  train::log::info("settings asked for\n" + asked_text(arguments));
-  train::log::debug("all other settings\n" + default_text(arguments));
+  if (!notes.empty()) log::warning(notes);
+  log::info("settings asked for\n" + asked_text(arguments));
+  log::debug("all other settings\n" + default_text(arguments));
 }
 
 // Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too
@@ -50,10 +50,9 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   if (fitting > 1) fitting -= fitting % 2;  // mixup pairs pictures
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
-    train::log::warning(
-        train::strf("the batch of %s is lowered to %lld: there are only %lld training pictures",
-                    origin->second.c_str(), static_cast<long long>(*job.batch_size),
-                    static_cast<long long>(images)));
+    log::warning(strf("the batch of %s is lowered to %lld: there are only %lld training pictures",
+                      origin->second.c_str(), static_cast<long long>(*job.batch_size),
+                      static_cast<long long>(images)));
 }
 
 // Of the model that the run continues, or of weights that are only evaluated; a fresh run has the
@@ -68,7 +67,6 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
           const dist::Communicator& communicator) {
   if (communicator.env.rank != 0) return;
   const auto gb = [](auto bytes) { return static_cast<double>(bytes) / 1e9; };
-  using train::strf;
   const auto processes = static_cast<double>(communicator.env.local_world_size);
   const double memory = static_cast<double>(memory_bytes());
   std::string text =
@@ -83,9 +81,9 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
                found.step_seconds, found.step.mean_loss(), found.step.images);
   text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
                found.evaluation.skipped);
-  train::log::info("dry run: nothing was written to " + job.job.output + "\n" + text);
+  log::info("dry run: nothing was written to " + job.job.output + "\n" + text);
   if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
-    train::log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
+    log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
 
 }  // namespace
@@ -118,13 +116,13 @@ int train_command(const Arguments& given) {
   job.provenance = {kVersion, kCommit, command_text(arguments)};
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
-      train::log::info(
+      log::info(
           std::string(job.train_streamed ? "the training pictures come through pipes"
                                          : "files of training pictures are read front to back") +
           ", so the number of processes decides which of them meet: another number is another run");
     tell(arguments);
     const std::string idle = no_effect_text({arguments, job, start.data.has_value()});
-    if (!idle.empty()) train::log::warning(idle);
+    if (!idle.empty()) log::warning(idle);
     advise(arguments);
   }
   if (job.job.dry_run) {

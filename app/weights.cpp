@@ -7,7 +7,7 @@ namespace {
 
 train::OpenedCheckpoint open(const train::Job& job) {
   if (job.checkpoint.empty() == job.weights.empty())
-    throw train::UserError(
+    throw UserError(
         job.weights.empty()
             ? "no weights given: add --checkpoint PATH for a run of shoal's, or --weights PATH for "
               "a file of any program"
@@ -21,14 +21,14 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {
     if (!wanted.empty()) return wanted;
-    throw train::UserError("--weights " + opened.file +
-                           ": the file does not say which network its weights are for; add "
-                           "--model NAME (`shoal models` lists them)");
+    throw UserError("--weights " + opened.file +
+                    ": the file does not say which network its weights are for; add "
+                    "--model NAME (`shoal models` lists them)");
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
-    throw train::UserError("--model " + wanted + ": " + opened.file + " holds weights of " + own +
-                           "; leave --model out");
+    throw UserError("--model " + wanted + ": " + opened.file + " holds weights of " + own +
+                    "; leave --model out");
   return own;
 }
 
@@ -39,9 +39,9 @@ int64_t count_classes(const train::OpenedCheckpoint& opened, const models::Model
   const auto& tensors = opened.data.ema.empty() ? opened.data.model : opened.data.ema;
   for (const auto& [name, value] : tensors)
     if (name == classifier && value.dim() == 2) return value.size(0);
-  throw train::UserError("--weights " + opened.file + " has no tensor '" + classifier +
-                         "', the classifier of --model " + model.name +
-                         "; its tensors must be this model's, by torchvision's names");
+  throw UserError("--weights " + opened.file + " has no tensor '" + classifier +
+                  "', the classifier of --model " + model.name +
+                  "; its tensors must be this model's, by torchvision's names");
 }
 
 void load(Weights& weights, const train::OpenedCheckpoint& opened) {
@@ -50,9 +50,9 @@ void load(Weights& weights, const train::OpenedCheckpoint& opened) {
     train::load_weights(*weights.model, opened.data, weights.ema);
   } catch (const std::runtime_error& error) {
     if (opened.is_ours()) throw;
-    throw train::UserError("--weights " + opened.file + ": " + error.what() +
-                           "; its tensors must be those of --model " + weights.job.model.name +
-                           ", by torchvision's names");
+    throw UserError("--weights " + opened.file + ": " + error.what() +
+                    "; its tensors must be those of --model " + weights.job.model.name +
+                    ", by torchvision's names");
   }
 }
 
@@ -90,9 +90,9 @@ Weights open_weights(const Arguments& arguments) {
 void check_class_count(const Weights& weights, size_t names, const std::string& whose) {
   const auto outputs = static_cast<size_t>(weights.job.model.classes);
   if (names == outputs) return;
-  throw train::UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
-                         " outputs, but " + whose + " " + std::to_string(names) +
-                         " classes; they must be the same classes");
+  throw UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
+                  " outputs, but " + whose + " " + std::to_string(names) +
+                  " classes; they must be the same classes");
 }
 
 }  // namespace shoal::app

@@ -6,8 +6,8 @@
 #include "app/local_commands.h"
 #include "app/machine.h"
 #include "app/plan.h"
+#include "base/log.h"
 #include "dist/launcher.h"
-#include "train/log.h"
 
 namespace shoal::app {
 namespace {
@@ -32,8 +32,8 @@ int start(const Plan& plan, const Call& call) {
 int run_distributed(const Call& call) {
   train::check_values(call.arguments.job);  // before anything is started
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
-  train::log::set_level(call.arguments.job.log_level, 0);
-  for (const std::string& note : plan.notes) train::log::warning(note);
+  log::set_level(call.arguments.job.log_level, 0);
+  for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
   // Under a launcher another rank may have written it already.
   if (!dist::find_launcher(call.environment))

@@ -8,7 +8,7 @@
 #include "app/commands.h"
 #include "app/failure.h"
 #include "app/settings.h"
-#include "train/log.h"
+#include "base/log.h"
 
 namespace {
 
@@ -32,9 +32,8 @@ int run_command(const shoal::app::Arguments& arguments) {
   for (const Row& row : kCommands) {
     if (row.command == arguments.command) return row.run(arguments);
   }
-  throw shoal::train::UserError("shoal-worker has no command '" +
-                                shoal::app::command_name(arguments.command) +
-                                "'; start it through shoal");
+  throw shoal::UserError("shoal-worker has no command '" +
+                         shoal::app::command_name(arguments.command) + "'; start it through shoal");
 }
 
 // LibTorch's messages are about its internals: people get a sentence, the debug log the original.
@@ -42,7 +41,7 @@ int run_guarded(const shoal::app::Arguments& arguments) {
   try {
     return run_command(arguments);
   } catch (const c10::Error& error) {
-    shoal::train::log::debug(error.what());
+    shoal::log::debug(error.what());
     throw std::runtime_error(shoal::app::torch_sentence(error.what_without_backtrace()));
   }
 }
@@ -54,7 +53,7 @@ int main(int argc, char** argv) {
   const auto environment = shoal::dist::environment();
   return shoal::app::guarded_main(shoal::app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
-    if (terminal == environment.end() || terminal->second == "dumb") shoal::train::log::no_status();
+    if (terminal == environment.end() || terminal->second == "dumb") shoal::log::no_status();
     return run_guarded(
         shoal::app::gather(std::vector<std::string>(argv + 1, argv + argc), environment));
   });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train/log.h"
+#include "base/log.h"
 
 namespace shoal::train {
 

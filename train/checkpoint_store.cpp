@@ -160,7 +160,7 @@ void CheckpointStore::open_for_writing() {
                              "; choose another with --checkpoint-dir");
   }
   if (!lock_.held())
-    lock_ = data::FileLock(temporary_ / kLock, directory_.string(), "--checkpoint-dir (--output)");
+    lock_ = FileLock(temporary_ / kLock, directory_.string(), "--checkpoint-dir (--output)");
   for (const auto& left : fs::directory_iterator(temporary_)) {
     if (left.path().filename() != kLock) fs::remove(left.path(), error);
   }

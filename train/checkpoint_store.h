@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "data/file_lock.h"
+#include "base/file_lock.h"
 
 namespace shoal::train {
 
@@ -105,7 +105,7 @@ class CheckpointStore {
   std::filesystem::path directory_, temporary_;
   int64_t keep_;
   int64_t protected_before_ = 0;  // updates; 0: none
-  data::FileLock lock_;
+  FileLock lock_;
 };
 
 // Reads a whole file. Throws std::runtime_error with path and reason.

@@ -2,7 +2,7 @@
 
 #include <ATen/ops/full.h>
 
-#include "train/log.h"
+#include "base/log.h"
 
 namespace shoal::train {
 

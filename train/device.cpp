@@ -4,11 +4,11 @@
 
 #include <stdexcept>
 
+#include "base/log.h"
 #include "train/cuda/open.h"
 #include "train/flat_parameters.h"
 #include "train/flat_statistics.h"
 #include "train/input.h"
-#include "train/log.h"
 
 namespace shoal::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "train/log.h"
+#include "base/log.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;

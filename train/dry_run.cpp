@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/log.h"
 #include "data/loader.h"
 #include "train/cuda/open.h"
 #include "train/device.h"
 #include "train/evaluate.h"
-#include "train/log.h"
 #include "train/pace.h"
 #include "train/report.h"
 #include "train/supply.h"

@@ -9,9 +9,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/log.h"
 #include "models/functions.h"
 #include "train/input.h"
-#include "train/log.h"
 #include "train/pace.h"
 #include "train/read_back.h"
 #include "train/stop.h"

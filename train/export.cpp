@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "train/log.h"
+#include "base/log.h"
+#include "base/whole_file.h"
 #include "train/report.h"
 #include "train/safetensors.h"
-#include "train/whole_file.h"
 
 namespace shoal::train {
 namespace {

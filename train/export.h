@@ -34,7 +34,7 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_
                     const std::function<CheckpointData()>& last);
 
 // What is known of a model.safetensors, as a checkpoint without a training state: data.ema holds
-// averaged weights. Throws std::runtime_error when it is damaged, train::UserError when another
+// averaged weights. Throws std::runtime_error when it is damaged, UserError when another
 // program wrote it.
 CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
 

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "base/log.h"
 #include "train/export.h"
-#include "train/log.h"
 #include "train/resume.h"
 #include "train/weights_file.h"
 

@@ -13,17 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "data/data_options.h"
 #include "models/model_options.h"
 #include "train/optimizer_options.h"
 #include "train/schedule.h"
 
 namespace shoal::train {
-
-// The user's mistake: one sentence that names the option or path and says what to do. Exit code 2.
-struct UserError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 enum class Precision { off, bf16, fp16 };
 // What a run does when its loss spikes (train/recovery.h); each says so.
@@ -86,7 +82,7 @@ struct Job {
   // File or run whose weights a fresh run starts from, and eval and predict use.
   std::string weights;
   std::string weights_entry;  // of several sets of weights in that file; empty: averaged first
-  bool sync_bn = false;  // batch statistics over all ranks
+  bool sync_bn = false;       // batch statistics over all ranks
 
   // Length and batch.
   double epochs = 90;

@@ -12,10 +12,6 @@ std::string number(double value) {  // the shortest text that reads back as the 
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-void require(bool ok, const std::string& sentence) {
-  if (!ok) throw UserError(sentence);
-}
-
 void check_range(const char* option, double value, double low, double high) {
   require(value >= low && value <= high, std::string(option) + " is " + number(value) +
                                              "; it must lie between " + number(low) + " and " +

@@ -15,8 +15,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 std::string number(double value);  // the shortest text that reads back as the same number
 
-// Throw UserError with the sentence, or one that names the option and its range.
-void require(bool ok, const std::string& sentence);
+// Throw UserError that names the option and its range.
 void check_range(const char* option, double value, double low, double high);
 void check_count(const char* option, std::optional<int64_t> value, int64_t most);
 

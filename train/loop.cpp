@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/log.h"
 #include "data/loader.h"
 #include "dist/control_word.h"
 #include "train/bad_pictures.h"
@@ -21,7 +22,6 @@
 #include "train/disk.h"
 #include "train/evaluate.h"
 #include "train/export.h"
-#include "train/log.h"
 #include "train/pace.h"
 #include "train/recovery.h"
 #include "train/resume.h"
@@ -41,7 +41,7 @@ class Run {
         classes_(val->classes()),
         store_(*job.job.checkpoint_dir, job.job.keep),
         start_(std::move(start)),
-        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : data::FileLock()),
+        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : FileLock()),
         trainer_(job, communicator),
         position_(restored()),
         reporter_(job, communicator.rank(), position_.history_lines),
@@ -66,7 +66,7 @@ class Run {
   void failed(const std::string& reason) noexcept;  // ends the record of a run that throws
 
  private:
-  static data::FileLock lock(const std::string& folder);
+  static FileLock lock(const std::string& folder);
   bool leader() const { return communicator_.rank() == 0; }
   Position restored();
   bool train_epoch();  // false: stopped
@@ -96,7 +96,7 @@ class Run {
   std::vector<std::string> classes_;
   CheckpointStore store_;
   Start start_;
-  data::FileLock output_lock_;  // of rank 0
+  FileLock output_lock_;  // of rank 0
   Trainer trainer_;
   Position position_;
   Reporter reporter_;
@@ -116,7 +116,7 @@ class Run {
   double run_start_ = now(), saved_at_ = now();
 };
 
-data::FileLock Run::lock(const std::string& folder) {
+FileLock Run::lock(const std::string& folder) {
   std::error_code error;  // a folder that cannot be made is the reporter's to name
   std::filesystem::create_directories(folder, error);
   return {std::filesystem::path(folder) / ".lock", folder, "--output"};

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/log.h"
 #include "train/job.h"
-#include "train/log.h"
 
 namespace shoal::train {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "train/log.h"
+#include "base/log.h"
 #include "train/resume.h"
 
 namespace shoal::train {

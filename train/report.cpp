@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "train/log.h"
-#include "train/whole_file.h"
-#include "train/wrap.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/whole_file.h"
 
 namespace shoal::train {
 namespace {

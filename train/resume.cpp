@@ -6,9 +6,9 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/log.h"
 #include "train/cuda/open.h"
 #include "train/export.h"
-#include "train/log.h"
 
 namespace shoal::train {
 

@@ -7,8 +7,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "train/log.h"
-#include "train/whole_file.h"
+#include "base/log.h"
+#include "base/whole_file.h"
 
 namespace shoal::train {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "data/random.h"
 #include "train/job_pictures.h"
-#include "train/log.h"
 #include "train/stop.h"
 
 namespace shoal::train {

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "data/file_lock.h"
+#include "base/file_lock.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "capture.h"
+#include "tests/support/capture.h"
 
 using namespace shoal;
 using app::Check;

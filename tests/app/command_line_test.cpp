@@ -46,7 +46,7 @@ TEST_CASE("resume stands alone or takes a path") {
 }
 
 TEST_CASE("missing values, stray words and unknown options are the user's mistakes") {
-  CHECK_THROWS_AS(parsed({"--lr"}), train::UserError);
+  CHECK_THROWS_AS(parsed({"--lr"}), UserError);
   CHECK_THROWS_WITH(parsed({"--lr"}), Contains("--lr needs a value"));
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));

@@ -8,7 +8,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "capture.h"
+#include "tests/support/capture.h"
 #include "train/job.h"
 
 using namespace shoal;
@@ -35,8 +35,8 @@ TEST_CASE("a result passes through and prints nothing") {
 }
 
 TEST_CASE("each kind of failure has its exit code and one line on stderr") {
-  CHECK(thrown(train::UserError("--lr is bad")).code == app::kUsage);
-  CHECK(thrown(train::UserError("--lr is bad")).err == "shoal: error: --lr is bad\n");
+  CHECK(thrown(UserError("--lr is bad")).code == app::kUsage);
+  CHECK(thrown(UserError("--lr is bad")).err == "shoal: error: --lr is bad\n");
   CHECK(thrown(std::invalid_argument("RANK is not set")).code == app::kUsage);
   CHECK(thrown(app::SetupMissing("no worker")).code == app::kSetupMissing);
   CHECK(thrown(std::runtime_error("disk is gone")).code == app::kFailure);
@@ -95,8 +95,8 @@ TEST_CASE("of several workers one names the user's mistake, without its rank") {
   REQUIRE(::write(ends[1], "1", 1) == 1);
   const dist::Variables worker = {
       {app::kReportVariable, std::to_string(ends[0])}, {"RANK", "1"}, {"WORLD_SIZE", "2"}};
-  const Captured first = thrown(train::UserError("--lr is bad"), worker);
-  const Captured second = thrown(train::UserError("--lr is bad"), worker);
+  const Captured first = thrown(UserError("--lr is bad"), worker);
+  const Captured second = thrown(UserError("--lr is bad"), worker);
   const Captured other = thrown(std::runtime_error("disk is gone"), worker);
   ::close(ends[0]);
   ::close(ends[1]);

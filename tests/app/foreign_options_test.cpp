@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "capture.h"
 #include "tests/app/parsed.h"
+#include "tests/support/capture.h"
 
 using namespace shoal;
 using app::Arguments;

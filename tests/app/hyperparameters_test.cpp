@@ -83,7 +83,7 @@ TEST_CASE("names that are not ours are listed in one sentence with the nearest o
 }
 
 TEST_CASE("a file or variable that is no JSON object is named") {
-  CHECK_THROWS_AS(gathered("{\"lr\": "), train::UserError);
+  CHECK_THROWS_AS(gathered("{\"lr\": "), UserError);
   CHECK_THROWS_WITH(gathered("{\"lr\": "), Contains("/base/input/config/hyperparameters.json") &&
                                                Contains("ends too early"));
   CHECK_THROWS_WITH(gathered("{\"lr\": x}"), Contains("/base/input/config/hyperparameters.json") &&

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "app/failure.h"
-#include "capture.h"
+#include "tests/support/capture.h"
 
 using namespace shoal;
 using test::Folder;

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "app/nearest.h"
 #include "app/option_row.h"
+#include "base/nearest.h"
 
 using namespace shoal;
 using app::Arguments;
@@ -169,7 +169,7 @@ TEST_CASE(
     Arguments arguments;
     try {
       app::apply(arguments, name, value, "hyperparameter");
-    } catch (const train::UserError& error) {
+    } catch (const UserError& error) {
       return error.what();
     }
     return "no error";
@@ -192,7 +192,7 @@ TEST_CASE("an unknown option names the nearest one") {
     Arguments arguments;
     try {
       app::apply(arguments, name, "1", "command line");
-    } catch (const train::UserError& error) {
+    } catch (const UserError& error) {
       return error.what();
     }
     return "no error";
@@ -207,11 +207,11 @@ TEST_CASE("an unknown option names the nearest one") {
 
 TEST_CASE("the nearest name is found by edits, not by length") {
   const std::vector<std::string> names = {"lr", "keep", "momentum", "weight-decay"};
-  CHECK(app::nearest("kep", names) == "keep");
-  CHECK(app::nearest("momemtum", names) == "momentum");
-  CHECK(app::nearest("decay", names) == "weight-decay");
-  CHECK(app::nearest("x", names).empty());
-  CHECK(app::nearest("quantisation", names).empty());
+  CHECK(nearest("kep", names) == "keep");
+  CHECK(nearest("momemtum", names) == "momentum");
+  CHECK(nearest("decay", names) == "weight-decay");
+  CHECK(nearest("x", names).empty());
+  CHECK(nearest("quantisation", names).empty());
 }
 
 TEST_CASE("a hint is what somebody plausibly meant, or nothing") {

@@ -87,7 +87,7 @@ TEST_CASE("channels of code and weights are not taken for pictures") {
 }
 
 TEST_CASE("several channels that could be the training data are the user's to tell apart") {
-  CHECK_THROWS_AS(paths_in_container({"roses", "tulips"}), train::UserError);
+  CHECK_THROWS_AS(paths_in_container({"roses", "tulips"}), UserError);
   CHECK_THROWS_WITH(paths_in_container({"roses", "tulips"}), Contains("roses, tulips"));
   CHECK_THROWS_WITH(paths_in_container({"train_0", "train_1"}), Contains("--train DIR"));
   CHECK_THROWS_WITH(paths_in_container({"train", "validation_0", "validation_1"}),

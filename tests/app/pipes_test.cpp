@@ -51,5 +51,5 @@ TEST_CASE("as many pipes as processes on a host, or in all, are one for each") {
         PipeShare{kPath + "_4", 0, 1});
   CHECK_THROWS_WITH(app::pipe_share(four, train, rank_of(0, 2, 3)),
                     Contains("4 pipes") && Contains("3 of 6 processes") && Contains("--nproc 4"));
-  CHECK_THROWS_AS(app::pipe_share(two, train, rank_of(0, 1, 1)), train::UserError);
+  CHECK_THROWS_AS(app::pipe_share(two, train, rank_of(0, 1, 1)), UserError);
 }

@@ -80,7 +80,7 @@ TEST_CASE("nproc auto is one worker per GPU, or one") {
 
 TEST_CASE("a bad nproc is the user's mistake") {
   for (const char* text : {"0", "-1", "two", "2x", "100000"}) {
-    CHECK_THROWS_AS(plan({"--nproc", text}, {}), train::UserError);
+    CHECK_THROWS_AS(plan({"--nproc", text}, {}), UserError);
   }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("threads the user has asked for stay") {
 }
 
 TEST_CASE("nproc under torchrun is a contradiction") {
-  CHECK_THROWS_AS(plan({"--nproc", "2"}, kTorchrun), train::UserError);
+  CHECK_THROWS_AS(plan({"--nproc", "2"}, kTorchrun), UserError);
   CHECK_THROWS_WITH(plan({"--nproc", "2"}, kTorchrun), Contains("--nproc") && Contains("torchrun"));
 }
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "capture.h"
+#include "tests/support/capture.h"
 #include "train/job.h"
 
 using namespace shoal;
@@ -39,7 +39,7 @@ TEST_CASE("the hosts of a training job are known without a toolkit's variables")
   environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's word wins
   CHECK(app::with_platform_hosts(environment, 4)["SM_CURRENT_HOST"] == "algo-1");
   test::write_text(config, "{\"hosts\": 3}");
-  CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), train::UserError);
+  CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), UserError);
   CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
                     Catch::Contains("resourceconfig.json"));
   environment.erase("SM_CURRENT_HOST");

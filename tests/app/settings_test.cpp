@@ -77,7 +77,7 @@ TEST_CASE("a channel that is missing is asked for by name") {
     return app::gather(words, environment,
                        test::fake({kConfig + "x", std::string("/base/input/data/") + channel}, {}));
   };
-  CHECK_THROWS_AS(only("train"), train::UserError);
+  CHECK_THROWS_AS(only("train"), UserError);
   CHECK_THROWS_WITH(only("train"), Contains("no channel holds the validation pictures") &&
                                        Contains("channels: train") && Contains("--val DIR"));
   CHECK_THROWS_WITH(only("validation"), Contains("the training pictures"));
@@ -105,7 +105,7 @@ TEST_CASE("hyperparameters nobody knows are said once, or are an error on reques
 
 TEST_CASE("hyperparameters are of train only") {
   CHECK_NOTHROW(in_container({"eval", "--checkpoint", "x"}, "{broken"));
-  CHECK_THROWS_AS(in_container({"train"}, "{broken"), train::UserError);
+  CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
 }
 
 TEST_CASE("weights that are only called pretrained come from the channel of that name") {

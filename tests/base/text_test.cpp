@@ -1,8 +1,8 @@
-#include "app/text.h"
+#include "base/text.h"
 
 #include <catch2/catch.hpp>
 
-using shoal::app::is_utf8;
+using shoal::is_utf8;
 
 TEST_CASE("well-formed UTF-8 is told from other bytes") {
   CHECK(is_utf8(""));

@@ -1,4 +1,4 @@
-#include "capture.h"
+#include "tests/support/capture.h"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -1,11 +1,11 @@
-#include "app/nearest.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
 
-namespace shoal::app {
+namespace shoal {
 namespace {
 
 // Insertions, deletions, replacements and exchanges of neighbours that lead from one to the other.
@@ -91,4 +91,4 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   return best;
 }
 
-}  // namespace shoal::app
+}  // namespace shoal

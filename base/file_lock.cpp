@@ -1,4 +1,4 @@
-#include "data/file_lock.h"
+#include "base/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace shoal::data {
+namespace shoal {
 namespace {
 
 // Its holder removed it between our opening and our locking it.
@@ -57,4 +57,4 @@ void FileLock::remove_file() const {
   if (held()) ::unlink(file_.c_str());
 }
 
-}  // namespace shoal::data
+}  // namespace shoal

@@ -1,4 +1,4 @@
-#include "train/log.h"
+#include "base/log.h"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -15,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-namespace shoal::train {
+namespace shoal {
 namespace {
 
 // Why it could not be written, or 0.
@@ -143,18 +142,6 @@ Logger& logger() {
 
 }  // namespace
 
-std::string strf(const char* format, ...) {
-  va_list arguments, again;
-  va_start(arguments, format);
-  va_copy(again, arguments);
-  const int length = std::vsnprintf(nullptr, 0, format, arguments);
-  std::string text(length > 0 ? static_cast<size_t>(length) : 0, '\0');
-  if (length > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
-  va_end(again);
-  va_end(arguments);
-  return text;
-}
-
 namespace log {
 
 void set_level(const std::string& level, int rank) {
@@ -191,4 +178,4 @@ bool has_status() {
 }
 
 }  // namespace log
-}  // namespace shoal::train
+}  // namespace shoal

@@ -1,4 +1,4 @@
-#include "train/log.h"
+#include "base/log.h"
 
 #include <catch2/catch.hpp>
 #include <regex>
@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "capture.h"
+#include "tests/support/capture.h"
 
-using namespace shoal::train;
+using namespace shoal;
 using Catch::Contains;
 using shoal::test::capture;
 

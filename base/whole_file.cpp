@@ -1,9 +1,9 @@
-#include "train/whole_file.h"
+#include "base/whole_file.h"
 
 #include <stdexcept>
 #include <system_error>
 
-namespace shoal::train {
+namespace shoal {
 
 void write_whole(const std::filesystem::path& path, const std::string& advice,
                  const std::function<void(std::ofstream&)>& write) {
@@ -16,4 +16,4 @@ void write_whole(const std::filesystem::path& path, const std::string& advice,
   if (!out || error) throw std::runtime_error("cannot write " + path.string() + "; " + advice);
 }
 
-}  // namespace shoal::train
+}  // namespace shoal

@@ -1,4 +1,4 @@
-#include "data/file_lock.h"
+#include "base/file_lock.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -14,32 +14,32 @@ namespace fs = std::filesystem;
 TEST_CASE("a folder has one writer at a time, and the lock goes with it") {
   const test::TemporaryDirectory directory;
   {
-    const data::FileLock first(directory.path() / "lock", "here", "name", 0);
+    const FileLock first(directory.path() / "lock", "here", "name", 0);
     REQUIRE(first.held());
     REQUIRE_THROWS_WITH(
-        data::FileLock(directory.path() / "lock", "here", "name", 0.1),
+        FileLock(directory.path() / "lock", "here", "name", 0.1),
         Catch::Contains("another run is writing to here; wait until it has ended, or choose "
                         "another name"));
   }
   {
-    const data::FileLock second(directory.path() / "lock", "here", "name", 0);
+    const FileLock second(directory.path() / "lock", "here", "name", 0);
     REQUIRE(second.held());
     second.remove_file();
     REQUIRE_FALSE(fs::exists(directory.path() / "lock"));
   }
-  REQUIRE(data::FileLock(directory.path() / "lock", "here", "name", 0).held());
-  REQUIRE_FALSE(data::FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
+  REQUIRE(FileLock(directory.path() / "lock", "here", "name", 0).held());
+  REQUIRE_FALSE(FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
 }
 
 TEST_CASE("who waits for a lock whose file is removed gets one of a file that is there") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "lock";
-  auto first = std::make_unique<data::FileLock>(file, "here", "name", 0);
+  auto first = std::make_unique<FileLock>(file, "here", "name", 0);
   std::jthread waiting([&] {
-    const data::FileLock second(file, "here", "name", 60);
+    const FileLock second(file, "here", "name", 60);
     REQUIRE(second.held());
     REQUIRE(fs::exists(file));
-    REQUIRE_THROWS(data::FileLock(file, "here", "name", 0));
+    REQUIRE_THROWS(FileLock(file, "here", "name", 0));
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(120));
   first->remove_file();

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace shoal::data {
+namespace shoal {
 
 class FileLock {
  public:
@@ -27,4 +27,4 @@ class FileLock {
   int descriptor_ = -1;
 };
 
-}  // namespace shoal::data
+}  // namespace shoal

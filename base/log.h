@@ -7,11 +7,9 @@
 
 #include <string>
 
-namespace shoal::train {
+#include "base/text.h"
 
-// printf into a string: strf("%.3f", x). There is no <format> in libstdc++ 12, and fmt may not meet
-// torch in a file.
-[[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
+namespace shoal {
 
 namespace log {
 
@@ -49,4 +47,4 @@ void no_status();
 bool has_status();
 
 }  // namespace log
-}  // namespace shoal::train
+}  // namespace shoal
