@@ -27,7 +27,7 @@ std::string source_of(const train::Job& job, const std::string& own, const std::
 }
 
 std::string cache_folder(const train::Job& job) {
-  return job.cache_dir.value_or(job.checkpoint.empty() ? job.output + "/cache" : "");
+  return job.cache_dir.value_or(job.output + "/cache");
 }
 
 std::string index_folder(const train::Job& job) {
@@ -63,7 +63,8 @@ void take_held_out(train::Job& job, double share, bool leader) {
 void check_data_is_there(const train::Job& job) {
   const auto check = [&](const std::string& option, const std::string& place) {
     const bool kind = place.find(':') != place.npos;  // "pipe:…", "synthetic:…", "folder:…"
-    if (place.empty() || kind || fs::exists(place) || data::matches_files(place)) return;
+    // Opening a pattern names the first file that is missing.
+    if (place.empty() || kind || data::is_pattern(place) || fs::exists(place)) return;
     throw UserError(option + ": '" + place + "' does not exist");
   };
   check("--data", job.data);

@@ -5,6 +5,7 @@
 #include "app/session.h"
 #include "app/weights.h"
 #include "base/log.h"
+#include "ops/places.h"
 #include "train/evaluate.h"
 #include "train/supply.h"
 
@@ -40,6 +41,7 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments);
+  if (!weights.job.cache_dir) weights.job.cache_dir = "";  // there is no --output for it
   take_held_out(weights.job, weights.val_split, env.rank == 0);
   if (weights.job.val_split == 0 && arguments.origins.contains("train"))
     throw UserError(
@@ -56,8 +58,7 @@ int eval_command(const Arguments& arguments) {
   train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) {
     log::info(weights.origin);
-    if (job.job.model.classes < train::kTop5Classes)
-      log::info(train::top5_note(job.job.model.classes));
+    if (job.job.model.classes < ops::kTop5) log::info(train::top5_note(job.job.model.classes));
   }
   int64_t batch = 0;
   const auto show = [&] {

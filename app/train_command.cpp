@@ -1,4 +1,7 @@
+#include <c10/util/Exception.h>
+
 #include "app/commands.h"
+#include "app/failure.h"
 #include "app/machine.h"
 #include "app/no_effect.h"
 #include "app/saved_settings.h"
@@ -62,6 +65,14 @@ std::vector<std::string> known_classes(const train::Start& start, const train::J
   return start.weights && job.eval_only ? start.weights->classes : std::vector<std::string>();
 }
 
+// Why the run failed, for its summary: the sentence of the error message.
+std::string reason_of(const std::exception& error) {
+  if (dynamic_cast<const c10::Error*>(&error)) return torch_sentence(error.what());
+  const std::string text = app::describe(error);
+  return is_lost_peer(text) ? "another process failed first, its own message says why: " + text
+                            : text;
+}
+
 // --dry-run: what it found, for people.
 void tell(const train::ResolvedJob& job, const train::DryRun& found,
           const dist::Communicator& communicator) {
@@ -74,9 +85,11 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
            gb(found.peak_bytes), processes, gb(memory));
   if (found.peak_gpu_bytes > 0)
     text += strf("\ngpu      %.1f GB of its memory in a process at most", gb(found.peak_gpu_bytes));
-  text += strf("\ndisk     %.2f GB a checkpoint, %.2f GB needed at most", gb(found.disk.checkpoint),
-               gb(found.disk.most));
-  if (found.disk.free >= 0) text += strf(", %.2f GB free", gb(found.disk.free));
+  if (found.disk.checkpoint > 0)
+    text += strf("\ndisk     %.3f GB a checkpoint, %.3f GB needed at most",
+                 gb(found.disk.checkpoint), gb(found.disk.most));
+  if (found.disk.checkpoint > 0 && found.disk.free >= 0)
+    text += strf(", %.2f GB free", gb(found.disk.free));
   text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %.0f images",
                found.step_seconds, found.step.mean_loss(), found.step.images);
   text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
@@ -90,21 +103,22 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
 
 int train_command(const Arguments& given) {
   Arguments arguments = given;
-  install_training_signals(arguments.job.on_platform);
+  const bool dry = arguments.job.dry_run;
+  if (!dry) install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  // Lists and indexes would be files of a run that is only tried.
-  if (arguments.job.dry_run && !arguments.job.cache_dir) arguments.job.cache_dir = "";
-  if (arguments.job.dry_run) arguments.job.seek_index = false;
-  check_data_is_there(arguments.job);
+  if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
+  if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
   if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
+  check_data_is_there(arguments.job);         // now that every host can say so
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
-  if (start.data && arguments.job.eval_only)
-    take_held_out(arguments.job, train::val_split_in(start.data->settings), env.rank == 0);
+  const auto& source = start.data ? start.data : start.weights;
+  if (source && arguments.job.eval_only)
+    take_held_out(arguments.job, train::val_split_in(source->settings), env.rank == 0);
   models::describe(arguments.job.model);  // a name that is none is said before pictures are listed
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
@@ -134,7 +148,7 @@ int train_command(const Arguments& given) {
   }
   training_begins();
   const train::RunResult result =
-      train::run(job, std::move(start), datasets.train, datasets.val, communicator);
+      train::run(job, std::move(start), datasets.train, datasets.val, communicator, reason_of);
   communicator.shutdown();
   if (result.stop_signal == 0 || job.job.on_platform) return 0;
   return 128 + result.stop_signal;

@@ -15,39 +15,13 @@ namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path) {
-  throw std::runtime_error("cannot " + what + " " + path.string() + ": " + std::strerror(errno));
+[[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
+  throw std::runtime_error("cannot rename " + path.string() + ": " + error.message());
 }
 
 uint64_t mix(uint64_t state, uint64_t word) {
   state = (state ^ word) * 0xFF51AFD7ED558CCDull;
   return state ^ (state >> 32);
-}
-
-// A descriptor that is closed on every path.
-struct File {
-  int descriptor;
-  ~File() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-};
-
-void write_all(int descriptor, const void* bytes, size_t size, const fs::path& path) {
-  const char* at = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t done = ::write(descriptor, at, size);
-    if (done < 0) {
-      if (errno == EINTR) continue;
-      fail("write", path);
-    }
-    at += done;
-    size -= static_cast<size_t>(done);
-  }
-}
-
-void sync_directory(const fs::path& directory) {
-  File file{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
-  if (file.descriptor < 0 || ::fsync(file.descriptor) != 0) fail("flush", directory);
 }
 
 std::string hex(uint64_t value) {
@@ -112,24 +86,6 @@ uint64_t Checksum::value() const {
   return mix(mix(state_, word), length_);
 }
 
-std::vector<char> read_whole_file(const fs::path& path) {
-  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.descriptor < 0) fail("open", path);
-  struct stat info {};
-  if (::fstat(file.descriptor, &info) != 0) fail("inspect", path);
-  std::vector<char> bytes(static_cast<size_t>(info.st_size));
-  size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t done = ::read(file.descriptor, bytes.data() + have, bytes.size() - have);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail("read", path);
-    if (done == 0) break;
-    have += static_cast<size_t>(done);
-  }
-  bytes.resize(have);
-  return bytes;
-}
-
 CheckpointStore::CheckpointStore(fs::path directory, int64_t keep)
     : directory_(std::move(directory)), keep_(keep) {
   if (!directory_.has_filename())
@@ -182,7 +138,7 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
       const std::string name = entry.name + extension;
       std::error_code error;
       fs::rename(directory_ / name, directory_ / ("superseded-" + name), error);
-      if (error && extension == std::string(".json")) fail("rename", directory_ / name);
+      if (error && extension == std::string(".json")) fail(directory_ / name, error);
     }
     names += (names.empty() ? "" : ", ") + entry.name;
   }
@@ -194,21 +150,7 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
 
 void CheckpointStore::write_file(const std::string& name,
                                  const std::function<void(const Sink&)>& produce) {
-  const fs::path part = temporary_ / name, final = directory_ / name;
-  {
-    File file{::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-    if (file.descriptor < 0) fail("create", part);
-    try {
-      produce(
-          [&](const void* bytes, size_t size) { write_all(file.descriptor, bytes, size, part); });
-      if (::fsync(file.descriptor) != 0) fail("flush", part);
-    } catch (...) {
-      ::unlink(part.c_str());  // on a full disk it would be in the way
-      throw;
-    }
-  }
-  if (::rename(part.c_str(), final.c_str()) != 0) fail("move into place", final);
-  sync_directory(directory_);
+  write_whole(directory_ / name, produce, temporary_);
 }
 
 void CheckpointStore::write_marker(const CheckpointEntry& entry) {

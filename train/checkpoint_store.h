@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/file_lock.h"
+#include "base/whole_file.h"
 
 namespace shoal::train {
 
@@ -60,7 +61,7 @@ class CheckpointStore {
   // what an interrupted writer left. Throws std::runtime_error when not writable or locked.
   void open_for_writing();
 
-  using Sink = std::function<void(const void* bytes, size_t size)>;
+  using Sink = ByteSink;
   // Takes the entries later than this position, which a run that goes on from it would contradict,
   // out of the list: their files get "superseded-" in front; `warn` is told where they are.
   void set_aside_after(int64_t epoch, int64_t step,
@@ -107,9 +108,6 @@ class CheckpointStore {
   int64_t protected_before_ = 0;  // updates; 0: none
   FileLock lock_;
 };
-
-// Reads a whole file. Throws std::runtime_error with path and reason.
-std::vector<char> read_whole_file(const std::filesystem::path& path);
 
 // Reads one checkpoint's bytes, checked against its marker when that lies beside it. Throws
 // std::runtime_error with path and reason.

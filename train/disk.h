@@ -13,7 +13,8 @@ namespace shoal::train {
 struct DiskNeed {
   int64_t free = -1;       // bytes that this user may still write; -1: the filesystem does not say
   int64_t checkpoint = 0;  // bytes of one checkpoint
-  // Bytes that --keep, the best and the one being written add up to, less what is there already.
+  // Further bytes needed for --keep + 2 checkpoints (the best, and the one being written), minus the
+  // existing ones; at least one checkpoint's.
   int64_t most = 0;
 };
 

@@ -44,7 +44,7 @@ int64_t largest(dist::Group& group, int64_t here) {
 DryRun dry_run(const ResolvedJob& job, const Start& start,
                std::shared_ptr<const data::Dataset> train, std::shared_ptr<const data::Dataset> val,
                dist::Communicator& communicator) {
-  if (job.train_streamed || val->streamed())
+  if (job.train_streamed || (val->streamed() && val->size() == 0))
     throw UserError(
         "--dry-run cannot try pipes: what it reads would be gone for the run itself; try it with "
         "images in files");
@@ -53,11 +53,10 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();
   const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
-  const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
-  result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
-  if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
-
   if (train) {
+    const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
+    result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
+    if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
     data::Loader loader(train, share_options(job, rank, true), log::warning, batch_memory(job));
     const bool epoch_is_through = position.step_in_epoch >= job.steps_per_epoch;
     loader.start_epoch(position.epoch,

@@ -18,7 +18,7 @@ struct DryRun {
   double step_seconds = 0;     // of this rank; the first step is slower than later ones
   int64_t peak_bytes = 0;      // of memory, of the process with the most
   int64_t peak_gpu_bytes = 0;  // of GPU memory, likewise; 0: no GPU
-  DiskNeed disk;               // of rank 0
+  DiskNeed disk;               // of rank 0; with --eval-only nothing is needed
 };
 
 // Loads the weights or the checkpoint of `start`, makes one step and evaluates one batch on every

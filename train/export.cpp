@@ -24,8 +24,6 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
 constexpr const char* kTexts[] = {"arch", "interpolation"};
 
-constexpr const char* kAdvice = "is the disk full, or the folder read-only (--export-dir)?";
-
 Json settings_of(const CheckpointData& data, const Exported& which) {
   Json json = {{"model", data.string("arch")},  {"classes", data.integer("classes")},
                {"averaged", !data.ema.empty()}, {"epoch", data.integer("epoch")},
@@ -76,27 +74,28 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
 
   std::error_code error;  // what cannot be made cannot be written either
   fs::create_directories(folder, error);
-  write_whole(fs::path(folder) / kModelFile, kAdvice, [&](std::ofstream& out) {
-    write_safetensors(content, [&](const void* bytes, size_t size) {
-      out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
-    });
-  });
-  write_whole(fs::path(folder) / "classes.json", kAdvice,
-              [&](std::ofstream& out) { out << classes_json(data.classes) << "\n"; });
-  write_whole(fs::path(folder) / "settings.json", kAdvice,
-              [&](std::ofstream& out) { out << settings_of(data, which).dump(2) << "\n"; });
+  write_whole(fs::path(folder) / kModelFile,
+              [&](const ByteSink& sink) { write_safetensors(content, sink); });
+  write_whole(fs::path(folder) / "classes.json", classes_json(data.classes) + "\n");
+  write_whole(fs::path(folder) / "settings.json", settings_of(data, which).dump(2) + "\n");
 }
 
-Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_t step,
+Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last) {
   const std::string folder = *job.job.export_dir;
   Exported exported;
   exported.file = folder + "/" + kModelFile;
-  exported.step = step;
+  exported.step = position.step;
   std::optional<CheckpointData> data;
   if (const auto best = store.best(); best && job.job.export_weights == ExportWeights::best) {
     try {
       data = read_checkpoint(store.read(*best), store.path(*best).string());
+      // A run that was resumed from elsewhere may have been better there.
+      if (position.best_top1.value_or(0) > best->top1.value_or(0))
+        log::warning(
+            strf("the best evaluation of this run, Acc@1 %.3f, is not in %s; the best "
+                 "checkpoint there is exported",
+                 *position.best_top1, store.directory().c_str()));
       exported.best = true;
       exported.step = best->step;
       exported.top1 = best->top1;
@@ -107,7 +106,8 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_
   if (!data) {
     data = last();
     for (const CheckpointEntry& entry : store.entries()) {
-      if (entry.step == step && entry.epoch == data->integer("epoch")) exported.top1 = entry.top1;
+      if (entry.step == position.step && entry.epoch == data->integer("epoch"))
+        exported.top1 = entry.top1;
     }
   }
   exported.epoch = data->integer("epoch");

@@ -12,6 +12,7 @@
 
 #include "train/checkpoint_file.h"
 #include "train/checkpoint_store.h"
+#include "train/position.h"
 #include "train/summary.h"
 
 namespace shoal::train {
@@ -28,9 +29,10 @@ void open_export_folder(const std::string& folder);
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
 // Exports what --export asks for to --export-dir and logs it with its accuracy: the checkpoint of
-// the best evaluation in `store`; else, or where that is damaged, the state after `step` that
-// `last` returns. Throws std::runtime_error as export_model() does.
-Exported export_run(const ResolvedJob& job, const CheckpointStore& store, int64_t step,
+// the best evaluation in `store`; else, or where that is damaged, the state at `position` that
+// `last` returns. Warns where the run's best evaluation is not in `store`. Throws
+// std::runtime_error as export_model() does.
+Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
 
 // What is known of a model.safetensors, as a checkpoint without a training state: data.ema holds

@@ -57,8 +57,6 @@ class Run {
     if (!leader() || job.job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
-    check_disk(disk_need(store_, trainer_.state_bytes(), job.job.keep), store_.directory(),
-               log::warning);
     if (job.job.export_dir) open_export_folder(*job.job.export_dir);
   }
 
@@ -124,6 +122,10 @@ FileLock Run::lock(const std::string& folder) {
 
 Position Run::restored() {
   const Position position = load_start(trainer_, start_, job_, classes_, leader());
+  // Before anything on the disk is changed.
+  if (leader() && !job_.job.eval_only)
+    check_disk(disk_need(store_, trainer_.state_bytes(), job_.job.keep), store_.directory(),
+               log::warning);
   start_.data.reset();
   start_.weights.reset();
   return position;
@@ -171,15 +173,14 @@ Ending Run::ending(const std::string& outcome) const {
   end.step = position_.step;
   end.seconds = now() - run_start_;
   end.wait = pace_.whole();
-  if (position_.best_top1 && position_.best_step)
-    end.best =
-        Evaluated{position_.best_epoch.value_or(0), *position_.best_step, *position_.best_top1};
+  if (position_.best_top1)
+    end.best = Evaluated{*position_.best_top1, position_.best_epoch, position_.best_step};
   return end;
 }
 
 void Run::failed(const std::string& reason) noexcept {
   Ending end = ending("failed");
-  end.reason = reason.substr(0, reason.find('\n'));  // LibTorch adds a back-trace
+  end.reason = reason;
   reporter_.fail(end);
 }
 
@@ -319,8 +320,8 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
   const bool prints = position_.step_in_epoch % job_.job.print_freq == 0 ||
                       position_.step_in_epoch == 1 || epoch_ends();
   Meter last = step.meter;
-  // The bar shows what the last gathering knew of all ranks, as the log does.
-  if (prints || job_.world_size == 1) gather(&last);
+  if (prints) gather(&last);
+  // Of all ranks, as the last metric line: other ranks' steps since then are not known here.
   reporter_.progress(position_, speed, position_.epoch_sum);
   if (!prints) return;
   StepReport r;
@@ -408,19 +409,20 @@ std::optional<Exported> Run::export_finished() {
     log::warning("nothing was trained yet, so no model is exported");
     return std::nullopt;
   }
-  return export_run(job_, store_, position_.step,
+  return export_run(job_, store_, position_,
                     [&] { return snapshot(trainer_, position_, job_, classes_); });
 }
 
 }  // namespace
 
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
-              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator) {
+              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator,
+              const std::function<std::string(const std::exception&)>& describe) {
   Run run(job, std::move(start), std::move(train), std::move(val), communicator);
   try {
     return run.all();
   } catch (const std::exception& error) {
-    run.failed(error.what());
+    run.failed(describe(error));
     throw;
   }
 }

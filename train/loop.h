@@ -1,6 +1,8 @@
 #pragma once
 // The training run: epochs of updates, evaluation, checkpoints, and an orderly stop.
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +23,11 @@ struct RunResult {
 
 // Trains as `job` says, from `start` on. Collective: every rank calls it with the same job and its
 // own communicator.
-// Rank 0 writes files and metric lines. Throws UserError for what cannot be continued,
+// Rank 0 writes files and metric lines. `describe` turns the exception that ends a run into the
+// sentence that summary.json gives as the reason. Throws UserError for what cannot be continued,
 // std::runtime_error for the world's failures.
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
-              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator);
+              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator,
+              const std::function<std::string(const std::exception&)>& describe);
 
 }  // namespace shoal::train

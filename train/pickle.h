@@ -41,7 +41,7 @@ class Pickle {
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
-  const PickleValue& root() const { return *root_; }  // lives as long as this
+  const PickleValue& root() const { return *root_; }                 // lives as long as this
   const std::deque<PickleValue>& values() const { return values_; }  // all, in no special order
   size_t bytes() const { return bytes_; }                            // that it takes of those given
 

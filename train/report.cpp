@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/whole_file.h"
+#include "ops/places.h"
 
 namespace shoal::train {
 namespace {
@@ -103,12 +104,9 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
                         static_cast<long long>(keep_lines)));
   }
   history_lines_ = kept.count;
-  // Aside and renamed: an interruption here must not lose the lines that are kept.
-  const auto aside = output_ / ".history.jsonl.part";
-  history_.open(aside, std::ios::trunc);
-  history_ << kept.text << std::flush;
-  if (history_) std::filesystem::rename(aside, path, error);
-  if (!history_ || error)
+  write_whole(path, kept.text);  // an interruption here must not lose the lines that are kept
+  history_.open(path, std::ios::app);
+  if (!history_)
     throw std::runtime_error("cannot write " + path.string() +
                              "; choose another directory with --output");
 }
@@ -124,31 +122,30 @@ void Reporter::append(const std::string& json) {
 
 void Reporter::write_classes(const std::vector<std::string>& classes) {
   if (!on_) return;
-  write_whole(output_ / "classes.json", "is the disk full?",
-              [&](std::ofstream& out) { out << classes_json(classes) << "\n"; });
+  write_whole(output_ / "classes.json", classes_json(classes) + "\n");
 }
 
 std::string start_block(const ResolvedJob& job, const std::string& origin) {
   std::string text =
-      strf("%s, %lld parameters, %.2f G multiply-adds a picture at %lld px", job.model.name.c_str(),
+      strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px", job.model.name.c_str(),
            static_cast<long long>(job.model.parameters), job.model.multiply_adds / 1e9,
            static_cast<long long>(job.model.eval_size));
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
   text +=
-      strf("\ndata     %s train and %s val pictures, %lld classes", known(job.train_images).c_str(),
+      strf("\ndata     %s train and %s val images, %lld classes", known(job.train_images).c_str(),
            known(job.val_images).c_str(), static_cast<long long>(job.job.model.classes));
   text += strf(
       "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
       static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
       job.workers);
   text +=
-      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per update",
+      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
-  text += strf(
-      "\nlength   %lld updates per epoch (%lld pictures left out), %lld in all, stopping at %lld",
-      static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
-      static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
+  text +=
+      strf("\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
+           static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
+           static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
   text += "\noutput   " + job.job.output + ", checkpoints " + job.job.checkpoint_dir.value_or("");
   text += "\nstart    " + origin;
   std::vector<std::string> settings;
@@ -159,7 +156,7 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
 void Reporter::start(const std::string& origin) {
   if (!on_) return;
   log::info(start_block(job_, origin));
-  if (job_.job.model.classes < kTop5Classes) log::info(top5_note(job_.job.model.classes));
+  if (job_.job.model.classes < ops::kTop5) log::info(top5_note(job_.job.model.classes));
 }
 
 void Reporter::event(const std::string& name, int64_t step,
@@ -285,9 +282,9 @@ void Reporter::finish(const Ending& ending) {
                    share > 0.1 ? "; `shoal bench loader` says what bounds the loader" : ""));
   log::line(strf("Total time: %.0f seconds", ending.seconds));
   const auto path = output_ / kSummaryFile;
-  // A run that had nothing to do leaves the summary of the one that did.
-  const bool idle = last_.train.empty() && last_.valid.empty();
-  if (job_.job.eval_only || (idle && std::filesystem::exists(path))) return;
+  // A run that had nothing to do leaves the summary of the one that did it all.
+  const bool idle = last_.train.empty() && last_.valid.empty() && !ending.exported;
+  if (job_.job.eval_only || (idle && tells_of_success(path))) return;
   write_summary(path, job_, ending, last_, started_);
 }
 

@@ -92,9 +92,8 @@ class Reporter {
 // What is resolved, for people: model, data, processes, batch, length, output, settings.
 std::string start_block(const ResolvedJob& job, const std::string& origin);
 
-// With fewer classes than this, the first five are all there are.
-inline constexpr int64_t kTop5Classes = 5;
-std::string top5_note(int64_t classes);  // what Acc@5 means then
+// What Acc@5 means with fewer classes than ops::kTop5.
+std::string top5_note(int64_t classes);
 
 // {class name: label}, as classes.json holds it.
 std::string classes_json(const std::vector<std::string>& classes);

@@ -44,7 +44,7 @@ std::string first_difference(const std::vector<std::string>& theirs, const std::
   return "";
 }
 
-// Why the classifier in `weights` is not for the classes of this run; empty: it is. Files of other
+// Returns why the classifier does not match this run's classes; empty if it matches. Files of other
 // programs name no classes: there only the number counts.
 std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
                           const std::string& classifier, const ResolvedJob& job,
@@ -72,8 +72,8 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
   if (why.empty()) return;
   if (job.job.eval_only)
     throw UserError("--weights: " + why +
-                    ", so there is no trained classifier to evaluate; give data with the classes "
-                    "of the weights, or train first");
+                    ", so there is no trained classifier to evaluate. Use data with the classes "
+                    "of the weights");
   warn("--weights: " + why + ": the classifier starts from random weights");
   for (auto name = first; name != own.names().end(); ++name) {
     for (auto& [theirs, value] : tensors) {
@@ -157,20 +157,22 @@ bool holds(std::span<const char* const> names, const std::string& name) {
 }
 
 // Other settings may put the run somewhere else on its schedule: a finished cosine that gets more
-// epochs is far from its end again.
+// epochs is far from its end again. Compares the rate of the last step with what the new settings
+// give for that step, so a drop that the schedule itself makes is no jump.
 void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
                   const std::function<void(const std::string&)>& warn) {
   constexpr double kJump = 2;
   const auto was = data.numbers.find("lr");  // older checkpoints do not say
   const int64_t step = data.integer("step");
   if (was == data.numbers.end() || was->second <= 0 || job.job.eval_only) return;
-  if (step >= job.last_step) return;
-  const double now = learning_rate(job.job.schedule, step, job.steps_per_epoch, job.total_steps);
+  if (step >= job.last_step || step == 0) return;
+  const double now =
+      learning_rate(job.job.schedule, step - 1, job.steps_per_epoch, job.total_steps);
   if (now <= kJump * was->second && was->second <= kJump * now) return;
-  warn(
-      strf("with these settings the learning rate jumps from %.3g to %.3g; to go on as before, "
-           "leave out what changes the schedule, or set --lr",
-           was->second, now));
+  warn(strf(
+      "the new settings change the learning rate from %.3g to %.3g; restore --lr, --epochs and "
+      "the schedule's options to continue as before",
+      was->second, now));
 }
 
 void compare_settings(const CheckpointData& data, const ResolvedJob& job,
@@ -190,6 +192,11 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
         advice = "add --global-batch-size " + was +
                  " (any world size that divides it continues the same run)";
       }
+      if (name == "train_images")
+        advice =
+            "the images have changed (older versions also counted files that are no images). "
+            "Restore them, or start anew from the weights: --weights CHECKPOINT with another "
+            "--output";
       throw UserError("the checkpoint was made with " + name + " " + was + ", this run has " +
                       it->second + "; " + advice);
     }

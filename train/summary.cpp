@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -56,6 +57,12 @@ std::string utc_time() {
   return strf("%s.%03dZ", text, static_cast<int>(ms % 1000));
 }
 
+bool tells_of_success(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  const Json summary = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return summary.is_object() && summary.value("outcome", "") == "complete";
+}
+
 void write_summary(const std::filesystem::path& path, const ResolvedJob& job, const Ending& ending,
                    const LastRows& rows, const std::string& started) {
   Json summary = {{"outcome", ending.outcome}};
@@ -68,9 +75,11 @@ void write_summary(const std::filesystem::path& path, const ResolvedJob& job, co
   summary["seconds"] = ending.seconds;
   summary["epoch"] = ending.epoch;
   summary["step"] = ending.step;
-  if (ending.best)
-    summary["best"] = {
-        {"acc1", ending.best->top1}, {"epoch", ending.best->epoch}, {"step", ending.best->step}};
+  if (ending.best) {
+    summary["best"] = {{"acc1", ending.best->top1}};
+    if (ending.best->epoch) summary["best"]["epoch"] = *ending.best->epoch;
+    if (ending.best->step) summary["best"]["step"] = *ending.best->step;
+  }
   if (ending.exported) summary["exported"] = json_of(*ending.exported);
   if (!rows.train.empty()) summary["train"] = Json::parse(rows.train);
   if (!rows.valid.empty()) summary["valid"] = Json::parse(rows.valid);
@@ -85,9 +94,7 @@ void write_summary(const std::filesystem::path& path, const ResolvedJob& job, co
   summary["model"] = {{"name", job.model.name}, {"parameters", job.model.parameters}};
   summary["world_size"] = job.world_size;
   for (const auto& [key, value] : job.settings()) summary["settings"][key] = value_of(value);
-  write_whole(path, "is the disk full?", [&](std::ofstream& out) {
-    out << summary.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  });
+  write_whole(path, summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace shoal::train

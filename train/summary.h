@@ -18,8 +18,8 @@ struct WaitReport {
 
 // An evaluated state of the run.
 struct Evaluated {
-  int64_t epoch = 0, step = 0;  // epochs finished (or under way), steps done
-  double top1 = 0;              // percent
+  double top1 = 0;                     // percent
+  std::optional<int64_t> epoch, step;  // epochs finished, steps done; not in older checkpoints
 };
 
 // The weights in --export-dir.
@@ -49,6 +49,9 @@ struct LastRows {
 // Replaces `path` as a whole. Throws std::runtime_error with the path.
 void write_summary(const std::filesystem::path& path, const ResolvedJob& job, const Ending& ending,
                    const LastRows& rows, const std::string& started);
+
+// Whether `path` is the summary of a run that was completed.
+bool tells_of_success(const std::filesystem::path& path);
 
 // The time now, ISO 8601 in UTC: "2026-11-23T08:30:00.123Z".
 std::string utc_time();

@@ -85,7 +85,7 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     int64_t right = 0;
     for (int64_t row = 0; row < rows; ++row) {
       loss += results[row].loss;
-      right += results[row].place < (which == 1 ? 1 : 5);
+      right += results[row].place < (which == 1 ? 1 : kTop5);
     }
     if (which == 0) *op.loss_sum += loss;
     if (which == 1) *op.top1 += right;

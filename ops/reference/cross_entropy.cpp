@@ -48,7 +48,7 @@ void row(const CrossEntropy& op, int64_t r) {
 
   const int64_t before = place(logits, classes, a);
   *op.top1 += before < 1;
-  *op.top5 += before < 5;
+  *op.top5 += before < kTop5;
 
   if (!op.gradient) return;
   S* gradient = static_cast<S*>(op.gradient) + r * classes;

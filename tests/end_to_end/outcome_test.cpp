@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -195,13 +196,67 @@ TEST_CASE("a resumed run that differs says how in one line, and warns when the r
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   CHECK_THAT(resumed.err, Contains("changed: epochs 2 → 4, lr 0.05 → 0.06\n"));
-  CHECK_THAT(resumed.err, Contains("the learning rate jumps from"));
+  CHECK_THAT(resumed.err, Contains("the new settings change the learning rate from"));
   const auto same = run({"--epochs", "4", "--schedule", "cosine", "--lr", "0.06", "--resume"});
-  CHECK_THAT(same.err, !Contains("changed:") && !Contains("jumps"));
+  CHECK_THAT(same.err, !Contains("changed:") && !Contains("learning rate"));
+}
+
+TEST_CASE("a drop that the schedule makes by itself is no jump") {
+  const Run run;
+  const std::vector<std::string> dropping = {"--epochs",       "2", "--schedule", "step",
+                                             "--decay-epochs", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), dropping.begin(), dropping.end());
+    return run(more);
+  };
+  REQUIRE(with({"--max-steps", "8"}).exit_code == 0);
+  const auto resumed = with({"--label-smoothing", "0.1", "--resume"});
+  REQUIRE(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err,
+             Contains("changed: label_smoothing 0 → 0.1") && !Contains("learning rate"));
+}
+
+TEST_CASE("a run whose export failed is complete when a later one exports") {
+  const Run run;
+  const fs::path model = run.root() / "model";
+  fs::create_directories(model / "model.safetensors");  // in the way
+  CHECK(run({"--export-dir", model.string()}).exit_code == 1);
+  CHECK(run.summary().at("outcome") == "failed");
+  CHECK_THAT(run.summary().at("reason").get<std::string>(), Contains("model.safetensors"));
+  fs::remove(model / "model.safetensors");
+  CHECK(run({"--export-dir", model.string(), "--resume"}).exit_code == 0);
+  CHECK(run.summary().at("outcome") == "complete");
+  CHECK(run.summary().contains("exported"));
+}
+
+TEST_CASE("weights of a better evaluation in another folder are not called the best silently") {
+  const Run run;
+  REQUIRE(run({"--epochs", "2", "--lr", "0.01"}).exit_code == 0);
+  const auto store = train::CheckpointStore(run.output() / "checkpoints", 1);
+  const auto last = store.entries().front();
+  const fs::path other = run.root() / "other", model = run.root() / "model";
+  const auto moved = run({"--epochs", "3", "--lr", "1e6", "--resume", store.path(last).string(),
+                          "--output", other.string(), "--export-dir", model.string()});
+  INFO(moved.err);
+  REQUIRE(moved.exit_code == 0);
+  const auto best_there = train::CheckpointStore(other / "checkpoints", 1).best();
+  REQUIRE(*best_there->top1 < *store.best()->top1);
+  CHECK_THAT(moved.err, Contains("the best evaluation of this run"));
+  CHECK(run.read(model / "settings.json").at("top1").get<double>() == Approx(*best_there->top1));
+}
+
+TEST_CASE("too little room for all checkpoints is a warning at the start") {
+  const Run run;
+  const auto full = run({"--keep", "1000000000"});
+  CHECK(full.exit_code == 0);
+  CHECK_THAT(full.err, Contains("MB free") && Contains("--keep"));
 }
 
 TEST_CASE("a dry run tries everything and leaves nothing behind") {
   const Run run;
+  // Listings of folders that have just changed are not kept by any run.
+  for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
+    fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto tried = run({"--dry-run", "--nproc", "2"});
   INFO(tried.err);
   CHECK(tried.exit_code == 0);
@@ -211,6 +266,10 @@ TEST_CASE("a dry run tries everything and leaves nothing behind") {
   CHECK_FALSE(fs::exists(run.output()));
 
   REQUIRE(run().exit_code == 0);
+  std::smatch size;
+  REQUIRE(std::regex_search(tried.err, size, std::regex("disk +([0-9.]+) GB a checkpoint")));
+  const auto entry = train::CheckpointStore(run.output() / "checkpoints", 1).entries().front();
+  CHECK(std::stod(size[1]) == Approx(static_cast<double>(entry.bytes) / 1e9).epsilon(0.05));
   const auto before = files_in(run.output());
   CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
   CHECK(run({"--dry-run"}).exit_code == 2);  // an earlier run is there
@@ -229,6 +288,17 @@ TEST_CASE("data that is not there is said before anything else") {
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, Contains("nowhere' does not exist"));
   CHECK_THAT(run({"--train", (run.root() / "none").string()}).err, Contains("--train: "));
+
+  // A pattern is none of the paths that it stands for.
+  for (const char* shard : {"shard-0.tar", "shard-1.tar"})
+    REQUIRE(test::run_program("/bin/tar", {"-C", (run.root() / "data/train").string(), "-cf",
+                                           (run.root() / shard).string(), "."})
+                .exit_code == 0);
+  const auto shards = run({"--train", (run.root() / "shard-{0..1}.tar").string(), "--val",
+                           (run.root() / "data/val").string(), "--dry-run", "--resume", "--output",
+                           (run.root() / "other").string()});
+  INFO(shards.err);
+  CHECK(shards.exit_code == 0);
 }
 
 TEST_CASE("the start block fits a terminal, and is left out with --log-level warning") {

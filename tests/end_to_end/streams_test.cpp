@@ -382,7 +382,7 @@ TEST_CASE("hosts that hold different pictures agree on classes and updates") {
   // 12 and 8 pictures to train from, 4 and 6 to evaluate.
   CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 2);
   CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
-  CHECK_THAT(runs[0].err, Contains("20 train and 10 val pictures"));
+  CHECK_THAT(runs[0].err, Contains("20 train and 10 val images"));
   CHECK_THAT(runs[0].err, Contains("(4 pictures left out)"));
 }
 

@@ -137,7 +137,7 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
 }
 
 at::Tensor read(const fs::path& file) {
-  const auto bytes = train::read_whole_file(file);
+  const auto bytes = read_whole_file(file);
   const auto count = static_cast<int64_t>(bytes.size() / 8);
   return at::from_blob(const_cast<char*>(bytes.data()), {count}, at::kDouble).clone();
 }
