@@ -18,13 +18,14 @@ struct Datasets {
   std::string train_source, val_source;  // what they were opened from: a folder, file or pattern
 };
 
-// The names in the file of --classes, one per line. Throws UserError where it has none, or one twice.
+// The names in the file of --classes, one per line. Throws UserError where it has none, or one
+// twice.
 std::vector<std::string> read_class_names(const std::string& path);
 
-// Opens --data (or --train, --val, or what --val-split holds out) and checks that all ranks have the
+// Opens --data (or --train, --val, or what --val-split holds out); checks that all ranks have the
 // same images (agreement.h). `known`: the classes of the checkpoint, where there is one. Without
-// training images, validation labels count in them. Validation images may lack classes but not have others. Throws UserError
-// naming the option. Collective.
+// training images, validation labels index these. Validation images may lack classes but not have
+// others. Throws UserError naming the option. Collective.
 Datasets open_datasets(const train::Job& job, bool with_train,
                        const std::vector<std::string>& known,
                        const dist::Communicator& communicator);

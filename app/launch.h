@@ -14,8 +14,8 @@ struct Launch {
   std::vector<std::string> arguments;  // without the program's name
   std::vector<WorkerStart> workers;
   std::string host;  // for messages
-  // After a failure: time for the rank that failed first to show.
   std::string failure_file{};  // see failure.h
+  // Seconds after a failure in which the rank that failed first may still report.
   double settle_seconds = 0.3;
   // The same when all that failed so far only lost their connection (kPeerLost).
   double lost_peer_seconds = 3;

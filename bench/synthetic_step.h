@@ -68,7 +68,6 @@ class SyntheticStep {
     if (reducer_) reducer_->prepare(true);
     models::StepContext context;
     context.keys = keys_.data();
-    context.step = optimizer_.steps();
     const at::Tensor logits = model_->forward(images_, context);
     const auto result =
         models::cross_entropy(logits, labels_, 0.1, 1.0 / static_cast<double>(batch_));

@@ -52,7 +52,7 @@ struct TransformOptions {
   double scale_min = 0.08, scale_max = 1.0;  // share of the picture's area a random crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;        // width / height of a random crop
   double flip = 0.5;                                      // probability of a horizontal flip
-  Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow does it
+  Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;
   Decoder decoder =
       Decoder::shoal;  // with turbo there is no fast resize, and no seek index is used

@@ -23,7 +23,6 @@ enum Slot {
   kTerminations,
   kCheckpoints,
   kBadPictures,
-  kNonFinite,
   kImages,
   kLoss,
   kOutOfData,
@@ -38,7 +37,6 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kTerminations] = word.stop_signal == SIGTERM;
   slots[kCheckpoints] = word.checkpoint_requested;
   slots[kBadPictures] = word.bad_pictures;
-  slots[kNonFinite] = word.non_finite;
   slots[kImages] = word.images;
   slots[kLoss] =
       std::llround(std::ldexp(std::clamp(word.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
@@ -50,7 +48,6 @@ ControlWord read(const int64_t* slots) {
   word.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
   word.checkpoint_requested = slots[kCheckpoints] > 0;
   word.bad_pictures = slots[kBadPictures];
-  word.non_finite = slots[kNonFinite];
   word.images = slots[kImages];
   word.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
   word.out_of_data = slots[kOutOfData];

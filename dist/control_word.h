@@ -23,7 +23,6 @@ struct ControlWord {
   bool checkpoint_requested = false;
   // Summed over ranks:
   int64_t bad_pictures = 0;  // damaged pictures since the last word
-  int64_t non_finite = 0;    // steps not committed since the last word, 0 or 1 per rank
   int64_t images = 0;        // pictures of this step's committed update
   double loss_sum = 0;       // their losses, on the grid of 2^-24 that adds up without rounding
   int64_t out_of_data = 0;   // ranks whose data does not suffice for another step

@@ -18,7 +18,6 @@ struct StepContext {
   // One per row of the batch, host memory, valid during forward; unused in evaluation.
   const uint64_t* keys = nullptr;
   uint64_t seed = 0;    // of the run
-  int64_t step = 0;     // optimizer updates so far
   double strength = 1;  // factor of dropout, 0 or more
   // Adds a double tensor over all ranks, in place, and returns when the values may be read on the
   // tensor's device. Empty: a world of one, or batch norm that is not synchronised. Every rank

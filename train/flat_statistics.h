@@ -3,7 +3,7 @@
 // to add in another.
 //
 // Forward passes fold their batch statistics into `pending` (see models::BatchNormSlot). The loop
-// averages pending() over the ranks beside the gradients, then commits or discards it together with
+// averages pending() over the ranks beside the gradients, then commits it or not, together with
 // the optimizer's step. So a step that is not committed leaves no trace, and the buffers are equal
 // on every rank. Not thread-safe; belongs to the thread that trains.
 
@@ -29,7 +29,6 @@ class FlatStatistics {
   // 1-D: per layer mean (C), variance (C), padding. pending() has the same layout.
   const at::Tensor& running() const { return running_; }
   const at::Tensor& pending() const { return pending_; }
-  const at::Tensor& batches_tracked() const { return batches_tracked_; }  // int64, one per layer
   // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", layer order.
   const std::vector<std::string>& names() const { return names_; }
 
@@ -38,8 +37,6 @@ class FlatStatistics {
   // element, same device; undefined: 0) is not 0. pending is zeroed either way. Enqueues only: no
   // synchronisation with a GPU.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
-  // Forgets forwards that are not part of training: warm-up, calibration.
-  void discard() { pending_.zero_(); }
 
   // As FlatParameters: contiguous CPU copies by name, from running() or a buffer of its layout (an
   // average).
@@ -47,7 +44,7 @@ class FlatStatistics {
   void load(const std::string& name, const at::Tensor& value,
             const at::Tensor& running_buffer = {});
 
-  uint64_t hash() const;  // of running() and batches_tracked()
+  uint64_t hash() const;  // of running() and the batch counters
 
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;

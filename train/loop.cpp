@@ -71,7 +71,7 @@ class Run {
   bool act(const dist::ControlWord& word, int64_t step);
   void post(dist::ControlWord word, const Meter& meter);
   bool hear_last(int signal = 0);
-  dist::ControlWord word_of(const StepResult& step);
+  dist::ControlWord word_now();
   [[noreturn]] void save_and_fail(const std::string& reason);
   void report(const StepResult& step, double lr, double step_seconds);
   bool epoch_ends() const { return epoch_is_through() || position_.step == job_.last_step; }
@@ -221,7 +221,7 @@ bool Run::train_epoch() {
     report(step, lr, now() - start);
     check_finite(step, lr);
     const dist::ControlWord word = control_.collect();  // of the update before: it has long arrived
-    post(word_of(step), step.meter);
+    post(word_now(), step.meter);
     if (!act(word, position_.step - 1)) return false;
   }
   if (!hear_last()) return false;
@@ -237,7 +237,7 @@ bool Run::hear_last(int signal) {
   return act(word, position_.step);
 }
 
-dist::ControlWord Run::word_of(const StepResult& step) {
+dist::ControlWord Run::word_now() {
   dist::ControlWord word;
   word.stop_signal = stop_signal();
   word.checkpoint_requested = take_checkpoint_request();
@@ -246,7 +246,6 @@ dist::ControlWord Run::word_of(const StepResult& step) {
     word.checkpoint_requested = true;
   }
   word.bad_pictures = bad_pictures_.fresh(train_loader_->stats().bad);
-  word.non_finite = step.finite ? 0 : 1;
   return word;
 }
 

@@ -63,14 +63,12 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
 }
 
-at::Tensor Trainer::forward_backward(const data::Batch& batch, int64_t step, double strength,
-                                     bool last) {
+at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
   const Input input =
       make_input(batch, compute_type_, device_of(job_), job_.job.mix.pictures_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.job.seed;
-  context.step = step;
   context.strength = strength;
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
@@ -117,7 +115,7 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
     images.push_back(batch.count / job_.job.mix.pictures_per_row());
-    told.push_back(forward_backward(batch, step, strength, m == job_.accumulate - 1));
+    told.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();
   average_statistics();

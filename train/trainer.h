@@ -61,7 +61,7 @@ class Trainer {
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
   // Returns models::LossResult::sums, and the batch to the loader: the device has read it.
-  at::Tensor forward_backward(const data::Batch& batch, int64_t step, double strength, bool last);
+  at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
 
   const ResolvedJob& job_;

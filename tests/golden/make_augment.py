@@ -2,7 +2,7 @@
 """Writes augment.txt (one case a line) and augment.bin (their pixels).
 
 They hold what Pillow, torchvision and timm make of a picture that tests/data computes by the same
-formula. A line: effect, amount, sampling, fill (three levels), width, height. Needs pillow, numpy,
+formula. A line: effect, amount, sampling, fill (three levels), width, height. Needs pillow 13, numpy,
 torchvision, timm. Usage: python make_augment.py
 """
 
