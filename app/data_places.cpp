@@ -116,9 +116,10 @@ void check_source_options(const train::Job& job, bool with_train) {
     throw UserError("--val-synsets has no use without --val-labels");
   const std::string train = source_of(job, job.train_dir, "train");
   if (job.tfrecord_keys.empty() || data::is_pipe_source(source_of(job, job.val_dir, "val"))) return;
-  if (with_train && data::is_pipe_source(train)) return;
+  const bool reads_train = with_train || job.val_split > 0;
+  if (reads_train && data::is_pipe_source(train)) return;
   if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
-  if (with_train && data::holds_tf_records(train)) return;
+  if (reads_train && data::holds_tf_records(train)) return;
   throw UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
 }
 

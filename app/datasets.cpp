@@ -189,13 +189,16 @@ std::shared_ptr<const data::Dataset> cached(std::shared_ptr<const data::Dataset>
   return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
 }
 
-// One part of what `source` holds.
+// One part of what `source` holds. Of hosts with images of their own, one may have none of a part.
+// Collective where they have.
 std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
                                                std::shared_ptr<const data::Dataset> all,
                                                data::Part part) {
   const int64_t images = all->size();
   auto taken = data::part_of(std::move(all), part, source.job.val_split);
-  if (taken->size() == 0)
+  const int64_t on_all_hosts =
+      source.sharded() ? count_shares(*taken, source.communicator).all : taken->size();
+  if (on_all_hosts == 0)
     throw UserError(strf(
         "--val-split %g leaves no %s image of %lld; give another share", source.job.val_split,
         part == data::Part::train ? "training" : "validation", static_cast<long long>(images)));

@@ -43,7 +43,9 @@ int eval_command(const Arguments& arguments) {
   Weights weights = open_weights(arguments);
   if (!weights.job.cache_dir) weights.job.cache_dir = "";  // there is no --output for it
   take_held_out(weights.job, weights.val_split, env.rank == 0);
-  if (weights.job.val_split == 0 && arguments.origins.contains("train"))
+  const auto train = arguments.origins.find("train");
+  const bool named = train != arguments.origins.end() && train->second == "command line";
+  if (weights.job.val_split == 0 && named)
     throw UserError(
         "--train has no use in eval without --val-split; name the images with "
         "--val PATH");

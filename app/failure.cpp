@@ -95,8 +95,11 @@ std::string torch_sentence(const std::string& text) {
   for (const char* words : {"can't allocate memory", "out of memory"}) {
     if (text.find(words) != text.npos) return describe(std::bad_alloc());
   }
-  for (const char* words : {"CUDA error", "cuDNN error", "cuBLAS", "CUBLAS_STATUS", "NCCL error"}) {
+  for (const char* words : {"CUDA error", "cuDNN error", "cuBLAS", "CUBLAS_STATUS"}) {
     if (first.starts_with(words)) return "the GPU failed: " + first;
+  }
+  for (const char* words : {"NCCL", "Watchdog", "timed out", "Timed out"}) {
+    if (first.find(words) != first.npos) return "an exchange between processes failed: " + first;
   }
   return "an operation inside LibTorch failed, which is a fault of shoal; repeat the command with "
          "--log-level debug to see LibTorch's message, and report it";

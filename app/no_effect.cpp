@@ -49,13 +49,12 @@ bool has_strength(Case c) {
 }
 bool names_all_images(Case c) {
   const train::Job& job = c.arguments.job;
-  return !job.val_dir.empty() && (job.eval_only || !job.train_dir.empty());
+  return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
 }
 
 // What only training looks at.
 std::vector<std::string> of_training() {
-  std::vector<std::string> names = {"train",
-                                    "steps-per-epoch",
+  std::vector<std::string> names = {"steps-per-epoch",
                                     "shuffle-buffer",
                                     "size-schedule",
                                     "multi-scale",
@@ -89,12 +88,18 @@ std::vector<std::string> of_training() {
 
 std::vector<NoEffect> all_rows() {
   return {
+      {{"train"},
+       ": --eval-only trains nothing",
+       [](Case c) { return c.run.job.eval_only && c.run.job.val_split == 0; }},
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.job.eval_only; }},
       {{"export"}, ": there is no --export-dir", [](Case c) { return !c.run.job.export_dir; }},
       {{"weights", "weights-entry"},
        ": the run goes on from a checkpoint, which holds the weights",
        [](Case c) { return c.continued; }},
       {{"data"}, ": --train and --val say where all images are", names_all_images},
+      {{"data"},
+       ": --val says where the images are",
+       [](Case c) { return c.run.job.eval_only && !c.arguments.job.val_dir.empty(); }},
       {{"steps-per-epoch"},
        ": the training images do not come through a pipe",
        [](Case c) { return !c.run.train_streamed; }},

@@ -133,7 +133,8 @@ UserError unknown_options(Command command, const std::vector<std::string>& writt
                           const std::string& origin) {
   std::string list;
   for (const std::string& name : written) {
-    const std::string near = nearest_option(command, name.substr(name.find_first_not_of('-')));
+    const std::string near =
+        nearest_option(command, name.substr(std::min(name.find_first_not_of('-'), name.size())));
     list +=
         (list.empty() ? "" : ", ") + name + (near.empty() ? "" : " (did you mean --" + near + "?)");
   }

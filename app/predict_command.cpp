@@ -2,7 +2,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/topk.h>
+#include <ATen/ops/sort.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -84,7 +84,8 @@ class Predictor {
     const auto logits = weights_.model->forward(input.images, {}).mean(at::IntArrayRef{0});
     const auto probabilities = at::softmax(logits, 0);
     const auto count = std::min(topk_, logits.size(0));
-    const auto [values, labels] = at::topk(logits, count, 0);
+    // Of equal scores the lower class first, as accuracy counts them.
+    const auto [values, labels] = at::sort(logits, /*stable=*/true, 0, /*descending=*/true);
     std::vector<Guess> list;
     for (int64_t i = 0; i < count; ++i) {
       const auto label = labels[i].item<int64_t>();

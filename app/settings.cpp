@@ -1,6 +1,7 @@
 #include "app/settings.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 
@@ -63,19 +64,23 @@ class PathFiller {
 
   void fill_data() {
     train::Job& job = arguments_.job;
-    if (trains_) fill_one("train", paths_.train);
+    // Without validation images an evaluation may be of what the run held out of its training images.
+    const bool holds_out = !trains_ && !paths_.val && job.val_dir.empty();
+    const bool uses_train = trains_ || holds_out;
+    if (uses_train) fill_one("train", paths_.train);
     fill_one("val", paths_.val);
     const auto is_own = [](const std::string& path, const std::optional<Place>& place) {
       return place && path == place->path;
     };
-    const bool train = trains_ && paths_.train_sharded && is_own(job.train_dir, paths_.train);
+    const bool train = uses_train && paths_.train_sharded && is_own(job.train_dir, paths_.train);
     const bool val = paths_.val_sharded && is_own(job.val_dir, paths_.val);
     if (train || val)
       fill_one("sharded", Place{train && val ? "both" : train ? "train" : "val", "SageMaker"});
     if (paths_.fast_files) fill_one("forward-reads", Place{"true", "SageMaker"});
     if (!platform_) return;  // the session says what is missing
     std::string missing;
-    if (job.val_dir.empty() && job.val_split == 0) missing = "validation";
+    const bool may_hold_out = holds_out && !job.train_dir.empty();  // the checkpoint decides
+    if (job.val_dir.empty() && job.val_split == 0 && !may_hold_out) missing = "validation";
     if (trains_ && job.train_dir.empty()) missing = "training";
     if (missing.empty()) return;
     std::string list;
@@ -127,6 +132,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
                                                   : parse(command, rest);
   arguments.words = words;
+  if (const auto count = environment.find(kWordsVariable); count != environment.end())
+    arguments.words.resize(
+        std::min<size_t>(words.size(), std::strtoul(count->second.c_str(), nullptr, 10)));
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")

@@ -18,6 +18,9 @@ namespace shoal::app {
 // nothing new; in a training container so is a call without a command. `argv` is main's.
 std::vector<std::string> command_words(int argc, const char* const* argv, bool platform);
 
+// How many of a worker's words the user gave; the launcher appended the others.
+inline constexpr const char* kWordsVariable = "SHOAL_COMMAND_WORDS";
+
 // `words`: the command and what follows it. Throws UserError.
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files = real_files());

@@ -13,7 +13,10 @@ namespace shoal::app {
 namespace {
 
 int start(const Plan& plan, const Call& call) {
-  Launch start_of{worker_program(), call.words, plan.workers,
+  std::vector<WorkerStart> workers = plan.workers;
+  for (WorkerStart& worker : workers)
+    worker.environment[kWordsVariable] = std::to_string(call.words.size());
+  Launch start_of{worker_program(), call.words, workers,
                   plan.host.empty() ? host_name() : plan.host,
                   reporting(call.environment).failure_file};
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
@@ -23,7 +26,7 @@ int start(const Plan& plan, const Call& call) {
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   if (plan.in_place && ::getpid() != 1 && !platform)
-    become(start_of.program, start_of.arguments, plan.workers[0].environment);
+    become(start_of.program, start_of.arguments, workers[0].environment);
   return launch(start_of);
 }
 

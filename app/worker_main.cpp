@@ -36,12 +36,13 @@ int run_command(const shoal::app::Arguments& arguments) {
                          shoal::app::command_name(arguments.command) + "'; start it through shoal");
 }
 
-// LibTorch's messages are about its internals: people get a sentence, the debug log the original.
+// LibTorch's messages are about its internals: people get a sentence; with --log-level debug also the
+// original, on every rank.
 int run_guarded(const shoal::app::Arguments& arguments) {
   try {
     return run_command(arguments);
   } catch (const c10::Error& error) {
-    shoal::log::debug(error.what());
+    if (arguments.job.log_level == "debug") shoal::log::error(error.what());
     throw std::runtime_error(shoal::app::torch_sentence(error.what_without_backtrace()));
   }
 }

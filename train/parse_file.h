@@ -1,7 +1,8 @@
 #pragma once
-// The edge at which files are parsed with the help of other libraries. Torch-free.
+// Turns exceptions of file parsers into messages for the user. Torch-free.
 
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -14,6 +15,7 @@ namespace shoal::train {
 //
 //   UserError           where + " " + its text
 //   std::runtime_error  where + " is not KIND: " + its text; our own parsers throw it
+//   std::bad_alloc      itself, LibTorch's own too
 //   others              where + " is not KIND, or it is damaged". LibTorch and JSON throw these:
 //                       their text is about internals, so it goes to the debug log
 template <class Parse>
@@ -21,11 +23,15 @@ auto parse_file(const std::string& where, const std::string& kind, const Parse& 
   const std::string sentence = where + " is not " + kind;
   try {
     return parse();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const UserError& error) {
     throw UserError(where + " " + error.what());
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(sentence + ": " + error.what());
   } catch (const std::exception& error) {
+    if (std::string(error.what()).find("can't allocate memory") != std::string::npos)
+      throw std::bad_alloc();
     log::debug(where + ": " + error.what());
     throw std::runtime_error(sentence + ", or it is damaged");
   }

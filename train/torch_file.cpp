@@ -187,7 +187,7 @@ const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {
   if (found.empty()) {
     const std::string name = pickled_class(root);
-    if (name.empty()) throw std::runtime_error("it holds no state dict");
+    if (name.empty()) throw UserError("holds no state dict");
     throw UserError("holds a whole pickled model (" + name +
                     "), which only Python can open; there, save its weights alone with "
                     "torch.save(model.state_dict(), \"weights.pth\")");

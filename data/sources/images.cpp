@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "data/errors.h"
+#include "data/file.h"
 #include "data/image_files.h"
 #include "data/image_folder.h"
 #include "data/pack/reader.h"
@@ -62,13 +63,18 @@ class Images : public Dataset {
 bool is_set(const std::string& path, bool named) {
   if (is_sharded_set(path)) return true;
   if (!fs::is_regular_file(path)) return false;
-  return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));
+  try {
+    return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));
+  } catch (const FileFailure&) {
+    return false;  // reading it as an image gives the reason
+  }
 }
 
 // The files below a folder, sorted. A packed set that is a folder counts as one of them.
 std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
   std::vector<std::string> files;
-  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+  constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator entry(folder, kLinks), end; entry != end; ++entry) {
     const std::string path = entry->path().string();
     const bool hidden = entry->path().filename().string().starts_with('.');
     const bool set = !hidden && entry->is_directory() && is_sharded_set(path);

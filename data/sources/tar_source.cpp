@@ -77,7 +77,11 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabelled) {
       list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), content_needed);
   remove_hidden(members, scan.left_out);
   if (is_webdataset(members)) {
-    if (!unlabelled) return scan_webdataset(file.path(), members);
+    if (!unlabelled) {
+      Scan samples = scan_webdataset(file.path(), members);
+      samples.left_out.add(scan.left_out);
+      return samples;
+    }
     std::erase_if(members, [](const TarMember& member) { return is_label_name(member.name); });
   }
   remove_others(members, scan.left_out);

@@ -55,7 +55,9 @@ class ShardScan {
       for (size_t i = begin; i < end && label == nullptr; ++i)
         if (sample_extension(members_[i].name) == wanted) label = &members_[i];
     if (picture == nullptr) {
-      if (label != nullptr) refuse(*label, "is a label without a picture beside it");
+      if (label != nullptr && sample_extension(label->name) == kLabelExtensions[0])
+        refuse(*label, "is a label without a picture beside it");
+      for (size_t i = begin; i < end; ++i) scan_.left_out.add(members_[i].name);  // a README.txt
       return;
     }
     ScanEntry entry;

@@ -20,9 +20,9 @@ bool is_webdataset(const std::vector<TarMember>& members);
 // The samples of the shard `path` in their order, whose labels' content is kept with the members,
 // as far as it is not larger than kLargestSampleLabel; each named by its picture. The key is the
 // name up to the first dot of its last part. The picture is .jpg, .jpeg, .png or .webp; the label
-// is .cls, else .json (label_text.h), else .txt. Other files of a sample are left alone. Throws
-// std::invalid_argument naming a sample with no or several pictures, or with a label that is
-// neither number nor name.
+// is .cls, else .json (label_text.h), else .txt. Other files of a sample are left alone, and files
+// without a picture are left out (Scan::left_out). Throws std::invalid_argument naming a sample with
+// several pictures, a .cls without a picture, or a label that is neither number nor name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);
 
 // The parts of a member's name: its key; its extension in small letters, without the dot.

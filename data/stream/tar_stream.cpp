@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <atomic>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
-#include "data/formats.h"
+#include "base/log.h"
+#include "data/image_files.h"
 #include "data/limits.h"
 #include "data/sources/tar_walker.h"
 #include "data/sources/webdataset.h"
@@ -76,11 +79,19 @@ class TarStream : public RecordStream {
       refuse(name, "is too large for a picture");
     std::vector<uint8_t> bytes;
     if (!append_bytes(source_, entry_.bytes, bytes)) refuse(name, "is cut short");
-    if (!is_picture_name(name) && recognise(bytes) == Format::unknown) return;
+    const size_t head = std::min(bytes.size(), kImageHead);
+    if (!is_image(name, std::span(bytes).first(head))) return leave_out(name);
     if (has_picture_) refuse(name, "is the second picture of its sample");
     has_picture_ = true;
     picture_.bytes = std::move(bytes);
     picture_.name = name;
+  }
+
+  // The first is named; every epoch brings the same ones.
+  void leave_out(const std::string& name) const {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true))
+      log::warning(source_.name() + ": files that are no images are left out, such as " + name);
   }
 
   void read_label() {
@@ -89,20 +100,23 @@ class TarStream : public RecordStream {
     if (source_.read(text.data(), text.size()) < text.size()) refuse(entry_.name, "is cut short");
     const int rank = label_rank(entry_.name);
     if (label_ && rank > label_rank_) return;
-    label_ = parse_sample_label(entry_.name, text);
-    if (!label_)
-      refuse(entry_.name, "holds no label: it must be a number from 0 on or a class's name");
+    label_ = std::move(text);
     label_rank_ = rank;
     label_name_ = entry_.name;
   }
 
   bool finish_sample(StreamPicture& picture) {
-    const auto label = std::exchange(label_, std::nullopt);
+    const auto text = std::exchange(label_, std::nullopt);
     if (!std::exchange(has_picture_, false)) {
-      if (label) refuse(label_name_, "is a label without a picture beside it");
+      if (text && label_rank_ == 0) refuse(label_name_, "is a label without a picture beside it");
+      if (text) leave_out(label_name_);  // a README.txt
       return false;
     }
     const std::string name = std::move(picture_.name);
+    std::optional<LabelText> label;
+    if (text) label = parse_sample_label(label_name_, *text);
+    if (text && !label)
+      refuse(label_name_, "holds no label: it must be a number from 0 on or a class's name");
     try {
       picture.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
     } catch (const std::invalid_argument& error) {
@@ -125,8 +139,8 @@ class TarStream : public RecordStream {
   // The sample so far.
   std::string key_;
   bool has_picture_ = false;
-  StreamPicture picture_;  // bytes and the member's name
-  std::optional<LabelText> label_;
+  StreamPicture picture_;             // bytes and the member's name
+  std::optional<std::string> label_;  // its text
   int label_rank_ = 0;
   std::string label_name_;
 };

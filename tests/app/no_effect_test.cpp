@@ -64,6 +64,10 @@ std::vector<IdleCase> idle_cases() {
       {{"--data", "a", "--train", "b", "--val", "c"},
        "--data has no effect: --train and --val say where all images are"},
       {{"--data", "a", "--train", "b"}, ""},
+      {{"--eval-only", "--data", "a", "--val", "c"},
+       "--data has no effect: --val says where the images are"},
+      {{"--eval-only", "--train", "b"}, "--train has no effect: --eval-only trains nothing"},
+      {{"--eval-only", "--train", "b", "--val-split", "0.1"}, ""},
       {{"--size", "64", "--size-schedule", "1:64", "--val-size", "64"},
        "--size has no effect: --size-schedule or --multi-scale says how large training images "
        "are, --val-size those of evaluation"},

@@ -55,6 +55,25 @@ TEST_CASE("in a container the platform's folders are used, and a run goes on by 
   CHECK(arguments.origins.at("train") == "channel train");
 }
 
+TEST_CASE("an evaluation without a validation channel may be of held-out training images") {
+  const auto gathered = [](const Words& words) {
+    return app::gather(
+        words, {{"SAGEMAKER_BASE_DIR", "/base"}},
+        test::fake({"/base/input/data/train"}, {{kConfig + "hyperparameters.json", "{}"}}));
+  };
+  CHECK(gathered({"train", "--eval-only"}).job.train_dir == "/base/input/data/train");
+  CHECK(gathered({"eval", "--checkpoint", "c", "--val-split", "0.1"}).job.train_dir ==
+        "/base/input/data/train");
+  CHECK_THROWS_WITH(gathered({"train"}), Contains("--val-split 0.1"));
+}
+
+TEST_CASE("the words that the launcher appends are not the user's") {
+  const Arguments arguments = app::gather({"train", "--lr", "1", "--threads=2"},
+                                          {{app::kWordsVariable, "3"}}, test::fake({}, {}));
+  CHECK(app::command_text(arguments) == "shoal train --lr 1");
+  CHECK(arguments.job.threads == 2);
+}
+
 TEST_CASE("what the user says wins over the platform") {
   const Arguments arguments = in_container(
       {"train", "--data", "/mine", "--output", "/o", "--checkpoint-dir", "/c", "--resume", "false"},

@@ -78,6 +78,10 @@ TEST_CASE("a held out part is the same for any number of processes, a resumed ru
   const Json again = evaluated({"--checkpoint", d.output("one"), "--data", d.data()});
   CHECK(again.at("images") == held_out);
   CHECK(again.at("loss").get<double>() == Approx(valid.at("loss").get<double>()).epsilon(1e-4));
+  const Json ranks =
+      evaluated({"--checkpoint", d.output("one"), "--data", d.data(), "--nproc", "2"});
+  CHECK(ranks.at("loss").get<double>() ==
+        Approx(again.at("loss").get<double>()));  // the same images
   const std::string packed = d.root() / "packed.pack";
   REQUIRE(test::run_shoal({"pack", d.data() + "/train", packed}).exit_code == 0);
   for (const std::string& source : {d.data() + "/train", packed})

@@ -33,6 +33,16 @@ TEST_CASE("pictures of a tar get their classes from folders, labels beside them,
                                          "2 001.jpg four", "2 fox_17.JPEG five"});
 }
 
+TEST_CASE("files of a tar that are no images are left out, damaged images are not") {
+  const std::string tar = make_tar({{"cat/1.jpg", "one"},
+                                    {"cat/README.txt", "what this is about"},
+                                    {"cat/Thumbs.db", "icons"},
+                                    {"cat/notes.json", "[]"},
+                                    {"dog/2.bmp", "damaged"},
+                                    {"dog/3.jpg", "two"}});
+  CHECK(streamed(tar, kClasses) == Texts{"0 1.jpg one", "1 2.bmp damaged", "1 3.jpg two"});
+}
+
 TEST_CASE("tars may follow one another, and stand in a tar") {
   const std::string cat = make_tar({{"1.jpg", "one"}}), dog = make_tar({{"1.jpg", "two"}});
   CHECK(streamed(make_tar({{"cat.tar", cat}, {"dog.tar", dog}}), kClasses) ==
