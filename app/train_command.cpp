@@ -90,8 +90,9 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
                  gb(found.disk.checkpoint), gb(found.disk.most));
   if (found.disk.checkpoint > 0 && found.disk.free >= 0)
     text += strf(", %.2f GB free", gb(found.disk.free));
-  text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %.0f images",
-               found.step_seconds, found.step.mean_loss(), found.step.images);
+  if (found.step.images > 0)
+    text += strf("\nstep     %.2f s, the first and slowest; loss %.4f over %.0f images",
+                 found.step_seconds, found.step.mean_loss(), found.step.images);
   text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
                found.evaluation.skipped);
   log::info("dry run: nothing was written to " + job.job.output + "\n" + text);

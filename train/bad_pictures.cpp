@@ -20,7 +20,7 @@ std::string BadPictures::heard(int64_t more, int64_t step_in_epoch) {
   if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";
   return strf(
       "%lld of %lld training pictures could not be read, more than 1 %%; the log names "
-      "them. Repair or remove them and continue with --resume",
+      "them. Repair or replace them and continue with --resume; without them a run starts anew",
       static_cast<long long>(in_epoch_), static_cast<long long>(all));
 }
 

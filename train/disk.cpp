@@ -10,6 +10,13 @@
 namespace shoal::train {
 namespace fs = std::filesystem;
 
+fs::path existing_parent(const fs::path& path) {
+  fs::path place = fs::absolute(path);
+  std::error_code error;
+  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
+  return place;
+}
+
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep) {
   constexpr int64_t kBestAndNew = 2;  // besides the newest ones that --keep leaves
   DiskNeed need;
@@ -20,9 +27,7 @@ DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t kee
       static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // keep: to 2^40
   need.most = static_cast<int64_t>(
       std::clamp(all - static_cast<double>(there), static_cast<double>(checkpoint), 9e18));
-  fs::path place = fs::absolute(store.directory());
-  std::error_code error;
-  while (!fs::exists(place, error) && place.has_relative_path()) place = place.parent_path();
+  const fs::path place = existing_parent(store.directory());
   struct statvfs disk {};
   if (::statvfs(place.c_str(), &disk) == 0 && disk.f_blocks > 0)
     need.free = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);

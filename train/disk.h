@@ -18,6 +18,9 @@ struct DiskNeed {
   int64_t most = 0;
 };
 
+// `path`, or its nearest parent that exists.
+std::filesystem::path existing_parent(const std::filesystem::path& path);
+
 // `checkpoint`: bytes of one; `keep`: --keep. The directory need not exist yet: then its nearest
 // existing parent counts.
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep);

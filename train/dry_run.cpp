@@ -2,8 +2,10 @@
 
 #include <ATen/ops/zeros.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "base/log.h"
@@ -39,6 +41,16 @@ int64_t largest(dist::Group& group, int64_t here) {
                            all.const_data_ptr<int64_t>() + all.numel());
 }
 
+// Throws std::runtime_error when files of the run could not be made in `folder`.
+void check_writable(const std::string& folder, const char* option) {
+  const auto place = existing_parent(folder);
+  // Only trying tells: root may write anywhere, but not to every file system.
+  std::string probe = (place / ".shoal-XXXXXX").string();
+  if (::mkdtemp(probe.data()) == nullptr || ::rmdir(probe.c_str()) != 0)
+    throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +
+                             place.string() + "; choose another folder");
+}
+
 }  // namespace
 
 DryRun dry_run(const ResolvedJob& job, const Start& start,
@@ -54,6 +66,9 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   const int rank = communicator.rank();
   const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
   if (train) {
+    if (rank == 0) check_writable(job.job.output, "--output");
+    if (rank == 0) check_writable(*job.job.checkpoint_dir, "--checkpoint-dir");
+    if (rank == 0 && job.job.export_dir) check_writable(*job.job.export_dir, "--export-dir");
     const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
     result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
     if (rank == 0) check_disk(result.disk, store.directory(), log::warning);

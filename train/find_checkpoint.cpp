@@ -182,7 +182,7 @@ Start find_start(const Job& job, dist::Group& group) {
   if (found.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
                                      checkpoint_directory(job) + "; say where with --resume PATH"
-                               : "--eval-only needs weights: add --resume, or --resume PATH");
+                               : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (found.bytes.empty()) return start;
   start.data = read_state(found.bytes, found.origin);
   start.origin +=

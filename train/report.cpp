@@ -131,9 +131,9 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
            static_cast<long long>(job.model.parameters), job.model.multiply_adds / 1e9,
            static_cast<long long>(job.model.eval_size));
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
-  text +=
-      strf("\ndata     %s train and %s val images, %lld classes", known(job.train_images).c_str(),
-           known(job.val_images).c_str(), static_cast<long long>(job.job.model.classes));
+  const std::string train = job.job.eval_only ? "" : known(job.train_images) + " train and ";
+  text += strf("\ndata     %s%s val images, %lld classes", train.c_str(),
+               known(job.val_images).c_str(), static_cast<long long>(job.job.model.classes));
   text += strf(
       "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
       static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
@@ -142,10 +142,11 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
-  text +=
-      strf("\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
-           static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
-           static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
+  if (!job.job.eval_only)
+    text += strf(
+        "\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
+        static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
+        static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
   text += "\noutput   " + job.job.output + ", checkpoints " + job.job.checkpoint_dir.value_or("");
   text += "\nstart    " + origin;
   std::vector<std::string> settings;

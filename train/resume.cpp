@@ -3,10 +3,12 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <stdexcept>
 
 #include "base/log.h"
+#include "data/dataset.h"
 #include "train/cuda/open.h"
 #include "train/export.h"
 
@@ -31,17 +33,27 @@ std::string kernels_of(const ResolvedJob& job) {
   return cuda_plugin().device_info(job.gpu).name;
 }
 
-// "class 3 is 'cat' THERE and 'kitten' in the data" of the first class that differs; empty: none
-// does.
-std::string first_difference(const std::vector<std::string>& theirs, const std::string& there,
+// Names of `from` that are not in `in`.
+std::vector<std::string> missing(const std::vector<std::string>& from,
+                                 const std::vector<std::string>& in) {
+  const std::set<std::string> known(in.begin(), in.end());
+  std::vector<std::string> names;
+  for (const std::string& name : from)
+    if (!known.contains(name)) names.push_back(name);
+  return names;
+}
+
+// How the data's classes differ from those THERE ("in the checkpoint"), as a sentence; empty: they
+// do not.
+std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
                              const std::vector<std::string>& ours) {
-  for (size_t i = 0; i < std::max(theirs.size(), ours.size()); ++i) {
-    const std::string a = i < theirs.size() ? "'" + theirs[i] + "'" : "missing";
-    const std::string b = i < ours.size() ? "'" + ours[i] + "'" : "missing";
-    if (a != b)
-      return "class " + std::to_string(i) + " is " + a + " " + there + " and " + b + " in the data";
-  }
-  return "";
+  if (theirs == ours) return "";
+  const auto gone = missing(theirs, ours), added = missing(ours, theirs);
+  std::string text;
+  if (!gone.empty()) text = "the data lacks " + data::quoted_names(gone) + " " + there;
+  if (!added.empty())
+    text += (text.empty() ? "" : "; ") + data::quoted_names(added) + " of the data is not " + there;
+  return text.empty() ? "the data's classes are in another order than " + there : text;
 }
 
 // Returns why the classifier does not match this run's classes; empty if it matches. Files of other
@@ -56,7 +68,7 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                   static_cast<long long>(job.job.model.classes));
   }
   if (weights.classes.empty()) return "";
-  return first_difference(weights.classes, "in their file", classes);
+  return class_difference(weights.classes, "in their file", classes);
 }
 
 // Replaces a classifier for other classes by the trainer's own random one. Throws UserError where
@@ -233,7 +245,7 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn) {
-  const std::string other = first_difference(data.classes, "in the checkpoint", classes);
+  const std::string other = class_difference(data.classes, "in the checkpoint", classes);
   if (!other.empty())
     throw UserError(other +
                     "; --resume needs the classes that the run began with. Restore the names of "

@@ -274,6 +274,9 @@ TEST_CASE("a dry run tries everything and leaves nothing behind") {
   CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
   CHECK(run({"--dry-run"}).exit_code == 2);  // an earlier run is there
   CHECK(files_in(run.output()) == before);
+  const auto unwritable = run({"--dry-run", "--resume", "--export-dir", "/proc/model"});
+  CHECK(unwritable.exit_code == 1);
+  CHECK_THAT(unwritable.err, Contains("--export-dir /proc/model"));
 
   for (const auto& entry : fs::recursive_directory_iterator(run.root() / "data"))
     if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::trunc) << "damaged";
