@@ -383,7 +383,7 @@ TEST_CASE("hosts that hold different pictures agree on classes and updates") {
   CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 2);
   CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
   CHECK_THAT(runs[0].err, Contains("20 train and 10 val images"));
-  CHECK_THAT(runs[0].err, Contains("(4 pictures left out)"));
+  CHECK_THAT(runs[0].err, Contains("(4 images left out)"));
 }
 
 TEST_CASE("hosts that hold different pictures unasked are named before the first update") {
