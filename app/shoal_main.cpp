@@ -4,12 +4,12 @@
 
 #include <iostream>
 
-#include "app/failure.h"
-#include "app/local_commands.h"
-#include "app/machine.h"
-#include "app/platform.h"
-#include "app/recipes.h"
-#include "app/settings.h"
+#include "app/commands/local_commands.h"
+#include "app/launch/machine.h"
+#include "app/options/recipes.h"
+#include "app/options/settings.h"
+#include "app/platform/failure.h"
+#include "app/platform/platform.h"
 #include "app/version.h"
 
 namespace {

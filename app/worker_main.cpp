@@ -5,9 +5,9 @@
 
 #include <stdexcept>
 
-#include "app/commands.h"
-#include "app/failure.h"
-#include "app/settings.h"
+#include "app/commands/commands.h"
+#include "app/options/settings.h"
+#include "app/platform/failure.h"
 #include "base/log.h"
 
 namespace {

@@ -25,15 +25,15 @@
 #include <string>
 #include <vector>
 
-#include "data/crop.h"
 #include "data/dataset.h"
-#include "data/image_folder.h"
+#include "data/folder/image_folder.h"
+#include "data/image/crop.h"
+#include "data/image/image_reader.h"
+#include "data/image/transform.h"
 #include "data/jpeg/baseline.h"
-#include "data/loader.h"
-#include "data/picture.h"
+#include "data/loader/loader.h"
 #include "data/random.h"
 #include "data/sources/parallel.h"
-#include "data/transform.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "bench/synthetic_step.h"
-#include "train/allocator.h"
+#include "train/step/allocator.h"
 
 namespace {
 

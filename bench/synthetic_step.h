@@ -17,9 +17,9 @@
 #include "dist/gradient_reducer.h"
 #include "models/functions.h"
 #include "models/model.h"
-#include "train/flat_parameters.h"
-#include "train/flat_statistics.h"
-#include "train/optimizer.h"
+#include "train/step/flat_parameters.h"
+#include "train/step/flat_statistics.h"
+#include "train/step/optimizer.h"
 
 namespace shoal::bench {
 

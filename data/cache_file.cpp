@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "data/pixel_hash.h"
+#include "data/image/pixel_hash.h"
 
 namespace shoal::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "data/progression.h"
+#include "data/loader/progression.h"
 
 namespace shoal::data {
 
@@ -98,7 +98,7 @@ struct LoaderOptions {
   MixOptions mix;
   Order order = Order::random;
   // Each picture of an epoch so many times, each time looking different; the epoch's length stays,
-  // so that it holds that many times fewer different pictures (data/feed.h).
+  // so that it holds that many times fewer different pictures (data/loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing

@@ -9,16 +9,16 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "data/image_folder.h"
+#include "data/folder/image_folder.h"
+#include "data/folder/patterns.h"
+#include "data/image/pixel_hash.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
-#include "data/pixel_hash.h"
 #include "data/random.h"
 #include "data/sources/open.h"
-#include "data/sources/patterns.h"
 #include "data/sources/scan_files.h"
+#include "data/sources/synthetic.h"
 #include "data/stream/pipes.h"
-#include "data/synthetic.h"
 
 namespace shoal::data {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Keyed randomness: every draw is a pure function of (seed, epoch, what it is for, index), so the
 // number of workers, their timing and the world size cannot change it. The numbers are frozen: a
-// resumed run of a later build continues the same epoch (tests/data/random_test.cpp holds the first
+// resumed run of a later build continues the same epoch (tests/data/loader/random_test.cpp holds the first
 // values).
 
 #include <cmath>

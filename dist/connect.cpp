@@ -13,8 +13,8 @@
 
 #include "dist/gloo.h"
 #include "dist/group_state.h"
-#include "dist/stall.h"
-#include "dist/store.h"
+#include "dist/health/stall.h"
+#include "dist/health/store.h"
 
 namespace shoal::dist {
 

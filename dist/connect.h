@@ -9,12 +9,12 @@
 
 #include <chrono>
 
-#include "dist/backend.h"
-#include "dist/env.h"
+#include "dist/env/backend.h"
+#include "dist/env/env.h"
+#include "dist/env/network.h"
 #include "dist/group.h"
-#include "dist/heartbeat.h"
+#include "dist/health/heartbeat.h"
 #include "dist/nccl.h"
-#include "dist/network.h"
 
 namespace shoal::dist {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-#include "dist/network.h"
+#include "dist/env/network.h"
 
 namespace shoal::dist {
 

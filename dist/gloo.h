@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace c10d {
 class Backend;

@@ -23,7 +23,7 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "dist/group_state.h"
-#include "dist/verify.h"
+#include "dist/health/verify.h"
 
 namespace shoal::dist {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/progress.h"
+#include "dist/health/progress.h"
 
 namespace at {
 class Tensor;

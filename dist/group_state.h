@@ -7,7 +7,7 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "dist/progress.h"
+#include "dist/health/progress.h"
 
 namespace shoal::dist {
 

@@ -1,4 +1,4 @@
-#include "app/agreement.h"
+#include "app/commands/agreement.h"
 
 #include <ATen/ops/zeros.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/random.h"
-#include "data/relabelled.h"
-#include "dist/stall.h"
+#include "data/sources/relabelled.h"
+#include "dist/health/stall.h"
 
 namespace shoal::app {
 namespace {

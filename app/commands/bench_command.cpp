@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
-#include "app/machine.h"
-#include "app/session.h"
-#include "app/signals.h"
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/launch/machine.h"
+#include "app/platform/signals.h"
 #include "base/log.h"
-#include "data/cached_dataset.h"
-#include "data/loader_profile.h"
-#include "train/stop.h"
+#include "data/loader/loader_profile.h"
+#include "data/sources/cached_dataset.h"
+#include "train/run/stop.h"
 
 namespace shoal::app {
 namespace {

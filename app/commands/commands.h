@@ -2,7 +2,7 @@
 // The commands that compute: run inside shoal-worker, which links LibTorch. Each returns an exit
 // code and throws what guarded_main (failure.h) turns into one line.
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace shoal::app {
 

@@ -1,11 +1,11 @@
-#include "app/data_places.h"
+#include "app/commands/data_places.h"
 
 #include <filesystem>
 
 #include "base/log.h"
-#include "data/pixel_hash.h"
+#include "data/folder/patterns.h"
+#include "data/image/pixel_hash.h"
 #include "data/sources/open.h"
-#include "data/sources/patterns.h"
 #include "data/stream/pipes.h"
 
 namespace shoal::app {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

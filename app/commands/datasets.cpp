@@ -1,4 +1,4 @@
-#include "app/datasets.h"
+#include "app/commands/datasets.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,14 +6,14 @@
 #include <optional>
 #include <stdexcept>
 
-#include "app/agreement.h"
-#include "app/pipes.h"
+#include "app/commands/agreement.h"
+#include "app/launch/pipes.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "data/cached_dataset.h"
-#include "data/relabelled.h"
+#include "data/sources/cached_dataset.h"
 #include "data/sources/open.h"
-#include "data/split.h"
+#include "data/sources/relabelled.h"
+#include "data/sources/split.h"
 #include "data/stream/pipes.h"
 #include "data/stream/whole_files.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "app/data_places.h"
+#include "app/commands/data_places.h"
 #include "data/dataset.h"
 #include "dist/connect.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

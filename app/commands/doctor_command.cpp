@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "app/checks.h"
-#include "app/failure.h"
-#include "app/launch.h"
-#include "app/local_commands.h"
-#include "app/machine.h"
+#include "app/commands/local_commands.h"
+#include "app/launch/checks.h"
+#include "app/launch/launch.h"
+#include "app/launch/machine.h"
+#include "app/platform/failure.h"
 
 namespace shoal::app {
 

@@ -7,11 +7,11 @@
 
 #include <chrono>
 
-#include "app/checks.h"
-#include "app/commands.h"
-#include "app/machine.h"
+#include "app/commands/commands.h"
+#include "app/launch/checks.h"
+#include "app/launch/machine.h"
 #include "base/log.h"
-#include "train/cuda/open.h"
+#include "train/step/cuda/open.h"
 
 namespace shoal::app {
 namespace {

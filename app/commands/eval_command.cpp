@@ -1,13 +1,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
-#include "app/session.h"
-#include "app/weights.h"
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/commands/weights.h"
 #include "base/log.h"
 #include "ops/places.h"
-#include "train/evaluate.h"
-#include "train/supply.h"
+#include "train/run/epoch_agreement.h"
+#include "train/run/evaluate.h"
 
 namespace shoal::app {
 namespace {

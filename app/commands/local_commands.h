@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/options.h"
-#include "dist/env.h"
+#include "app/options/options.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

@@ -1,4 +1,4 @@
-#include "app/metric_definitions.h"
+#include "app/commands/metric_definitions.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include <iostream>
 
-#include "app/failure.h"
-#include "app/local_commands.h"
-#include "app/metric_definitions.h"
+#include "app/commands/local_commands.h"
+#include "app/commands/metric_definitions.h"
+#include "app/platform/failure.h"
 
 namespace shoal::app {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
+#include "app/commands/commands.h"
 #include "base/log.h"
 #include "models/model.h"
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
-#include "app/machine.h"
-#include "app/session.h"
-#include "app/signals.h"
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/launch/machine.h"
+#include "app/platform/signals.h"
 #include "base/log.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"

@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
-#include "app/datasets.h"
-#include "app/machine.h"
-#include "app/session.h"
-#include "app/weights.h"
+#include "app/commands/commands.h"
+#include "app/commands/datasets.h"
+#include "app/commands/session.h"
+#include "app/commands/weights.h"
+#include "app/launch/machine.h"
 #include "base/log.h"
 #include "data/errors.h"
-#include "data/sources/images.h"
-#include "data/transform.h"
-#include "train/input.h"
+#include "data/folder/images.h"
+#include "data/image/transform.h"
+#include "train/step/input.h"
 
 namespace shoal::app {
 namespace {

@@ -2,12 +2,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.h"
-#include "app/machine.h"
-#include "app/session.h"
-#include "app/signals.h"
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/launch/machine.h"
+#include "app/platform/signals.h"
 #include "base/log.h"
-#include "data/arrange.h"
+#include "data/pack/arrange.h"
 #include "data/pack/writer.h"
 
 namespace shoal::app {

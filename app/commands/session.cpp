@@ -1,18 +1,18 @@
-#include "app/session.h"
+#include "app/commands/session.h"
 
 #include <ATen/Parallel.h>
 
 #include <cmath>
 #include <stdexcept>
 
-#include "app/agreement.h"
-#include "app/checks.h"
-#include "app/machine.h"
+#include "app/commands/agreement.h"
+#include "app/launch/checks.h"
+#include "app/launch/machine.h"
 #include "base/log.h"
-#include "dist/health.h"
-#include "dist/stall.h"
+#include "dist/health/health.h"
+#include "dist/health/stall.h"
 #include "models/model.h"
-#include "train/allocator.h"
+#include "train/step/allocator.h"
 
 namespace shoal::app {
 

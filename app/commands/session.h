@@ -2,10 +2,10 @@
 // What train and eval do before the first picture: which rank this is, logging, threads,
 // settings, connections.
 
-#include "app/datasets.h"
+#include "app/commands/datasets.h"
 #include "dist/connect.h"
-#include "train/device.h"
-#include "train/job.h"
+#include "train/run/job.h"
+#include "train/step/device.h"
 
 namespace shoal::app {
 
@@ -17,7 +17,7 @@ void begin(const train::Job& job, const dist::Env& env);
 train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
                           const dist::Communicator& communicator);
 
-// --health-check: this host's resources, then all hosts together (dist/health.h). Throws
+// --health-check: this host's resources, then all hosts together (dist/health/health.h). Throws
 // std::runtime_error naming what is bad. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 

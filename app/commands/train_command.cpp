@@ -1,18 +1,18 @@
 #include <c10/util/Exception.h>
 
-#include "app/commands.h"
-#include "app/failure.h"
-#include "app/machine.h"
-#include "app/no_effect.h"
-#include "app/saved_settings.h"
-#include "app/session.h"
-#include "app/settings.h"
-#include "app/signals.h"
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/launch/machine.h"
+#include "app/options/no_effect.h"
+#include "app/options/saved_settings.h"
+#include "app/options/settings.h"
+#include "app/platform/failure.h"
+#include "app/platform/signals.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "models/model.h"
-#include "train/dry_run.h"
-#include "train/loop.h"
+#include "train/run/dry_run.h"
+#include "train/run/loop.h"
 
 namespace shoal::app {
 

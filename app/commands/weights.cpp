@@ -1,6 +1,6 @@
-#include "app/weights.h"
+#include "app/commands/weights.h"
 
-#include "train/resume.h"
+#include "train/checkpoint/resume.h"
 
 namespace shoal::app {
 namespace {

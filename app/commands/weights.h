@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 #include "data/data_options.h"
 #include "models/model.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

@@ -1,13 +1,13 @@
 // The commands that shoal hands to shoal-worker.
 #include <unistd.h>
 
-#include "app/failure.h"
-#include "app/launch.h"
-#include "app/local_commands.h"
-#include "app/machine.h"
-#include "app/plan.h"
+#include "app/commands/local_commands.h"
+#include "app/launch/launch.h"
+#include "app/launch/machine.h"
+#include "app/launch/plan.h"
+#include "app/platform/failure.h"
 #include "base/log.h"
-#include "dist/launcher.h"
+#include "dist/env/launcher.h"
 
 namespace shoal::app {
 namespace {

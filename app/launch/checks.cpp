@@ -1,8 +1,8 @@
-#include "app/checks.h"
+#include "app/launch/checks.h"
 
 #include <iostream>
 
-#include "app/failure.h"
+#include "app/platform/failure.h"
 
 namespace shoal::app {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/options.h"
-#include "dist/env.h"
-#include "train/job.h"
+#include "app/options/options.h"
+#include "dist/env/env.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

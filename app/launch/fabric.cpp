@@ -1,4 +1,4 @@
-#include "app/fabric.h"
+#include "app/launch/fabric.h"
 
 #include <algorithm>
 #include <sstream>

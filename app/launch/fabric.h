@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "app/checks.h"
-#include "dist/env.h"
+#include "app/launch/checks.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

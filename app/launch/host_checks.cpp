@@ -9,11 +9,11 @@
 #include <fstream>
 #include <thread>
 
-#include "app/checks.h"
-#include "app/fabric.h"
-#include "app/machine.h"
-#include "app/plan.h"
-#include "dist/network.h"
+#include "app/launch/checks.h"
+#include "app/launch/fabric.h"
+#include "app/launch/machine.h"
+#include "app/launch/plan.h"
+#include "dist/env/network.h"
 
 namespace shoal::app {
 namespace {

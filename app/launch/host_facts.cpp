@@ -1,6 +1,6 @@
-#include "app/machine.h"
-#include "app/plan.h"
-#include "dist/network.h"
+#include "app/launch/machine.h"
+#include "app/launch/plan.h"
+#include "dist/env/network.h"
 
 namespace shoal::app {
 

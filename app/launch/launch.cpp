@@ -6,7 +6,7 @@
 // closed") and may be reaped before it. So nothing is named until a short time after the first
 // failure; then a signal outranks an exit code, and an exit code outranks kPeerLost, the code of a
 // worker that says it only lost a peer.
-#include "app/launch.h"
+#include "app/launch/launch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "app/failure.h"
+#include "app/platform/failure.h"
 
 namespace shoal::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/plan.h"
+#include "app/launch/plan.h"
 
 namespace shoal::app {
 
@@ -13,7 +13,7 @@ struct Launch {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // without the program's name
   std::vector<WorkerStart> workers;
-  std::string host;  // for messages
+  std::string host;            // for messages
   std::string failure_file{};  // see failure.h
   // Seconds after a failure in which the rank that failed first may still report.
   double settle_seconds = 0.3;

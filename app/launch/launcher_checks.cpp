@@ -1,8 +1,8 @@
 // `shoal doctor --launcher`: who has started this process, and what its workers would be.
-#include "app/checks.h"
-#include "app/fabric.h"
-#include "app/plan.h"
-#include "dist/env.h"
+#include "app/launch/checks.h"
+#include "app/launch/fabric.h"
+#include "app/launch/plan.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 namespace {

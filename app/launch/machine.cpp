@@ -1,4 +1,4 @@
-#include "app/machine.h"
+#include "app/launch/machine.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "app/failure.h"
+#include "app/platform/failure.h"
 
 namespace shoal::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

@@ -1,8 +1,8 @@
-#include "app/pipes.h"
+#include "app/launch/pipes.h"
 
 #include <regex>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

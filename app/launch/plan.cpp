@@ -1,12 +1,12 @@
-#include "app/plan.h"
+#include "app/launch/plan.h"
 
 #include <algorithm>
 #include <charconv>
 #include <sstream>
 
-#include "dist/instance_groups.h"
-#include "dist/launcher.h"
-#include "dist/variables.h"
+#include "dist/env/instance_groups.h"
+#include "dist/env/launcher.h"
+#include "dist/env/variables.h"
 
 namespace shoal::app {
 namespace {

@@ -2,7 +2,7 @@
 // Decides which processes a command needs on this host and what stands in their environment. Pure:
 // tests pass strings.
 //
-// Who asked is looked for in this order: a launcher (dist/launcher.h: this process is one worker
+// Who asked is looked for in this order: a launcher (dist/env/launcher.h: this process is one worker
 // already, or stands for a host), SageMaker's SM_* (one worker per GPU, on each of the job's
 // hosts), --nnodes (workers on this host of several, meeting at --master-addr), --nproc (workers on
 // this host, over loopback), else a single process. Everything a worker learns about its rank goes
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "app/fabric.h"
-#include "app/options.h"
-#include "dist/env.h"
+#include "app/launch/fabric.h"
+#include "app/options/options.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 
@@ -52,7 +52,7 @@ struct Plan {
 
 // Throws UserError for contradictions (--nproc under torchrun, a bad N, a master that is
 // another host than rank 0's) and
-// std::invalid_argument for variables that are incomplete (dist/env.h).
+// std::invalid_argument for variables that are incomplete (dist/env/env.h).
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
                   const HostFacts& facts);
 

@@ -1,9 +1,9 @@
-#include "app/config_file.h"
+#include "app/options/config_file.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

@@ -1,4 +1,4 @@
-#include "app/encodings.h"
+#include "app/options/encodings.h"
 
 #include <algorithm>
 #include <cstdlib>

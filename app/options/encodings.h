@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace shoal::app {
 

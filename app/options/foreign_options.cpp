@@ -1,9 +1,9 @@
-#include "app/foreign_options.h"
+#include "app/options/foreign_options.h"
 
 #include <algorithm>
 
-#include "app/encodings.h"
-#include "app/option_row.h"
+#include "app/options/encodings.h"
+#include "app/options/option_row.h"
 
 namespace shoal::app {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace shoal::app {
 

@@ -1,6 +1,6 @@
 // The rows of the table of other programs' options.
-#include "app/foreign_options.h"
-#include "app/option_row.h"
+#include "app/options/foreign_options.h"
+#include "app/options/option_row.h"
 
 namespace shoal::app {
 namespace {

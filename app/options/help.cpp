@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "app/failure.h"
-#include "app/options.h"
-#include "app/recipes.h"
+#include "app/options/options.h"
+#include "app/options/recipes.h"
+#include "app/platform/failure.h"
 #include "base/text.h"
 
 namespace shoal::app {

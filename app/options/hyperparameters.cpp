@@ -1,15 +1,15 @@
-#include "app/hyperparameters.h"
+#include "app/options/hyperparameters.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/config_file.h"
-#include "app/encodings.h"
-#include "app/foreign_options.h"
-#include "app/platform.h"
+#include "app/options/config_file.h"
+#include "app/options/encodings.h"
+#include "app/options/foreign_options.h"
+#include "app/platform/platform.h"
 #include "base/text.h"
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::app {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "app/files.h"
-#include "app/options.h"
-#include "dist/env.h"
+#include "app/options/options.h"
+#include "app/platform/files.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

@@ -1,4 +1,4 @@
-#include "app/no_effect.h"
+#include "app/options/no_effect.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 namespace shoal::app {
 

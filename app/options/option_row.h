@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.h"
+#include "app/options/options.h"
 #include "base/text.h"
 
 namespace shoal::app {

@@ -1,7 +1,7 @@
 // The rows of the table of options. The order here is the order of --help.
-#include "app/option_groups.h"
-#include "app/option_row.h"
-#include "app/options.h"
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+#include "app/options/options.h"
 
 namespace shoal::app {
 namespace {

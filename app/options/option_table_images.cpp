@@ -1,6 +1,6 @@
 // The rows of the table of options that say which pictures there are and how they are made.
-#include "app/option_groups.h"
-#include "app/option_row.h"
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
 #include "data/augment/policy.h"
 #include "data/augment/settings.h"
 

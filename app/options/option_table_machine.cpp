@@ -1,6 +1,6 @@
 // Rows of the table of options: where a command runs, what it writes, packing and measuring.
-#include "app/option_groups.h"
-#include "app/option_row.h"
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
 
 namespace shoal::app {
 namespace {

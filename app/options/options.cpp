@@ -1,13 +1,13 @@
-#include "app/options.h"
+#include "app/options/options.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <utility>
 
-#include "app/encodings.h"
-#include "app/foreign_options.h"
-#include "app/option_row.h"
+#include "app/options/encodings.h"
+#include "app/options/foreign_options.h"
+#include "app/options/option_row.h"
 #include "base/nearest.h"
 #include "base/text.h"
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

@@ -1,4 +1,4 @@
-#include "app/recipes.h"
+#include "app/options/recipes.h"
 
 namespace shoal::app {
 

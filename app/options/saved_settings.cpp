@@ -1,4 +1,4 @@
-#include "app/saved_settings.h"
+#include "app/options/saved_settings.h"
 
 #include <algorithm>
 #include <set>

@@ -1,13 +1,13 @@
-#include "app/settings.h"
+#include "app/options/settings.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
 
-#include "app/hyperparameters.h"
-#include "app/paths.h"
-#include "app/platform.h"
+#include "app/options/hyperparameters.h"
+#include "app/platform/paths.h"
+#include "app/platform/platform.h"
 #include "base/text.h"
 
 namespace shoal::app {

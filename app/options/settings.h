@@ -1,15 +1,15 @@
 #pragma once
 // Everything a command is asked for, from everybody who may ask: the command line, then
-// hyperparameters (app/hyperparameters.h), then what the environment and the platform's files say
-// about paths (app/paths.h), then defaults. `shoal` and each `shoal-worker` gather by themselves
+// hyperparameters (app/options/hyperparameters.h), then what the environment and the platform's files say
+// about paths (app/platform/paths.h), then defaults. `shoal` and each `shoal-worker` gather by themselves
 // and come to the same result. Torch-free.
 
 #include <string>
 #include <vector>
 
-#include "app/files.h"
-#include "app/options.h"
-#include "dist/env.h"
+#include "app/options/options.h"
+#include "app/platform/files.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

@@ -1,4 +1,4 @@
-#include "app/failure.h"
+#include "app/platform/failure.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,9 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "app/platform.h"
+#include "app/platform/platform.h"
 #include "data/errors.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 namespace {

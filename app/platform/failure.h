@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

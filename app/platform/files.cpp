@@ -1,4 +1,4 @@
-#include "app/files.h"
+#include "app/platform/files.h"
 
 #include <algorithm>
 #include <filesystem>

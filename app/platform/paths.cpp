@@ -1,4 +1,4 @@
-#include "app/paths.h"
+#include "app/platform/paths.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/config_file.h"
-#include "app/platform.h"
+#include "app/options/config_file.h"
+#include "app/platform/platform.h"
 #include "base/text.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 namespace {

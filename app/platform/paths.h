@@ -9,7 +9,7 @@
 //   training     train, training or train_0; else a channel that holds train/ and val/ (imagenet
 //                and data before others); else the only other channel
 //                pipes (TrainingInputMode) are "pipe:BASE/input/data/NAME"; train_0 … train_3 are
-//                "pipe:BASE/input/data/train_{0..3}" (app/pipes.h)
+//                "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
 //   validation   validation, val, eval, test or validation_0; else val/ of the one that holds both
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "app/files.h"
-#include "dist/env.h"
+#include "app/platform/files.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

@@ -1,12 +1,12 @@
-#include "app/platform.h"
+#include "app/platform/platform.h"
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/config_file.h"
-#include "train/job.h"
+#include "app/options/config_file.h"
+#include "train/run/job.h"
 
 namespace shoal::app {
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::app {
 

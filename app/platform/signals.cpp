@@ -1,11 +1,11 @@
-#include "app/signals.h"
+#include "app/platform/signals.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 
-#include "train/stop.h"
+#include "train/run/stop.h"
 
 namespace shoal::app {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/synthetic_step.h"
-#include "train/cuda/open.h"
+#include "train/step/cuda/open.h"
 
 namespace shoal::bench {
 

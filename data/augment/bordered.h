@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/geometry.h"
+#include "data/image/geometry.h"
 
 namespace shoal::data::augment {
 

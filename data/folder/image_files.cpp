@@ -1,11 +1,11 @@
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "data/file.h"
-#include "data/formats.h"
+#include "data/image/formats.h"
 
 namespace shoal::data {
 namespace {

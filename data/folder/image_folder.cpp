@@ -1,4 +1,4 @@
-#include "data/image_folder.h"
+#include "data/folder/image_folder.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/image_files.h"
-#include "data/limits.h"
-#include "data/listing.h"
+#include "data/folder/image_files.h"
+#include "data/folder/listing.h"
+#include "data/image/limits.h"
 
 namespace shoal::data {
 namespace {

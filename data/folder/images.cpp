@@ -1,4 +1,4 @@
-#include "data/sources/images.h"
+#include "data/folder/images.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,12 +7,12 @@
 
 #include "data/errors.h"
 #include "data/file.h"
-#include "data/image_files.h"
-#include "data/image_folder.h"
+#include "data/folder/image_files.h"
+#include "data/folder/image_folder.h"
+#include "data/folder/patterns.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/sources/open.h"
-#include "data/sources/patterns.h"
 
 namespace shoal::data {
 namespace {

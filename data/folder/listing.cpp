@@ -1,4 +1,4 @@
-#include "data/listing.h"
+#include "data/folder/listing.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <thread>
 
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
 
 namespace shoal::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "data/cache_file.h"
-#include "data/listing.h"
+#include "data/folder/listing.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/sources/patterns.h"
+#include "data/folder/patterns.h"
 
 #include <glob.h>
 

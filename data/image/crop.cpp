@@ -1,4 +1,4 @@
-#include "data/crop.h"
+#include "data/image/crop.h"
 
 #include <algorithm>
 #include <cmath>

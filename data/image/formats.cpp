@@ -1,7 +1,7 @@
 // OpenCV's decoders are opened when the first such picture comes: their library pulls in more than
 // a hundred others, and most runs see JPEG only. cv::imdecode is looked up by its mangled name in
 // the imgcodecs library of the same version and place as the core library that is linked.
-#include "data/formats.h"
+#include "data/image/formats.h"
 
 #include <dlfcn.h>
 
@@ -11,8 +11,8 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/errors.h"
-#include "data/limits.h"
-#include "data/raw_pixels.h"
+#include "data/image/limits.h"
+#include "data/image/raw_pixels.h"
 
 namespace shoal::data {
 namespace {

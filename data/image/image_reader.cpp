@@ -1,10 +1,10 @@
-#include "data/picture.h"
+#include "data/image/image_reader.h"
 
 #include <cstring>
 
 #include "data/errors.h"
-#include "data/limits.h"
-#include "data/raw_pixels.h"
+#include "data/image/limits.h"
+#include "data/image/raw_pixels.h"
 
 namespace shoal::data {
 

@@ -1,7 +1,7 @@
 // AVX2. Two rows at a time: their bytes interleaved and widened are pairs for one multiply-add.
 #include <immintrin.h>
 
-#include "data/planar_kernels.h"
+#include "data/image/planar_kernels.h"
 
 namespace shoal::data {
 namespace {

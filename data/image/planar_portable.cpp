@@ -1,4 +1,4 @@
-#include "data/planar_kernels.h"
+#include "data/image/planar_kernels.h"
 
 namespace shoal::data {
 namespace {

@@ -1,9 +1,9 @@
-#include "data/planar_resampler.h"
+#include "data/image/planar_resampler.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "data/resample_kernels.h"
+#include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {

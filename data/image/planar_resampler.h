@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/image/planar_kernels.h"
+#include "data/image/resample.h"
 #include "data/isa.h"
 #include "data/jpeg/planes.h"
-#include "data/planar_kernels.h"
-#include "data/resample.h"
 
 namespace shoal::data {
 

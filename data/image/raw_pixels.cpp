@@ -1,9 +1,9 @@
-#include "data/raw_pixels.h"
+#include "data/image/raw_pixels.h"
 
 #include <cstring>
 
 #include "data/errors.h"
-#include "data/limits.h"
+#include "data/image/limits.h"
 
 namespace shoal::data {
 

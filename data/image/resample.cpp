@@ -1,13 +1,13 @@
 // Weights are computed in double and rounded to 22 fractional bits in the same steps as Pillow's
 // precompute_coeffs and normalize_coeffs_8bpc, and sums of integers are exact in any order: that is
 // why the results are equal and not only close.
-#include "data/resample.h"
+#include "data/image/resample.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "data/resample_kernels.h"
+#include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {

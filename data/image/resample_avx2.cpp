@@ -4,7 +4,7 @@
 // the halves of each register: they share the weights.
 #include <immintrin.h>
 
-#include "data/resample_kernels.h"
+#include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {

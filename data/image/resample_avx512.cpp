@@ -3,7 +3,7 @@
 // base 256. Pixels are gathered as in resample_avx2.cpp, but need not be widened.
 #include <immintrin.h>
 
-#include "data/resample_kernels.h"
+#include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/resample_kernels.h"
+#include "data/image/resample_kernels.h"
 
 namespace shoal::data {
 namespace {

@@ -1,12 +1,12 @@
-#include "data/transform.h"
+#include "data/image/transform.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
-#include "data/crop.h"
+#include "data/image/crop.h"
+#include "data/loader/stage_clock.h"
 #include "data/random.h"
-#include "data/stage_clock.h"
 
 namespace shoal::data {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "data/augment/augmenter.h"
 #include "data/data_options.h"
-#include "data/picture.h"
-#include "data/planar_resampler.h"
-#include "data/resample.h"
+#include "data/image/image_reader.h"
+#include "data/image/planar_resampler.h"
+#include "data/image/resample.h"
 
 namespace shoal::data {
 

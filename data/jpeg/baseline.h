@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "data/geometry.h"
+#include "data/image/geometry.h"
 #include "data/jpeg/code_table.h"
 #include "data/jpeg/header.h"
 #include "data/jpeg/kernels.h"

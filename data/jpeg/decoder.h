@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "data/geometry.h"
+#include "data/image/geometry.h"
 #include "data/jpeg/baseline.h"
 #include "data/jpeg/turbo.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "data/geometry.h"
+#include "data/image/geometry.h"
 
 namespace shoal::data::jpeg {
 

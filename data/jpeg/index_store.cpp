@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "data/image/pixel_hash.h"
 #include "data/jpeg/index_codec.h"
-#include "data/pixel_hash.h"
 
 namespace shoal::data::jpeg {
 namespace {

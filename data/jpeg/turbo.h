@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "data/geometry.h"
+#include "data/image/geometry.h"
 
 namespace shoal::data {
 

@@ -1,4 +1,4 @@
-#include "data/sources/devkit.h"
+#include "data/labels/devkit.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "data/file.h"
-#include "data/sources/inflate.h"
-#include "data/sources/tar_reader.h"
+#include "data/tar/inflate.h"
+#include "data/tar/tar_reader.h"
 
 namespace shoal::data {
 namespace {

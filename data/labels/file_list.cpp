@@ -1,13 +1,13 @@
-#include "data/sources/file_list.h"
+#include "data/labels/file_list.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <tuple>
 
-#include "data/image_files.h"
-#include "data/image_folder.h"
-#include "data/sources/labels.h"
-#include "data/sources/patterns.h"
+#include "data/folder/image_files.h"
+#include "data/folder/image_folder.h"
+#include "data/folder/patterns.h"
+#include "data/labels/labels.h"
 
 namespace shoal::data {
 

@@ -1,4 +1,4 @@
-#include "data/sources/folder_names.h"
+#include "data/labels/folder_names.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "data/sources/labels.h"
+#include "data/labels/labels.h"
 #include "data/sources/scan_files.h"
 
 namespace shoal::data {

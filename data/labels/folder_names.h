@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-// A catalogue of everything by class, folder and name, as data/listing.h orders class folders; the
+// A catalogue of everything by class, folder and name, as data/folder/listing.h orders class folders; the
 // classes are those of tar_source.h. Pictures without classes get them from options.labels. Throws
 // std::invalid_argument.
 Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,

@@ -1,4 +1,4 @@
-#include "data/sources/label_text.h"
+#include "data/labels/label_text.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "data/sources/labels.h"
+#include "data/labels/labels.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "data/sources/devkit.h"
-#include "data/sources/mat_file.h"
+#include "data/labels/devkit.h"
+#include "data/labels/mat_file.h"
 
 namespace shoal::data {
 namespace {

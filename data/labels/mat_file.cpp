@@ -3,14 +3,14 @@
 // elements itself: flags with its class, dimensions, name, then its content; an array of structures
 // has as content the length of field names, the names, and a matrix for every field of every
 // structure.
-#include "data/sources/mat_file.h"
+#include "data/labels/mat_file.h"
 
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
-#include "data/sources/inflate.h"
+#include "data/tar/inflate.h"
 
 namespace shoal::data {
 namespace {

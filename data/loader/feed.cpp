@@ -1,4 +1,4 @@
-#include "data/feed.h"
+#include "data/loader/feed.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "data/batch.h"
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/order.h"
+#include "data/loader/batch.h"
+#include "data/loader/order.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {

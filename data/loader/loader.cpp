@@ -1,4 +1,4 @@
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "data/bad_image_log.h"
-#include "data/block_signals.h"
-#include "data/mix.h"
-#include "data/ring.h"
-#include "data/transform.h"
-#include "data/worker.h"
+#include "data/image/transform.h"
+#include "data/loader/bad_image_log.h"
+#include "data/loader/block_signals.h"
+#include "data/loader/mix.h"
+#include "data/loader/ring.h"
+#include "data/loader/worker.h"
 
 namespace shoal::data {
 namespace {

@@ -27,10 +27,10 @@
 #include <memory>
 #include <string>
 
-#include "data/batch.h"
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/stage_clock.h"
+#include "data/loader/batch.h"
+#include "data/loader/stage_clock.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {

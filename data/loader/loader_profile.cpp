@@ -1,11 +1,11 @@
-#include "data/loader_profile.h"
+#include "data/loader/loader_profile.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 namespace shoal::data {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/stage_clock.h"
+#include "data/loader/stage_clock.h"
 
 namespace shoal::data {
 

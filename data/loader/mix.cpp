@@ -1,4 +1,4 @@
-#include "data/mix.h"
+#include "data/loader/mix.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "data/batch.h"
 #include "data/data_options.h"
+#include "data/loader/batch.h"
 
 namespace shoal::data {
 

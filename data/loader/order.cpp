@@ -3,7 +3,7 @@
 // that is a bijection of the grid whatever the hash is. A result outside 0..n-1 is put through
 // again until it falls inside ("cycle walking"), which keeps it a bijection of 0..n-1 (Black and
 // Rogaway, "Ciphers with arbitrary finite domains", 2002).
-#include "data/order.h"
+#include "data/loader/order.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "data/progression.h"
+#include "data/loader/progression.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "data/ring.h"
+#include "data/loader/ring.h"
 
 #include <algorithm>
 #include <utility>

@@ -14,10 +14,10 @@
 #include <mutex>
 #include <vector>
 
-#include "data/batch.h"
-#include "data/feed.h"
-#include "data/loader.h"
-#include "data/worker.h"
+#include "data/loader/batch.h"
+#include "data/loader/feed.h"
+#include "data/loader/loader.h"
+#include "data/loader/worker.h"
 
 namespace shoal::data {
 

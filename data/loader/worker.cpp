@@ -1,14 +1,14 @@
-#include "data/worker.h"
+#include "data/loader/worker.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "data/errors.h"
-#include "data/mix.h"
-#include "data/pixel_hash.h"
+#include "data/image/pixel_hash.h"
+#include "data/loader/mix.h"
+#include "data/loader/stage_clock.h"
 #include "data/random.h"
-#include "data/stage_clock.h"
 
 namespace shoal::data {
 namespace {

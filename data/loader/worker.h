@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/bad_image_log.h"
-#include "data/batch.h"
 #include "data/data_options.h"
-#include "data/feed.h"
+#include "data/image/transform.h"
 #include "data/jpeg/index_store.h"
-#include "data/transform.h"
+#include "data/loader/bad_image_log.h"
+#include "data/loader/batch.h"
+#include "data/loader/feed.h"
 
 namespace shoal::data {
 

@@ -1,4 +1,4 @@
-#include "data/arrange.h"
+#include "data/pack/arrange.h"
 
 #include <atomic>
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include "data/errors.h"
 #include "data/pack/output_file.h"
 #include "data/sources/parallel.h"
-#include "data/sources/tar_reader.h"
+#include "data/tar/tar_reader.h"
 
 namespace shoal::data {
 namespace fs = std::filesystem;

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "data/errors.h"
+#include "data/image/pixel_hash.h"
+#include "data/image/raw_pixels.h"
 #include "data/jpeg/index_codec.h"
 #include "data/jpeg/turbo.h"
-#include "data/pixel_hash.h"
 #include "data/random.h"
-#include "data/raw_pixels.h"
 
 namespace shoal::data {
 namespace {

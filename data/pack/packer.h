@@ -6,10 +6,10 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/image/image_reader.h"
+#include "data/image/resample.h"
 #include "data/jpeg/baseline.h"
 #include "data/pack/format.h"
-#include "data/picture.h"
-#include "data/resample.h"
 
 namespace shoal::data {
 

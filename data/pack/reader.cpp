@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "data/errors.h"
+#include "data/image/pixel_hash.h"
 #include "data/jpeg/index_codec.h"
-#include "data/pixel_hash.h"
 #include "data/sources/parallel.h"
 
 namespace shoal::data {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/file_lock.h"
+#include "data/image/pixel_hash.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
-#include "data/pixel_hash.h"
 #include "data/random.h"
 #include "data/sources/parallel.h"
 

@@ -1,4 +1,4 @@
-#include "data/sources/crc32c.h"
+#include "data/records/crc32c.h"
 
 #include <array>
 #include <cstring>

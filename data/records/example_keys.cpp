@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "data/limits.h"
-#include "data/sources/tf_example.h"
+#include "data/image/limits.h"
+#include "data/records/tf_example.h"
 
 namespace shoal::data {
 namespace {

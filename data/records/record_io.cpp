@@ -1,4 +1,4 @@
-#include "data/sources/record_io.h"
+#include "data/records/record_io.h"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/limits.h"
+#include "data/image/limits.h"
+#include "data/labels/label_text.h"
+#include "data/records/record_list.h"
+#include "data/records/record_parts.h"
+#include "data/records/record_payload.h"
 #include "data/sources/catalogue.h"
-#include "data/sources/label_text.h"
-#include "data/sources/record_list.h"
-#include "data/sources/record_parts.h"
-#include "data/sources/record_payload.h"
 #include "data/sources/scan_files.h"
 
 namespace shoal::data {

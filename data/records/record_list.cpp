@@ -1,4 +1,4 @@
-#include "data/sources/record_list.h"
+#include "data/records/record_list.h"
 
 #include <charconv>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "data/sources/record_parts.h"
+#include "data/records/record_parts.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "data/sources/record_payload.h"
+#include "data/records/record_payload.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 
-#include "data/formats.h"
+#include "data/image/formats.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/sources/tensor_picture.h"
+#include "data/records/tensor_image.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/errors.h"
-#include "data/raw_pixels.h"
+#include "data/image/raw_pixels.h"
 
 namespace shoal::data {
 namespace {

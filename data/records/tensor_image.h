@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "data/sources/tf_example.h"
+#include "data/records/tf_example.h"
 
 namespace shoal::data {
 

@@ -1,11 +1,11 @@
 // An Example is a message of one field, Features, which is a map from texts to Feature; a Feature
 // has one of three lists: bytes, floats, whole numbers.
-#include "data/sources/tf_example.h"
+#include "data/records/tf_example.h"
 
 #include <stdexcept>
 #include <utility>
 
-#include "data/sources/wire_reader.h"
+#include "data/records/wire_reader.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/sources/tf_record.h"
+#include "data/records/tf_record.h"
 
 #include <algorithm>
 #include <array>
@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/limits.h"
+#include "data/image/limits.h"
+#include "data/records/crc32c.h"
+#include "data/records/tensor_image.h"
+#include "data/records/tf_example.h"
 #include "data/sources/catalogue.h"
-#include "data/sources/crc32c.h"
-#include "data/sources/inflate.h"
 #include "data/sources/scan_files.h"
-#include "data/sources/tensor_picture.h"
-#include "data/sources/tf_example.h"
+#include "data/tar/inflate.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/sources/wire_reader.h"
+#include "data/records/wire_reader.h"
 
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-#include "data/cached_dataset.h"
+#include "data/sources/cached_dataset.h"
 
 #include <new>
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "data/errors.h"
-#include "data/limits.h"
+#include "data/image/limits.h"
 
 namespace shoal::data {
 namespace {

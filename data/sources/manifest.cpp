@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
+#include "data/labels/file_list.h"
+#include "data/labels/label_text.h"
 #include "data/sources/catalogue.h"
-#include "data/sources/file_list.h"
-#include "data/sources/label_text.h"
 #include "data/sources/scan_files.h"
 
 namespace shoal::data {

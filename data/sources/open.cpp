@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "data/file.h"
-#include "data/formats.h"
-#include "data/sources/file_list.h"
-#include "data/sources/inflate.h"
+#include "data/folder/patterns.h"
+#include "data/image/formats.h"
+#include "data/labels/file_list.h"
+#include "data/records/record_io.h"
+#include "data/records/tf_record.h"
 #include "data/sources/manifest.h"
-#include "data/sources/patterns.h"
-#include "data/sources/record_io.h"
-#include "data/sources/tar_reader.h"
-#include "data/sources/tar_source.h"
-#include "data/sources/tf_record.h"
+#include "data/tar/inflate.h"
+#include "data/tar/tar_reader.h"
+#include "data/tar/tar_source.h"
 
 namespace shoal::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/relabelled.h"
+#include "data/sources/relabelled.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
 #include "data/sources/open_files.h"
 
 namespace shoal::data {

@@ -1,10 +1,10 @@
-#include "data/split.h"
+#include "data/sources/split.h"
 
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "data/pixel_hash.h"
+#include "data/image/pixel_hash.h"
 
 namespace shoal::data {
 namespace {

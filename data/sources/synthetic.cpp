@@ -1,4 +1,4 @@
-#include "data/synthetic.h"
+#include "data/sources/synthetic.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/block_signals.h"
+#include "data/loader/block_signals.h"
 #include "data/stream/pipe_source.h"
 
 namespace shoal::data {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/sources/label_text.h"
+#include "data/labels/label_text.h"
 
 namespace shoal::data {
 

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/limits.h"
-#include "data/sources/record_parts.h"
-#include "data/sources/record_payload.h"
+#include "data/image/limits.h"
+#include "data/records/record_parts.h"
+#include "data/records/record_payload.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/record_stream.h"
 

@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/sources/inflate.h"
-#include "data/sources/record_parts.h"
-#include "data/sources/tar_walker.h"
-#include "data/sources/tf_record.h"
+#include "data/records/record_parts.h"
+#include "data/records/tf_record.h"
 #include "data/stream/pipe_source.h"
+#include "data/tar/inflate.h"
+#include "data/tar/tar_walker.h"
 
 namespace shoal::data {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "data/byte_source.h"
-#include "data/sources/tf_example.h"
+#include "data/records/tf_example.h"
 #include "data/stream/labels.h"
 
 namespace shoal::data {

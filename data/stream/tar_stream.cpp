@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/log.h"
-#include "data/image_files.h"
-#include "data/limits.h"
-#include "data/sources/tar_walker.h"
-#include "data/sources/webdataset.h"
+#include "data/folder/image_files.h"
+#include "data/image/limits.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/record_stream.h"
+#include "data/tar/tar_walker.h"
+#include "data/tar/webdataset.h"
 
 namespace shoal::data {
 namespace {

@@ -3,10 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/limits.h"
-#include "data/sources/crc32c.h"
-#include "data/sources/tensor_picture.h"
-#include "data/sources/tf_record.h"
+#include "data/image/limits.h"
+#include "data/records/crc32c.h"
+#include "data/records/tensor_image.h"
+#include "data/records/tf_record.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/record_stream.h"
 

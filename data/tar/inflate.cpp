@@ -1,4 +1,4 @@
-#include "data/sources/inflate.h"
+#include "data/tar/inflate.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

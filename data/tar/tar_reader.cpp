@@ -1,10 +1,10 @@
-#include "data/sources/tar_reader.h"
+#include "data/tar/tar_reader.h"
 
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
-#include "data/sources/tar_walker.h"
+#include "data/tar/tar_walker.h"
 
 namespace shoal::data {
 namespace {

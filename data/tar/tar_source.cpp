@@ -1,17 +1,17 @@
-#include "data/sources/tar_source.h"
+#include "data/tar/tar_source.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
+#include "data/labels/folder_names.h"
 #include "data/sources/catalogue.h"
-#include "data/sources/folder_names.h"
 #include "data/sources/parallel.h"
 #include "data/sources/scan_files.h"
-#include "data/sources/tar_reader.h"
-#include "data/sources/tar_walker.h"
-#include "data/sources/webdataset.h"
+#include "data/tar/tar_reader.h"
+#include "data/tar/tar_walker.h"
+#include "data/tar/webdataset.h"
 
 namespace shoal::data {
 namespace {

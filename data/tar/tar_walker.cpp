@@ -1,7 +1,7 @@
 // A tar is a row of blocks of 512 bytes: a header, the content filled up with zeros, the next
 // header, and two blocks of zeros at the end. Headers of type L and x hold, as their content, what
 // does not fit into the header behind them: a long name, a large size.
-#include "data/sources/tar_walker.h"
+#include "data/tar/tar_walker.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "data/sources/webdataset.h"
+#include "data/tar/webdataset.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/sources/label_text.h"
+#include "data/labels/label_text.h"
 
 namespace shoal::data {
 namespace {

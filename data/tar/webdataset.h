@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/sources/label_text.h"
+#include "data/labels/label_text.h"
 #include "data/sources/scan.h"
-#include "data/sources/tar_reader.h"
+#include "data/tar/tar_reader.h"
 
 namespace shoal::data {
 

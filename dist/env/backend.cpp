@@ -1,9 +1,9 @@
-#include "dist/backend.h"
+#include "dist/env/backend.h"
 
 #include <map>
 #include <stdexcept>
 
-#include "dist/stall.h"
+#include "dist/health/stall.h"
 
 namespace shoal::dist {
 

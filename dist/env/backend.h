@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::dist {
 

@@ -1,7 +1,7 @@
-#include "dist/env.h"
+#include "dist/env/env.h"
 
-#include "dist/launcher.h"
-#include "dist/variables.h"
+#include "dist/env/launcher.h"
+#include "dist/env/variables.h"
 
 extern "C" char** environ;
 

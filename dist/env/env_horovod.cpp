@@ -1,7 +1,7 @@
 // horovodrun over Gloo; over MPI it is mpirun, whose variables are read first. Horovod itself is
 // not used, only its way of starting.
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

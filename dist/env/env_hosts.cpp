@@ -1,7 +1,7 @@
 // Variables that number hosts (pods) and not processes: shoal starts the workers of each. A host
 // counts as one process until then.
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

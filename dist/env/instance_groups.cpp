@@ -1,9 +1,9 @@
-#include "dist/instance_groups.h"
+#include "dist/env/instance_groups.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

@@ -1,13 +1,13 @@
 // The table of launchers. Each row says which variables mean it; its reader, in a file of its own,
 // insists on the rest.
 
-#include "dist/launcher.h"
+#include "dist/env/launcher.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
 
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 namespace shoal::dist {
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::dist {
 

@@ -1,4 +1,4 @@
-#include "dist/network.h"
+#include "dist/env/network.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

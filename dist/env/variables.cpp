@@ -1,4 +1,4 @@
-#include "dist/variables.h"
+#include "dist/env/variables.h"
 
 #include <algorithm>
 #include <charconv>

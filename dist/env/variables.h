@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
-#include "dist/launcher.h"
+#include "dist/env/env.h"
+#include "dist/env/launcher.h"
 
 namespace shoal::dist {
 

@@ -1,4 +1,4 @@
-#include "dist/health.h"
+#include "dist/health/health.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "dist/group_state.h"
-#include "dist/stall.h"
+#include "dist/health/stall.h"
 
 namespace shoal::dist {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "dist/connect.h"
-#include "dist/health_verdict.h"
+#include "dist/health/health_verdict.h"
 
 namespace shoal::dist {
 

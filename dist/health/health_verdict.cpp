@@ -1,11 +1,11 @@
-#include "dist/health_verdict.h"
+#include "dist/health/health_verdict.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "dist/stall.h"
-#include "dist/variables.h"
+#include "dist/env/variables.h"
+#include "dist/health/stall.h"
 
 namespace shoal::dist {
 namespace {

@@ -1,4 +1,4 @@
-#include "dist/heartbeat.h"
+#include "dist/health/heartbeat.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -6,8 +6,8 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#include "dist/stall.h"
-#include "dist/store.h"
+#include "dist/health/stall.h"
+#include "dist/health/store.h"
 
 namespace shoal::dist {
 namespace {

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <memory>
 
-#include "dist/env.h"
-#include "dist/network.h"
-#include "dist/progress.h"
+#include "dist/env/env.h"
+#include "dist/env/network.h"
+#include "dist/health/progress.h"
 
 namespace shoal::dist {
 

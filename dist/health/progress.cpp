@@ -1,4 +1,4 @@
-#include "dist/progress.h"
+#include "dist/health/progress.h"
 
 namespace shoal::dist {
 

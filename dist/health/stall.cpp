@@ -1,4 +1,4 @@
-#include "dist/stall.h"
+#include "dist/health/stall.h"
 
 #include <cmath>
 #include <sstream>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
-#include "dist/progress.h"
+#include "dist/env/env.h"
+#include "dist/health/progress.h"
 
 namespace shoal::dist {
 

@@ -1,4 +1,4 @@
-#include "dist/store.h"
+#include "dist/health/store.h"
 
 #include <c10/util/Logging.h>
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "dist/env.h"
-#include "dist/network.h"
+#include "dist/env/env.h"
+#include "dist/env/network.h"
 
 namespace shoal::dist {
 

@@ -2,7 +2,7 @@
 // overlap) and mixes the lanes at the end; each step is a bijection of its lane, so any single
 // changed word changes the result.
 
-#include "dist/verify.h"
+#include "dist/health/verify.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

@@ -14,10 +14,9 @@ bool has_avx2() {
 
 const Isa& best_isa() {
   static const Isa best =
-      has_avx2()
-          ? Isa{"avx2", avx2::kActivationLoops, &avx2::kDepthwiseLoops, avx2::kLoops}
-          : Isa{"portable", portable::kActivationLoops, &portable::kDepthwiseLoops,
-                portable::kLoops};
+      has_avx2() ? Isa{"avx2", avx2::kActivationLoops, &avx2::kDepthwiseLoops, avx2::kLoops}
+                 : Isa{"portable", portable::kActivationLoops, &portable::kDepthwiseLoops,
+                       portable::kLoops};
   return best;
 }
 

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "tests/data/support.h"
 
 #include <cstdlib>
 #include <fstream>

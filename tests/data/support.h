@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/geometry.h"
+#include "data/image/geometry.h"
+#include "data/image/image_reader.h"
 #include "data/isa.h"
 #include "data/jpeg/decoder.h"
-#include "data/picture.h"
 #include "tests/support/temporary_directory.h"
 
 namespace shoal::data {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "dist/network.h"
+#include "dist/env/network.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
 using Catch::Contains;

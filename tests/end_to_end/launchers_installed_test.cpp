@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "dist/network.h"
+#include "dist/env/network.h"
 #include "small_run.h"
 
 using namespace shoal;

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "dist/network.h"
+#include "dist/env/network.h"
 #include "small_run.h"
 
 using namespace shoal;

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "data/dataset.h"
-#include "data/order.h"
+#include "data/loader/order.h"
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
 namespace fs = std::filesystem;

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
 namespace fs = std::filesystem;

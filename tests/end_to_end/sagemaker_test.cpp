@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 namespace shoal::test {
 

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "program.h"
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
 using Catch::Contains;

@@ -1,11 +1,11 @@
 // What the heads of other formats state, from hostile bytes.
-#include "data/formats.h"
+#include "data/image/formats.h"
 
 #include <cstdint>
 
 #include "data/errors.h"
+#include "data/image/raw_pixels.h"
 #include "data/jpeg/header.h"
-#include "data/raw_pixels.h"
 
 using namespace shoal::data;
 

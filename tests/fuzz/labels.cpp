@@ -1,5 +1,5 @@
 // Labels in hostile files: meta.mat, lines of labels, JSON. The first byte: which of them.
-#include "data/sources/labels.h"
+#include "data/labels/labels.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "data/sources/label_text.h"
-#include "data/sources/mat_file.h"
+#include "data/labels/label_text.h"
+#include "data/labels/mat_file.h"
 
 using namespace shoal::data;
 

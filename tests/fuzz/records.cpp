@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "data/errors.h"
-#include "data/sources/crc32c.h"
-#include "data/sources/record_io.h"
-#include "data/sources/tf_record.h"
+#include "data/records/crc32c.h"
+#include "data/records/record_io.h"
+#include "data/records/tf_record.h"
 
 using namespace shoal::data;
 

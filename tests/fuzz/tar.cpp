@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/tar_reader.h"
-#include "data/sources/webdataset.h"
+#include "data/tar/tar_reader.h"
+#include "data/tar/webdataset.h"
 
 using namespace shoal::data;
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "data/synthetic.h"
+#include "data/sources/synthetic.h"
 
 extern char** environ;
 

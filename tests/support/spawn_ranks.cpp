@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "dist/network.h"
+#include "dist/env/network.h"
 
 namespace shoal::test {
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::test {
 

@@ -3,7 +3,7 @@
 // class, so freeing needs no search, and links it into the class's list while it is cached. Lists
 // are last in, first out: the block that is warm in the caches goes first.
 
-#include "train/block_cache.h"
+#include "train/checkpoint/block_cache.h"
 
 #include <sys/mman.h>
 

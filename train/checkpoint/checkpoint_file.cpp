@@ -1,4 +1,4 @@
-#include "train/checkpoint_file.h"
+#include "train/checkpoint/checkpoint_file.h"
 
 #include <ATen/core/ivalue.h>
 #include <caffe2/serialize/inline_container.h>
@@ -9,7 +9,7 @@
 #include <exception>
 #include <stdexcept>
 
-#include "train/parse_file.h"
+#include "train/checkpoint/parse_file.h"
 
 namespace shoal::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/disk.h"
+#include "train/checkpoint/disk.h"
 
 #include <sys/statvfs.h>
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/export.h"
+#include "train/checkpoint/export.h"
 
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 #include "base/whole_file.h"
-#include "train/report.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/run/report.h"
 
 namespace shoal::train {
 namespace {

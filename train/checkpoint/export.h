@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint_file.h"
-#include "train/checkpoint_store.h"
-#include "train/position.h"
-#include "train/summary.h"
+#include "train/checkpoint/checkpoint_file.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/position.h"
+#include "train/run/summary.h"
 
 namespace shoal::train {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "train/export.h"
-#include "train/resume.h"
-#include "train/weights_file.h"
+#include "train/checkpoint/export.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint/weights_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -180,9 +180,10 @@ Start find_start(const Job& job, dist::Group& group) {
     start.weights = std::move(opened.data);
   }
   if (found.bytes.empty() && job.eval_only && !start.weights)
-    throw UserError(job.resume ? "--eval-only needs weights, and there are none in " +
-                                     checkpoint_directory(job) + "; say where with --resume PATH"
-                               : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
+    throw UserError(
+        job.resume ? "--eval-only needs weights, and there are none in " +
+                         checkpoint_directory(job) + "; say where with --resume PATH"
+                   : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (found.bytes.empty()) return start;
   start.data = read_state(found.bytes, found.origin);
   start.origin +=

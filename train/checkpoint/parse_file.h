@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 

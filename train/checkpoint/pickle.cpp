@@ -1,4 +1,4 @@
-#include "train/pickle.h"
+#include "train/checkpoint/pickle.h"
 
 #include <algorithm>
 #include <cstring>

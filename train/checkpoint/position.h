@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "train/meter.h"
+#include "train/run/meter.h"
 
 namespace shoal::train {
 

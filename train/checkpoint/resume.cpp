@@ -1,4 +1,4 @@
-#include "train/resume.h"
+#include "train/checkpoint/resume.h"
 
 #include <torch/version.h>
 
@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "data/dataset.h"
-#include "train/cuda/open.h"
-#include "train/export.h"
+#include "train/checkpoint/export.h"
+#include "train/step/cuda/open.h"
 
 namespace shoal::train {
 

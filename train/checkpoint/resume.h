@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "dist/group.h"
-#include "train/checkpoint_store.h"
-#include "train/job.h"
-#include "train/position.h"
-#include "train/trainer.h"
-#include "train/weights_file.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/position.h"
+#include "train/checkpoint/weights_file.h"
+#include "train/run/job.h"
+#include "train/step/trainer.h"
 
 namespace shoal::train {
 

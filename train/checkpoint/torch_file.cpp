@@ -1,4 +1,4 @@
-#include "train/torch_file.h"
+#include "train/checkpoint/torch_file.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -14,9 +14,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "train/job.h"
-#include "train/parse_file.h"
-#include "train/pickle.h"
+#include "train/checkpoint/parse_file.h"
+#include "train/checkpoint/pickle.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/weights_file.h"
+#include "train/checkpoint/weights_file.h"
 
 #include <ATen/ops/zeros.h>
 
@@ -6,10 +6,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "train/export.h"
-#include "train/job.h"
-#include "train/safetensors.h"
-#include "train/torch_file.h"
+#include "train/checkpoint/export.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/checkpoint/torch_file.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 namespace {

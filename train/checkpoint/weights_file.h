@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint_file.h"
+#include "train/checkpoint/checkpoint_file.h"
 
 namespace shoal::train {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 

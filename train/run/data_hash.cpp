@@ -1,4 +1,4 @@
-#include "train/data_hash.h"
+#include "train/run/data_hash.h"
 
 #include <ATen/ops/full.h>
 

@@ -1,4 +1,4 @@
-#include "train/dry_run.h"
+#include "train/run/dry_run.h"
 
 #include <ATen/ops/zeros.h>
 #include <sys/resource.h>
@@ -9,14 +9,14 @@
 #include <stdexcept>
 
 #include "base/log.h"
-#include "data/loader.h"
-#include "train/cuda/open.h"
-#include "train/device.h"
-#include "train/evaluate.h"
-#include "train/pace.h"
-#include "train/report.h"
-#include "train/supply.h"
-#include "train/trainer.h"
+#include "data/loader/loader.h"
+#include "train/run/epoch_agreement.h"
+#include "train/run/evaluate.h"
+#include "train/run/pace.h"
+#include "train/run/report.h"
+#include "train/step/cuda/open.h"
+#include "train/step/device.h"
+#include "train/step/trainer.h"
 
 namespace shoal::train {
 namespace {

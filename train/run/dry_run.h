@@ -6,10 +6,10 @@
 
 #include "data/dataset.h"
 #include "dist/connect.h"
-#include "train/disk.h"
-#include "train/job.h"
-#include "train/meter.h"
-#include "train/resume.h"
+#include "train/checkpoint/disk.h"
+#include "train/checkpoint/resume.h"
+#include "train/run/job.h"
+#include "train/run/meter.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/supply.h"
+#include "train/run/epoch_agreement.h"
 
 #include <ATen/ops/empty.h>
 
@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "data/random.h"
-#include "train/job_pictures.h"
-#include "train/stop.h"
+#include "train/run/job_images.h"
+#include "train/run/stop.h"
 
 namespace shoal::train {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "dist/control_word.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "train/run/evaluate.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "models/functions.h"
-#include "train/input.h"
-#include "train/pace.h"
-#include "train/read_back.h"
-#include "train/stop.h"
+#include "train/run/pace.h"
+#include "train/run/stop.h"
+#include "train/step/input.h"
+#include "train/step/read_back.h"
 
 namespace shoal::train {
 namespace {

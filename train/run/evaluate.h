@@ -5,11 +5,11 @@
 #include <initializer_list>
 #include <stdexcept>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "dist/group.h"
 #include "models/model.h"
 #include "ops/ops.h"
-#include "train/report.h"
+#include "train/run/report.h"
 
 namespace shoal::train {
 

@@ -1,9 +1,9 @@
-#include "train/job.h"
+#include "train/run/job.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "train/job_pictures.h"
+#include "train/run/job_images.h"
 
 namespace shoal::train {
 namespace {

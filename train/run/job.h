@@ -16,13 +16,13 @@
 #include "base/error.h"
 #include "data/data_options.h"
 #include "models/model_options.h"
-#include "train/optimizer_options.h"
-#include "train/schedule.h"
+#include "train/step/optimizer_options.h"
+#include "train/step/schedule.h"
 
 namespace shoal::train {
 
 enum class Precision { off, bf16, fp16 };
-// What a run does when its loss spikes (train/recovery.h); each says so.
+// What a run does when its loss spikes (train/run/recovery.h); each says so.
 enum class OnSpike { log, checkpoint, rollback };
 // Which weights --export-dir gets.
 enum class ExportWeights { best, last };
@@ -38,16 +38,16 @@ struct Job {
   std::string data;  // directory holding train/ and val/; empty: see train_dir, val_dir
   std::string train_dir, val_dir;  // data::open_dataset's; each overrides its half of `data`
   // Classes of validation pictures that carry none, and what numbers in it mean
-  // (data/sources/labels.h).
+  // (data/labels/labels.h).
   std::string val_labels, val_synsets;
-  std::string tfrecord_keys;  // names of the features of TFRecords (data/sources/tf_example.h)
+  std::string tfrecord_keys;  // names of the features of TFRecords (data/records/tf_example.h)
   std::string classes_file;   // names of the classes, one in each line, in the order of labels
   // Of training pictures that are streamed, whose number is not known: how many an epoch has over
   // all processes, or how many updates. With neither it lasts as long as each process has pictures.
   std::optional<int64_t> train_samples, steps_per_epoch;
   // Pictures of a pipe, or with forward_reads, that each process holds to mix their order.
   int64_t shuffle_buffer = 1024;
-  // Share of the training images that is held out for validation, by their paths (data/split.h);
+  // Share of the training images that is held out for validation, by their paths (data/sources/split.h);
   // 0: none, there are validation images.
   double val_split = 0;
   // none | train | val | both: of which pictures each host holds a share of its own.
@@ -59,7 +59,7 @@ struct Job {
   std::optional<int64_t> classes;  // default: as many as the data has
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
   // Side of training pictures by epoch, and how strong augmentation and dropout are
-  // (data/progression.h: parse_course); none: always the same.
+  // (data/loader/progression.h: parse_course); none: always the same.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX": pixels, between which each update's training pictures have one side; or none.
   std::string multi_scale = "none";
@@ -126,7 +126,7 @@ struct Job {
   // Output.
   std::string output = "runs/shoal";
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  // Where the finished model goes (train/export.h); unset: nowhere.
+  // Where the finished model goes (train/checkpoint/export.h); unset: nowhere.
   std::optional<std::string> export_dir;
   // best: those of the best evaluation, or the last where nothing was evaluated.
   ExportWeights export_weights = ExportWeights::best;

@@ -1,4 +1,4 @@
-#include "train/job_pictures.h"
+#include "train/run/job_images.h"
 
 #include <charconv>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 

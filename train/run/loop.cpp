@@ -4,7 +4,7 @@
 // update, reports, evaluation, checkpoints, stopping. Whatever depends on time or signals is
 // decided by that word, so every rank decides alike at the same update.
 
-#include "train/loop.h"
+#include "train/run/loop.h"
 
 #include <signal.h>
 
@@ -13,21 +13,21 @@
 #include <stdexcept>
 
 #include "base/log.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "dist/control_word.h"
-#include "train/bad_pictures.h"
-#include "train/checkpoint_store.h"
-#include "train/data_hash.h"
-#include "train/device.h"
-#include "train/disk.h"
-#include "train/evaluate.h"
-#include "train/export.h"
-#include "train/pace.h"
-#include "train/recovery.h"
-#include "train/resume.h"
-#include "train/stop.h"
-#include "train/supply.h"
-#include "train/trainer.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/disk.h"
+#include "train/checkpoint/export.h"
+#include "train/checkpoint/resume.h"
+#include "train/run/bad_images.h"
+#include "train/run/data_hash.h"
+#include "train/run/epoch_agreement.h"
+#include "train/run/evaluate.h"
+#include "train/run/pace.h"
+#include "train/run/recovery.h"
+#include "train/run/stop.h"
+#include "train/step/device.h"
+#include "train/step/trainer.h"
 
 namespace shoal::train {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "data/dataset.h"
 #include "dist/connect.h"
-#include "train/job.h"
-#include "train/report.h"
-#include "train/resume.h"
+#include "train/checkpoint/resume.h"
+#include "train/run/job.h"
+#include "train/run/report.h"
 
 namespace shoal::train {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "train/report.h"
+#include "train/run/report.h"
 
 namespace shoal::train {
 

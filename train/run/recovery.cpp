@@ -1,10 +1,10 @@
-#include "train/recovery.h"
+#include "train/run/recovery.h"
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "base/log.h"
-#include "train/resume.h"
+#include "train/checkpoint/resume.h"
 
 namespace shoal::train {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 
 #include "dist/control_word.h"
-#include "train/checkpoint_store.h"
-#include "train/position.h"
-#include "train/report.h"
-#include "train/trainer.h"
-#include "train/watch.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/position.h"
+#include "train/run/report.h"
+#include "train/run/watch.h"
+#include "train/step/trainer.h"
 
 namespace shoal::train {
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "train/job.h"
-#include "train/meter.h"
-#include "train/position.h"
-#include "train/summary.h"
+#include "train/checkpoint/position.h"
+#include "train/run/job.h"
+#include "train/run/meter.h"
+#include "train/run/summary.h"
 
 namespace shoal::train {
 

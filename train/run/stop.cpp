@@ -1,4 +1,4 @@
-#include "train/stop.h"
+#include "train/run/stop.h"
 
 #include <atomic>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 namespace shoal::train {
 

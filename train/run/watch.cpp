@@ -1,4 +1,4 @@
-#include "train/watch.h"
+#include "train/run/watch.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "train/allocator.h"
+#include "train/step/allocator.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>

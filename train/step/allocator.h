@@ -5,7 +5,7 @@
 // half of a training step goes into page faults. block_cache.h says how the cache works and what it
 // may waste. Changes only the speed.
 
-#include "train/block_cache.h"
+#include "train/checkpoint/block_cache.h"
 
 namespace shoal::train {
 

@@ -1,14 +1,14 @@
-#include "train/device.h"
+#include "train/step/device.h"
 
 #include <ATen/Context.h>
 
 #include <stdexcept>
 
 #include "base/log.h"
-#include "train/cuda/open.h"
-#include "train/flat_parameters.h"
-#include "train/flat_statistics.h"
-#include "train/input.h"
+#include "train/step/cuda/open.h"
+#include "train/step/flat_parameters.h"
+#include "train/step/flat_statistics.h"
+#include "train/step/input.h"
 
 namespace shoal::train {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "models/model.h"
-#include "train/cuda/plugin.h"
-#include "train/job.h"
+#include "train/run/job.h"
+#include "train/step/cuda/plugin.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/ema.h"
+#include "train/step/ema.h"
 
 #include <ATen/core/grad_mode.h>
 

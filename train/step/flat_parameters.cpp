@@ -5,7 +5,7 @@
 // autograd adds into an existing gradient in place, so backward passes write straight into the flat
 // gradients.
 
-#include "train/flat_parameters.h"
+#include "train/step/flat_parameters.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>

@@ -1,4 +1,4 @@
-#include "train/flat_statistics.h"
+#include "train/step/flat_statistics.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "train/flat_parameters.h"
+#include "train/step/flat_parameters.h"
 
 namespace shoal::train {
 FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device)

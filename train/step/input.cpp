@@ -1,4 +1,4 @@
-#include "train/input.h"
+#include "train/step/input.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>

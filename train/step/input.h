@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/batch.h"
+#include "data/loader/batch.h"
 #include "models/functions.h"
 #include "ops/ops.h"
 

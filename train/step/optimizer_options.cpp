@@ -1,9 +1,9 @@
-#include "train/optimizer_options.h"
+#include "train/step/optimizer_options.h"
 
 #include <cmath>
 #include <stdexcept>
 
-#include "train/require.h"
+#include "train/run/require.h"
 
 namespace shoal::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/read_back.h"
+#include "train/step/read_back.h"
 
 #include <ATen/ops/empty.h>
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "train/meter.h"
+#include "train/run/meter.h"
 
 namespace shoal::train {
 

@@ -1,11 +1,11 @@
-#include "train/schedule.h"
+#include "train/step/schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
 
-#include "train/require.h"
+#include "train/run/require.h"
 
 namespace shoal::train {
 namespace {

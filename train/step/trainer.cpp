@@ -1,4 +1,4 @@
-#include "train/trainer.h"
+#include "train/step/trainer.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "dist/health/verify.h"
 #include "dist/sum_across_ranks.h"
-#include "dist/verify.h"
-#include "train/device.h"
-#include "train/read_back.h"
+#include "train/step/device.h"
+#include "train/step/read_back.h"
 
 namespace shoal::train {
 namespace {

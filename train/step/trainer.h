@@ -9,18 +9,18 @@
 #include <memory>
 #include <optional>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "dist/gradient_reducer.h"
 #include "models/model.h"
-#include "train/checkpoint_file.h"
-#include "train/ema.h"
-#include "train/flat_parameters.h"
-#include "train/flat_statistics.h"
-#include "train/input.h"
-#include "train/job.h"
-#include "train/meter.h"
-#include "train/optimizer.h"
+#include "train/checkpoint/checkpoint_file.h"
+#include "train/run/job.h"
+#include "train/run/meter.h"
+#include "train/step/ema.h"
+#include "train/step/flat_parameters.h"
+#include "train/step/flat_statistics.h"
+#include "train/step/input.h"
+#include "train/step/optimizer.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "app/metric_definitions.h"
+#include "app/commands/metric_definitions.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "train/report.h"
+#include "train/run/report.h"
 
 using namespace shoal;
 

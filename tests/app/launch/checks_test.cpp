@@ -1,4 +1,4 @@
-#include "app/checks.h"
+#include "app/launch/checks.h"
 
 #include <catch2/catch.hpp>
 

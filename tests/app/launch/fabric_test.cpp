@@ -1,4 +1,4 @@
-#include "app/fabric.h"
+#include "app/launch/fabric.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Real processes: the workers are small shell scripts that do what their RANK says.
-#include "app/launch.h"
+#include "app/launch/launch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "app/failure.h"
+#include "app/platform/failure.h"
 #include "tests/support/capture.h"
 
 using namespace shoal;

@@ -1,8 +1,8 @@
-#include "app/machine.h"
+#include "app/launch/machine.h"
 
 #include <catch2/catch.hpp>
 
-#include "app/failure.h"
+#include "app/platform/failure.h"
 #include "tests/support/capture.h"
 
 using namespace shoal;

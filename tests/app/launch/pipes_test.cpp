@@ -1,8 +1,8 @@
-#include "app/pipes.h"
+#include "app/launch/pipes.h"
 
 #include <catch2/catch.hpp>
 
-#include "train/job.h"
+#include "train/run/job.h"
 
 using namespace shoal;
 using app::PipeShare;

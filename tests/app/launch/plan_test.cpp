@@ -1,4 +1,4 @@
-#include "app/plan.h"
+#include "app/launch/plan.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "app/options.h"
-#include "tests/app/parsed.h"
+#include "app/options/options.h"
+#include "tests/app/options/parsed.h"
 
 using namespace shoal;
 using app::Arguments;

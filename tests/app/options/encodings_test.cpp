@@ -1,14 +1,14 @@
 // Every option of `train` with its value in every encoding that an SDK, a toolkit or YAML makes of
 // it.
-#include "app/encodings.h"
+#include "app/options/encodings.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/hyperparameters.h"
-#include "fake_files.h"
-#include "tests/app/parsed.h"
+#include "app/options/hyperparameters.h"
+#include "tests/app/options/parsed.h"
+#include "tests/app/platform/fake_files.h"
 
 using namespace shoal;
 using app::Arguments;

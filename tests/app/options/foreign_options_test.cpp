@@ -1,9 +1,9 @@
-#include "app/foreign_options.h"
+#include "app/options/foreign_options.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "tests/app/parsed.h"
+#include "tests/app/options/parsed.h"
 #include "tests/support/capture.h"
 
 using namespace shoal;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 using namespace shoal;
 using app::Command;

@@ -1,10 +1,10 @@
-#include "app/hyperparameters.h"
+#include "app/options/hyperparameters.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "app/encodings.h"
-#include "fake_files.h"
+#include "app/options/encodings.h"
+#include "tests/app/platform/fake_files.h"
 
 using namespace shoal;
 using app::Hyperparameters;

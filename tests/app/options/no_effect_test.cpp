@@ -1,9 +1,9 @@
-#include "app/no_effect.h"
+#include "app/options/no_effect.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "tests/app/parsed.h"
+#include "tests/app/options/parsed.h"
 
 using namespace shoal;
 using app::Arguments;

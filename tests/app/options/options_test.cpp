@@ -1,9 +1,9 @@
-#include "app/options.h"
+#include "app/options/options.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "app/option_row.h"
+#include "app/options/option_row.h"
 #include "base/nearest.h"
 
 using namespace shoal;

@@ -1,9 +1,9 @@
-#include "app/recipes.h"
+#include "app/options/recipes.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "app/options.h"
+#include "app/options/options.h"
 
 using namespace shoal;
 

@@ -1,8 +1,8 @@
-#include "app/saved_settings.h"
+#include "app/options/saved_settings.h"
 
 #include <catch2/catch.hpp>
 
-#include "tests/app/parsed.h"
+#include "tests/app/options/parsed.h"
 
 using namespace shoal;
 using app::Arguments;

@@ -1,9 +1,9 @@
-#include "app/settings.h"
+#include "app/options/settings.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "fake_files.h"
+#include "tests/app/platform/fake_files.h"
 
 using namespace shoal;
 using app::Arguments;

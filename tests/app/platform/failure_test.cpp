@@ -1,4 +1,4 @@
-#include "app/failure.h"
+#include "app/platform/failure.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/capture.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 using namespace shoal;
 using Catch::Contains;

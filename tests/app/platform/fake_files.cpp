@@ -1,4 +1,4 @@
-#include "fake_files.h"
+#include "tests/app/platform/fake_files.h"
 
 namespace shoal::test {
 

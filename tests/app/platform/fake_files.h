@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/files.h"
+#include "app/platform/files.h"
 
 namespace shoal::test {
 

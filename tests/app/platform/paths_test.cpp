@@ -1,9 +1,9 @@
-#include "app/paths.h"
+#include "app/platform/paths.h"
 
 #include <catch2/catch.hpp>
 
-#include "fake_files.h"
-#include "train/job.h"
+#include "tests/app/platform/fake_files.h"
+#include "train/run/job.h"
 
 using namespace shoal;
 using app::Paths;

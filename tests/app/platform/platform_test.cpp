@@ -1,9 +1,9 @@
-#include "app/platform.h"
+#include "app/platform/platform.h"
 
 #include <catch2/catch.hpp>
 
 #include "tests/support/capture.h"
-#include "train/job.h"
+#include "train/run/job.h"
 
 using namespace shoal;
 using test::Folder;

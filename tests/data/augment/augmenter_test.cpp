@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "data/pixel_hash.h"
-#include "data/transform.h"
+#include "data/image/pixel_hash.h"
+#include "data/image/transform.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

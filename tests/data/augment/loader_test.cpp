@@ -1,11 +1,11 @@
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
 #include <set>
 
-#include "data/pixel_hash.h"
+#include "data/image/pixel_hash.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;

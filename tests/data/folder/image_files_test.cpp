@@ -1,12 +1,12 @@
-#include "data/image_files.h"
+#include "data/folder/image_files.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
-#include "data/arrange.h"
-#include "data/image_folder.h"
-#include "data/listing.h"
+#include "data/folder/image_folder.h"
+#include "data/folder/listing.h"
+#include "data/pack/arrange.h"
 #include "data/pack/writer.h"
 #include "tests/data/sources/support.h"
 

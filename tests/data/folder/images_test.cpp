@@ -1,4 +1,4 @@
-#include "data/sources/images.h"
+#include "data/folder/images.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

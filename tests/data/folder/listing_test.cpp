@@ -1,4 +1,4 @@
-#include "data/listing.h"
+#include "data/folder/listing.h"
 
 #include <sys/stat.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "data/errors.h"
-#include "data/image_folder.h"
-#include "support.h"
+#include "data/folder/image_folder.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 namespace fs = std::filesystem;

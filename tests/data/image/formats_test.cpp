@@ -1,4 +1,4 @@
-#include "data/formats.h"
+#include "data/image/formats.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "data/errors.h"
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

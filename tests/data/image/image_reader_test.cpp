@@ -1,4 +1,4 @@
-#include "data/picture.h"
+#include "data/image/image_reader.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "data/errors.h"
 #include "data/random.h"
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,12 +1,12 @@
-#include "data/planar_resampler.h"
+#include "data/image/planar_resampler.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "data/crop.h"
+#include "data/image/crop.h"
+#include "data/image/transform.h"
 #include "data/jpeg/baseline.h"
 #include "data/random.h"
-#include "data/transform.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;
@@ -37,15 +37,15 @@ double decibels(const Bytes& a, const Bytes& b) {
   return sum == 0 ? 99 : 10 * std::log10(255.0 * 255 * static_cast<double>(a.size()) / sum);
 }
 
-struct Case {
+struct Request {
   Size picture;
   Box box;
   int64_t side;
   bool flip;
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all = {{{61, 47}, {0, 0, 61, 47}, 224, false},
+std::vector<Request> cases() {
+  std::vector<Request> all = {{{61, 47}, {0, 0, 61, 47}, 224, false},
                            {{9, 5}, {0, 0, 9, 5}, 16, true},
                            {{500, 375}, {0, 0, 500, 375}, 64, true},
                            {{500, 375}, {499, 374, 1, 1}, 32, false},
@@ -65,7 +65,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-Bytes planar(const Bytes& file, const Case& c, Interpolation interpolation, Isa isa) {
+Bytes planar(const Bytes& file, const Request& c, Interpolation interpolation, Isa isa) {
   jpeg::BaselineDecoder decoder;
   PlanarResampler resampler(isa);
   Axis x, y;
@@ -78,7 +78,7 @@ Bytes planar(const Bytes& file, const Case& c, Interpolation interpolation, Isa 
   return out;
 }
 
-Bytes exact(const Bytes& file, const Case& c, Interpolation interpolation) {
+Bytes exact(const Bytes& file, const Request& c, Interpolation interpolation) {
   JpegDecoder decoder;
   Resizer resizer;
   resizer.begin({c.box.width, c.side, 0, c.side, c.flip}, {c.box.height, c.side, 0, c.side, false},
@@ -97,7 +97,7 @@ TEST_CASE("the fast way is near the exact one, and the same on every processor",
   double sum = 0;
   int count = 0;
   uint64_t seed = 0;
-  for (const Case& c : cases()) {
+  for (const Request& c : cases()) {
     const Bytes picture = photograph(c.picture, ++seed);
     for (const bool subsample : {false, true})
       for (const auto interpolation : {Interpolation::bilinear, Interpolation::bicubic}) {

@@ -1,9 +1,9 @@
-#include "data/resample.h"
+#include "data/image/resample.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,11 +1,11 @@
-#include "data/transform.h"
+#include "data/image/transform.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "data/crop.h"
 #include "data/errors.h"
-#include "support.h"
+#include "data/image/crop.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,4 +1,4 @@
-#include "data/sources/labels.h"
+#include "data/labels/labels.h"
 
 #include <catch2/catch.hpp>
 

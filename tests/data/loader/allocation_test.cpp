@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "data/dataset.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "data/pack/writer.h"
-#include "sources/support.h"
-#include "support.h"
+#include "tests/data/sources/support.h"
+#include "tests/data/support.h"
 
 extern "C" {
 void* __libc_malloc(size_t bytes);

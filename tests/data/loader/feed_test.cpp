@@ -1,11 +1,11 @@
-#include "data/feed.h"
+#include "data/loader/feed.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
 #include "data/random.h"
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

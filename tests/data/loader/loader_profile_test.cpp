@@ -1,9 +1,9 @@
-#include "data/loader_profile.h"
+#include "data/loader/loader_profile.h"
 
 #include <catch2/catch.hpp>
 
-#include "data/loader.h"
-#include "support.h"
+#include "data/loader/loader.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 using Catch::Contains;

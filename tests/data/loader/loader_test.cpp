@@ -1,4 +1,4 @@
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,11 +7,11 @@
 #include <set>
 
 #include "data/errors.h"
+#include "data/image/transform.h"
 #include "data/jpeg/index_store.h"
-#include "data/order.h"
+#include "data/loader/order.h"
 #include "data/random.h"
-#include "data/transform.h"
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,12 +1,12 @@
-#include "data/progression.h"
+#include "data/loader/progression.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
 #include <stdexcept>
 
-#include "data/loader.h"
-#include "support.h"
+#include "data/loader/loader.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

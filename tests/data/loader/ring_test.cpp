@@ -1,4 +1,4 @@
-#include "data/ring.h"
+#include "data/loader/ring.h"
 
 #include <catch2/catch.hpp>
 #include <future>
@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,13 +1,13 @@
-#include "data/worker.h"
+#include "data/loader/worker.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <set>
 
 #include "data/errors.h"
+#include "data/loader/stage_clock.h"
 #include "data/random.h"
-#include "data/stage_clock.h"
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

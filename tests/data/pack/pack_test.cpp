@@ -3,12 +3,12 @@
 #include <filesystem>
 
 #include "data/errors.h"
+#include "data/image/raw_pixels.h"
 #include "data/jpeg/baseline.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
-#include "data/raw_pixels.h"
 #include "tests/data/pack/support.h"
 
 using namespace shoal;

@@ -1,11 +1,11 @@
-#include "data/sources/record_io.h"
+#include "data/records/record_io.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
 
 #include "data/errors.h"
-#include "data/sources/record_parts.h"
+#include "data/records/record_parts.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

@@ -1,13 +1,13 @@
-#include "data/sources/tf_record.h"
+#include "data/records/tf_record.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
 #include "data/errors.h"
+#include "data/image/raw_pixels.h"
 #include "data/pack/writer.h"
-#include "data/raw_pixels.h"
-#include "data/sources/crc32c.h"
-#include "data/sources/tf_example.h"
+#include "data/records/crc32c.h"
+#include "data/records/tf_example.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

@@ -1,10 +1,10 @@
-#include "data/cached_dataset.h"
+#include "data/sources/cached_dataset.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "support.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -2,10 +2,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/relabelled.h"
-#include "data/synthetic.h"
-#include "data/transform.h"
-#include "support.h"
+#include "data/image/transform.h"
+#include "data/sources/relabelled.h"
+#include "data/sources/synthetic.h"
+#include "tests/data/support.h"
 
 using namespace shoal::data;
 

@@ -1,4 +1,4 @@
-#include "data/split.h"
+#include "data/sources/split.h"
 
 #include <catch2/catch.hpp>
 #include <set>

@@ -1,5 +1,5 @@
 // Streams through the loader, from real pipes.
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 #include <unistd.h>
 

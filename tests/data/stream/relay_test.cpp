@@ -5,7 +5,7 @@
 #include <future>
 #include <set>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "tests/data/stream/support.h"
 
 using namespace shoal::data;

@@ -1,4 +1,4 @@
-#include "data/sources/tar_reader.h"
+#include "data/tar/tar_reader.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

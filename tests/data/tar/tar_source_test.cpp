@@ -1,4 +1,4 @@
-#include "data/sources/tar_source.h"
+#include "data/tar/tar_source.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "data/pack/reader.h"
 #include "data/pack/writer.h"
 #include "data/sources/open_files.h"

@@ -1,9 +1,9 @@
-#include "data/sources/webdataset.h"
+#include "data/tar/webdataset.h"
 
 #include <catch2/catch.hpp>
 
-#include "data/sources/label_text.h"
-#include "data/sources/patterns.h"
+#include "data/folder/patterns.h"
+#include "data/labels/label_text.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

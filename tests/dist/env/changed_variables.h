@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 namespace shoal::dist {
 

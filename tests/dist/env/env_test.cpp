@@ -1,9 +1,9 @@
-#include "dist/env.h"
+#include "dist/env/env.h"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
-#include "tests/dist/changed_variables.h"
+#include "tests/dist/env/changed_variables.h"
 
 using namespace shoal::dist;
 using Catch::Matchers::Contains;

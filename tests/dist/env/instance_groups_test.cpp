@@ -1,4 +1,4 @@
-#include "dist/instance_groups.h"
+#include "dist/env/instance_groups.h"
 
 #include <catch2/catch.hpp>
 

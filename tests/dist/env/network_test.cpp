@@ -1,4 +1,4 @@
-#include "dist/network.h"
+#include "dist/env/network.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ TEST_CASE("a name without an address is waited for, and named when it does not c
 
 TEST_CASE("addresses of this host are told from others") {
   CHECK(may_be_this_host("127.0.0.1"));
-  CHECK(may_be_this_host("nosuch.invalid"));   // nobody knows
+  CHECK(may_be_this_host("nosuch.invalid"));       // nobody knows
   CHECK_FALSE(may_be_this_host("203.0.113.254"));  // of a range that no host has
   const std::string outside = outside_address();
   CHECK_FALSE(outside.starts_with("127."));

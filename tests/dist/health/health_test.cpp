@@ -1,4 +1,4 @@
-#include "dist/health.h"
+#include "dist/health/health.h"
 
 #include <ATen/core/Tensor.h>
 

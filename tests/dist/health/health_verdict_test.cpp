@@ -1,4 +1,4 @@
-#include "dist/health_verdict.h"
+#include "dist/health/health_verdict.h"
 
 #include <catch2/catch.hpp>
 

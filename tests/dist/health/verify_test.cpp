@@ -1,4 +1,4 @@
-#include "dist/verify.h"
+#include "dist/health/verify.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>

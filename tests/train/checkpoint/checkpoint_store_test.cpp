@@ -1,4 +1,4 @@
-#include "train/checkpoint_store.h"
+#include "train/checkpoint/checkpoint_store.h"
 
 #include <unistd.h>
 

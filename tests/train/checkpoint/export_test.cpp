@@ -1,4 +1,4 @@
-#include "train/export.h"
+#include "train/checkpoint/export.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/temporary_directory.h"
-#include "train/checkpoint_store.h"
-#include "train/job.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/run/job.h"
 
 using namespace shoal;
 using namespace shoal::train;

@@ -1,5 +1,5 @@
 // Pickles that Python wrote: tests/golden/make_weights.py.
-#include "train/pickle.h"
+#include "train/checkpoint/pickle.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Files that Python's torch.save wrote: tests/golden/make_weights.py.
-#include "train/torch_file.h"
+#include "train/checkpoint/torch_file.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
@@ -8,8 +8,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "train/checkpoint_store.h"
-#include "train/job.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/run/job.h"
 
 using namespace shoal::train;
 using Catch::Contains;

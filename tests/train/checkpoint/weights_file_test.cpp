@@ -1,5 +1,5 @@
 // Files of weights of shoal's and of other programs: tests/golden/make_weights.py.
-#include "train/weights_file.h"
+#include "train/checkpoint/weights_file.h"
 
 #include <ATen/ops/full.h>
 
@@ -7,9 +7,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "train/checkpoint_store.h"
-#include "train/job.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/run/job.h"
 
 using namespace shoal::train;
 using Catch::Contains;

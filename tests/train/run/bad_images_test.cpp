@@ -1,4 +1,4 @@
-#include "train/bad_pictures.h"
+#include "train/run/bad_images.h"
 
 #include <catch2/catch.hpp>
 

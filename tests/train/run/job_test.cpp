@@ -1,9 +1,9 @@
-#include "train/job.h"
+#include "train/run/job.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "train/job_pictures.h"
+#include "train/run/job_images.h"
 
 using namespace shoal::train;
 

@@ -1,4 +1,4 @@
-#include "train/allocator.h"
+#include "train/step/allocator.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

@@ -1,4 +1,4 @@
-#include "train/device.h"
+#include "train/step/device.h"
 
 #include <catch2/catch.hpp>
 

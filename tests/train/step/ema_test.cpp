@@ -1,13 +1,13 @@
 // The pass itself is tested against timm's ModelEmaV2 in tests/ops/optimizer_test.cpp.
 
-#include "train/ema.h"
+#include "train/step/ema.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
 #include <catch2/catch.hpp>
 
-#include "toy_classifier.h"
+#include "tests/train/step/toy_classifier.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "train/flat_parameters.h"
+#include "train/step/flat_parameters.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "toy_classifier.h"
+#include "tests/train/step/toy_classifier.h"
 
 namespace {
 

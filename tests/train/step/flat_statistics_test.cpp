@@ -1,4 +1,4 @@
-#include "train/flat_statistics.h"
+#include "train/step/flat_statistics.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "toy_classifier.h"
+#include "tests/train/step/toy_classifier.h"
 
 namespace {
 

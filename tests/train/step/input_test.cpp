@@ -2,7 +2,7 @@
 // device's. The second way is taken here with the CPU as the device and the loops that are compiled
 // from the GPU's sources.
 
-#include "train/input.h"
+#include "train/step/input.h"
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>

@@ -1,4 +1,4 @@
-#include "train/optimizer_options.h"
+#include "train/step/optimizer_options.h"
 
 #include <catch2/catch.hpp>
 

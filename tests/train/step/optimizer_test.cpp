@@ -1,7 +1,7 @@
 // The arithmetic of the passes is tested in tests/ops/optimizer_test.cpp; here what Optimizer adds
 // to it.
 
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-#include "toy_classifier.h"
+#include "tests/train/step/toy_classifier.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Built where the CUDA plug-in is. Where LibTorch's CUDA libraries are installed the plug-in must
 // load, GPU or not; where only a compiler is, it must say what is missing.
 
-#include "train/cuda/plugin.h"
+#include "train/step/cuda/plugin.h"
 
 #include <ATen/ops/from_blob.h>
 
@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <string>
 
-#include "train/cuda/open.h"
-#include "train/device.h"
-#include "train/input.h"
+#include "train/step/cuda/open.h"
+#include "train/step/device.h"
+#include "train/step/input.h"
 
 using namespace shoal;
 using Catch::Matchers::Contains;

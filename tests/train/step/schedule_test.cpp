@@ -1,6 +1,6 @@
 // Against the schedulers of PyTorch and timm: tests/golden/make_optimizers.py.
 
-#include "train/schedule.h"
+#include "train/step/schedule.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -11,13 +11,13 @@
 #include <map>
 #include <optional>
 
-#include "data/synthetic.h"
+#include "data/sources/synthetic.h"
 #include "dist/connect.h"
 #include "spawn_ranks.h"
 #include "tests/models/formula.h"
 #include "tests/support/temporary_directory.h"
-#include "train/checkpoint_store.h"
-#include "train/trainer.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/step/trainer.h"
 
 using namespace shoal;
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "train/cuda/graph.h"
+#include "train/step/cuda/graph.h"
 
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>

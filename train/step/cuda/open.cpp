@@ -1,4 +1,4 @@
-#include "train/cuda/open.h"
+#include "train/step/cuda/open.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "train/cuda/plugin.h"
+#include "train/step/cuda/plugin.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/cuda/plugin.h"
+#include "train/step/cuda/plugin.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -13,7 +13,7 @@
 
 #include "ops/cuda/device.h"
 #include "ops/cuda/table.h"
-#include "train/cuda/graph.h"
+#include "train/step/cuda/graph.h"
 
 namespace shoal::cuda {
 

@@ -73,11 +73,11 @@ struct Plugin {
 // Of this file, and of the sizes of everything that goes through the table.
 inline constexpr int kPluginVersion = [] {
   unsigned version = kRevision;
-  for (const size_t size : {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table),
-                            sizeof(ops::Segment), sizeof(ops::MixRow), sizeof(ops::PrepareBatch),
-                            sizeof(ops::BatchNorm), sizeof(ops::BatchNormFinish), sizeof(ops::Gate),
-                            sizeof(ops::Depthwise), sizeof(ops::CrossEntropy),
-                            sizeof(ops::OptimizerStep)})
+  for (const size_t size :
+       {sizeof(Plugin), sizeof(DeviceInfo), sizeof(ops::Table), sizeof(ops::Segment),
+        sizeof(ops::MixRow), sizeof(ops::PrepareBatch), sizeof(ops::BatchNorm),
+        sizeof(ops::BatchNormFinish), sizeof(ops::Gate), sizeof(ops::Depthwise),
+        sizeof(ops::CrossEntropy), sizeof(ops::OptimizerStep)})
     version = version * 31 + static_cast<unsigned>(size);
   return static_cast<int>(version & 0x7fffffff);
 }();
