@@ -18,7 +18,7 @@ struct Seen {
   bool mixed = false;
 };
 
-Seen run(Loader& loader, int64_t epoch) {
+Seen sides_of(Loader& loader, int64_t epoch) {
   Seen seen;
   loader.start_epoch(epoch);
   while (const Batch* batch = loader.next()) {
@@ -30,12 +30,12 @@ Seen run(Loader& loader, int64_t epoch) {
   return seen;
 }
 
-Seen run(const LoaderOptions& options, int64_t epoch = 0) {
+Seen sides_of(const LoaderOptions& options, int64_t epoch = 0) {
   Loader loader(made_dataset(48), options);
-  return run(loader, epoch);
+  return sides_of(loader, epoch);
 }
 
-LoaderOptions small(int64_t batch_size = 8) {
+LoaderOptions progressive(int64_t batch_size = 8) {
   LoaderOptions options;
   options.seed = 5;
   options.batch_size = batch_size;
@@ -86,28 +86,28 @@ TEST_CASE("sizes are multiples of 32 on the course") {
 }
 
 TEST_CASE("batches have the size of their epoch, those made ahead for the next one too") {
-  LoaderOptions options = small();
+  LoaderOptions options = progressive();
   options.progression.sizes = parse_course("0:32,1:96,2:64");
   Loader loader(made_dataset(48), options);
   const std::map<int64_t, int64_t> expected = {{0, 32}, {1, 96}, {2, 64}};
   for (const auto& [epoch, side] : expected)
-    CHECK(run(loader, epoch).sides == std::vector<int64_t>(6, side));
+    CHECK(sides_of(loader, epoch).sides == std::vector<int64_t>(6, side));
   // The pixels are those of a loader that knows this size only.
-  LoaderOptions fixed = small();
+  LoaderOptions fixed = progressive();
   fixed.transform.size = 96;
-  CHECK(run(options, 1).hash == run(fixed, 1).hash);
+  CHECK(sides_of(options, 1).hash == sides_of(fixed, 1).hash);
 }
 
 TEST_CASE("each update has a size of its own, the same on every rank and however it is cut") {
-  LoaderOptions options = small(8);
+  LoaderOptions options = progressive(8);
   options.progression.smallest = 32;
   options.progression.largest = 128;
   options.progression.update = 16;  // two batches of one process
-  const Seen alone = run(options);
+  const Seen alone = sides_of(options);
   REQUIRE(alone.sides.size() == 6);
   std::set<int64_t> sides;
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
-    const Seen seen = run(options, epoch);
+    const Seen seen = sides_of(options, epoch);
     for (size_t i = 0; i < 6; i += 2) {
       CHECK(seen.sides[i] == seen.sides[i + 1]);
       sides.insert(seen.sides[i]);
@@ -117,7 +117,7 @@ TEST_CASE("each update has a size of its own, the same on every rank and however
   uint64_t sum = 0;
   options.world_size = 2;
   for (options.rank = 0; options.rank < 2; ++options.rank) {
-    const Seen half = run(options);
+    const Seen half = sides_of(options);
     CHECK(half.sides == std::vector<int64_t>{alone.sides[0], alone.sides[2], alone.sides[4]});
     sum += half.hash;
   }
@@ -125,32 +125,32 @@ TEST_CASE("each update has a size of its own, the same on every rank and however
   options.rank = 0;
   options.world_size = 1;
   options.progression.update = 12;
-  CHECK_THROWS_AS(run(options), std::invalid_argument);
+  CHECK_THROWS_AS(sides_of(options), std::invalid_argument);
 }
 
 TEST_CASE("strength scales mixup's alpha and RandAugment's magnitude") {
-  LoaderOptions options = small();
+  LoaderOptions options = progressive();
   options.mix.mixup = 0.4;
   options.progression.strengths = parse_course("0:0,1:0.5,2:1");
-  LoaderOptions plain = small();
-  CHECK_FALSE(run(options, 0).mixed);
-  CHECK(run(options, 0).hash == run(plain, 0).hash);
+  LoaderOptions plain = progressive();
+  CHECK_FALSE(sides_of(options, 0).mixed);
+  CHECK(sides_of(options, 0).hash == sides_of(plain, 0).hash);
   plain.mix.mixup = 0.2;
-  CHECK(run(options, 1).hash == run(plain, 1).hash);
+  CHECK(sides_of(options, 1).hash == sides_of(plain, 1).hash);
   plain.mix.mixup = 0.4;
-  CHECK(run(options, 2).hash == run(plain, 2).hash);
+  CHECK(sides_of(options, 2).hash == sides_of(plain, 2).hash);
   options.mix.mixup = plain.mix.mixup = 0;
   for (const auto& [whole, half] : std::map<std::string, std::string>{
            {"rand-m8-n3-mstd0.5-inc1", "rand-m4-n3-mstd0.5-inc1"}, {"ra-m20-n2", "ra-m10-n2"}}) {
     INFO(whole);
     options.transform.augment.policy = whole;
     plain.transform.augment.policy = half;
-    CHECK(run(options, 1).hash == run(plain, 1).hash);
+    CHECK(sides_of(options, 1).hash == sides_of(plain, 1).hash);
     plain.transform.augment.policy = whole;
-    CHECK(run(options, 2).hash == run(plain, 2).hash);
-    CHECK(run(options, 1).hash != run(plain, 1).hash);
+    CHECK(sides_of(options, 2).hash == sides_of(plain, 2).hash);
+    CHECK(sides_of(options, 1).hash != sides_of(plain, 1).hash);
   }
   // AutoAugment's steps have magnitudes of their own.
   options.transform.augment.policy = plain.transform.augment.policy = "original";
-  CHECK(run(options, 1).hash == run(plain, 1).hash);
+  CHECK(sides_of(options, 1).hash == sides_of(plain, 1).hash);
 }
