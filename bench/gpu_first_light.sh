@@ -50,7 +50,7 @@ pack() {
   cp "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so} "$1"
   strip "$1"/{gpu_first_light,loader_bench,shoal,shoal-worker,libshoal_cuda.so}
   libraries_of "$build"/{gpu_first_light,loader_bench,shoal,shoal-worker} | xargs -r cp -L -t "$1"
-  if [ $# -gt 1 ]; then cp "$2" "$1/pictures.tar"; fi
+  if [ $# -gt 1 ]; then cp "$2" "$1/images.tar"; fi
   du -sh "$1"
 }
 
@@ -92,14 +92,14 @@ case $part in
     $python "$top/bench/gpu/$part.py" --json "$out/$part.json" --deadline $limit "$@"
     ;;
   loaders)
-    pictures=$from/pictures
-    [ -d "$pictures" ] || [ -e "$from/pictures.tar" ] || fail "no $from/pictures.tar: name a TAR when packing"
-    [ -d "$pictures" ] || { mkdir "$pictures" && tar xf "$from/pictures.tar" -C "$pictures"; }
+    images=$from/images
+    [ -d "$images" ] || [ -e "$from/images.tar" ] || fail "no $from/images.tar: name a TAR when packing"
+    [ -d "$images" ] || { mkdir "$images" && tar xf "$from/images.tar" -C "$images"; }
     use_libraries "$from"
     status=0
-    $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --pictures "$pictures" \
+    $python "$top/bench/gpu/native.py" loader "$from/loader_bench" --images "$images" \
       --json "$out/own_loader.json" --deadline $((limit / 2)) "$@" || status=1
-    $python "$top/bench/gpu/loaders.py" "$pictures" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@"
+    $python "$top/bench/gpu/loaders.py" "$images" --json "$out/loaders.json" --deadline $((limit - SECONDS)) "$@"
     exit $status
     ;;
   table)

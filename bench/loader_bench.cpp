@@ -1,5 +1,5 @@
 // Times the input pipeline. bench/loader runs it beside torchvision, bench/sources on the same
-// pictures in several forms. SOURCE: what --train takes.
+// images in several forms. SOURCE: what --train takes.
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
@@ -11,7 +11,7 @@
 //                                                    with the indexes of files kept in DIR
 //   loader_bench first SOURCE THREADS                the same up to its first batch
 //   loader_bench pass SOURCE THREADS                 the same through one epoch
-//   loader_bench read SOURCE THREADS                 every picture's bytes once, without decoding
+//   loader_bench read SOURCE THREADS                 every image's bytes once, without decoding
 //   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
 //
 // Prints one JSON object; `list` one for each listing.
@@ -113,7 +113,7 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
 }
 
 void boxes(const Dataset& data, int passes) {
-  PictureReader reader;
+  ImageReader reader;
   std::vector<uint8_t> bytes;
   std::vector<Size> sizes;
   for (int64_t i = 0; i < data.size(); ++i) {

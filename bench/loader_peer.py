@@ -8,7 +8,7 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
                   collate takes it
   opencv          imdecode, crop, INTER_LINEAR (no antialiasing), the same normalisation
   dali            DALI's CPU operators: image_slice, antialiased resize, normalisation
-BOXES: a file with the box of each picture in each pass, the one that warms up first (loader_bench boxes).
+BOXES: a file with the box of each image in each pass, the one that warms up first (loader_bench boxes).
 Status 3 when the peer is not installed.
 """
 
@@ -93,7 +93,7 @@ def opencv():
     scale = (1 / (255 * numpy.array(STD))).astype(numpy.float32)
     shift = (numpy.array(MEAN) / numpy.array(STD)).astype(numpy.float32)
 
-    def picture(i):
+    def image(i):
         pixels = cv2.imdecode(numpy.fromfile(paths[i], numpy.uint8),
                               cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
         top, left, h, w = next_box()
@@ -104,7 +104,7 @@ def opencv():
             crop = crop[:, ::-1]
         return (crop * scale - shift).transpose(2, 0, 1).copy()
 
-    return len(paths), picture
+    return len(paths), image
 
 
 def dali():
@@ -120,10 +120,10 @@ def dali():
     def pipeline():
         jpegs, _ = fn.readers.file(file_root=folder, random_shuffle=False)
         first, shape = fn.external_source(places, num_outputs=2, batch=True)
-        pictures = fn.decoders.image_slice(jpegs, device="cpu", start=first, shape=shape,
+        images = fn.decoders.image_slice(jpegs, device="cpu", start=first, shape=shape,
                                            axis_names="WH", adjust_orientation=False)
-        pictures = fn.resize(pictures, size=(224, 224), interp_type=kind, antialias=True)
-        return fn.crop_mirror_normalize(pictures, mirror=fn.random.coin_flip(),
+        images = fn.resize(images, size=(224, 224), interp_type=kind, antialias=True)
+        return fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip(),
                                         mean=[255 * m for m in MEAN], std=[255 * s for s in STD])
 
     made = pipeline()

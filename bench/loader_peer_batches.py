@@ -10,7 +10,7 @@ Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
 
   loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY
   loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    the JPEGs that FILE holds, in class folders
-  (SIDE: the longest side of pictures, 0: as they are; QUALITY 0: pixels instead of JPEGs)
+  (SIDE: the longest side of images, 0: as they are; QUALITY 0: pixels instead of JPEGs)
 
 The passes run into one another, so that no loader is caught with empty hands at an epoch's end; one
 more comes before them, and the time to its first batch is told (after imports).
@@ -55,11 +55,11 @@ def dali(passes, workers):
     @pipeline_def(batch_size=BATCH, num_threads=workers, device_id=None, exec_dynamic=False)
     def pipeline():
         jpegs, _ = fn.readers.file(file_root=source, random_shuffle=True)
-        pictures = fn.decoders.image_random_crop(jpegs, device="cpu", random_area=[0.08, 1.0],
+        images = fn.decoders.image_random_crop(jpegs, device="cpu", random_area=[0.08, 1.0],
                                                  random_aspect_ratio=[3 / 4, 4 / 3])
-        pictures = fn.resize(pictures, size=(224, 224), interp_type=types.INTERP_LINEAR,
+        images = fn.resize(images, size=(224, 224), interp_type=types.INTERP_LINEAR,
                              antialias=True)
-        return fn.flip(pictures, horizontal=fn.random.coin_flip())
+        return fn.flip(images, horizontal=fn.random.coin_flip())
 
     made = pipeline()
     made.build()
@@ -96,10 +96,10 @@ def encode_ffcv(out, side, quality):
     from ffcv.fields.rgb_image import encode_jpeg, resizer
     from torchvision.datasets import ImageFolder
     data = ImageFolder(source)
-    for (path, _), (picture, _) in zip(data.samples, data):
+    for (path, _), (image, _) in zip(data.samples, data):
         target = pathlib.Path(out) / pathlib.Path(path).relative_to(source).with_suffix(".jpg")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(encode_jpeg(resizer(numpy.array(picture), side or None), quality).tobytes())
+        target.write_bytes(encode_jpeg(resizer(numpy.array(image), side or None), quality).tobytes())
 
 
 try:

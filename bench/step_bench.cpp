@@ -1,4 +1,4 @@
-// Times training steps of one model on synthetic pictures: forward, loss, backward, gradient norm,
+// Times training steps of one model on synthetic images: forward, loss, backward, gradient norm,
 // optimizer, statistics. One line of JSON on stdout. bench/step runs it beside PyTorch; see there
 // for what is compared.
 //

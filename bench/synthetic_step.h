@@ -1,5 +1,5 @@
 #pragma once
-// A training step on synthetic pictures: forward, loss, backward, gradient norm, optimizer,
+// A training step on synthetic images: forward, loss, backward, gradient norm, optimizer,
 // statistics. For the benchmark programs; one thread.
 
 #include <ATen/Context.h>
@@ -30,7 +30,7 @@ struct StepOptions {
   at::ScalarType type = at::kFloat;         // of the parameters
   std::optional<at::ScalarType> copy_type;  // what layers compute in, if another
   bool masks = true;                        // dropout and stochastic depth as the model has them
-  uint64_t pictures = 0;                    // which ones: a seed
+  uint64_t images = 0;                      // which ones: a seed
   train::OptimizerOptions optimizer;
 };
 
@@ -43,7 +43,7 @@ class SyntheticStep {
         statistics_(*model_, options.type, options.device),
         optimizer_(options.optimizer, parameters_),
         keys_(static_cast<size_t>(batch_)) {
-    at::manual_seed(options.pictures);
+    at::manual_seed(options.images);
     const at::ScalarType type = options.copy_type.value_or(options.type);
     images_ = at::randn({batch_, 3, options.size, options.size})
                   .contiguous(at::MemoryFormat::ChannelsLast)

@@ -1,5 +1,5 @@
 #pragma once
-// Settings of reading and augmenting pictures.
+// Settings of reading and augmenting images.
 
 #include <cstdint>
 #include <string>
@@ -8,27 +8,27 @@
 
 namespace shoal::data {
 
-// random, of training pictures: either, for each picture anew.
+// random, of training images: either, for each image anew.
 enum class Interpolation { bilinear, bicubic, random };
 // exact: what Pillow 13 gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that,
-// sooner (planar_resampler.h); other pictures as exact.
+// sooner (planar_resampler.h); other images as exact.
 enum class Resize { exact, fast };
 // Who decodes baseline JPEGs: we, or libjpeg-turbo, which gives the same pixels more slowly.
 enum class Decoder { shoal, turbo };
 enum class BadImages { replace, error };
-// Of an epoch's pictures: random, or random among those that lie near each other for a while
+// Of an epoch's images: random, or random among those that lie near each other for a while
 // (order.h).
 enum class Order { random, chunked };
-// What evaluation looks at of each picture: the centre crop; it and its mirror image; it and the
+// What evaluation looks at of each image: the centre crop; it and its mirror image; it and the
 // four corners; those and their mirror images.
 enum class Views { none, flip, five, ten };
 
-// What changes a training picture's colours and shape after crop and flip, in this order.
+// What changes a training image's colours and shape after crop and flip, in this order.
 struct AugmentOptions {
   // Changes the result.
   std::string policy = "none";     // its operations: see augment/policy.h
   std::string color_jitter = "0";  // how far colours go: see augment/augmenter.h; 0: not at all
-  double grayscale = 0;            // probability of a grey picture
+  double grayscale = 0;            // probability of a grey image
   double gaussian_blur = 0;        // probability of a blur with a deviation of 0.1 … 2 pixels
   double solarize = 0;             // probability of inverting the levels from 128 on
 };
@@ -49,7 +49,7 @@ inline int64_t count_of(Views views) {
 struct TransformOptions {
   // Changes the result.
   int64_t size = 224;                        // pixels, side of the output
-  double scale_min = 0.08, scale_max = 1.0;  // share of the picture's area a random crop covers
+  double scale_min = 0.08, scale_max = 1.0;  // share of the image's area a random crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;        // width / height of a random crop
   double flip = 0.5;                                      // probability of a horizontal flip
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
@@ -62,11 +62,11 @@ struct TransformOptions {
   Views eval_views = Views::none;
 };
 
-// What shares one draw of mixup and cutmix: the pictures of one update, two neighbours, or each
-// picture has its own. half: as pair, and of two neighbours only the first goes on, with the second
+// What shares one draw of mixup and cutmix: the images of one update, two neighbours, or each
+// image has its own. half: as pair, and of two neighbours only the first goes on, with the second
 // in it.
 enum class MixMode { batch, pair, elem, half };
-// What stands in an erased rectangle of the normalised picture: zeros, one random colour, noise;
+// What stands in an erased rectangle of the normalised image: zeros, one random colour, noise;
 // the latter two are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
 
@@ -77,14 +77,14 @@ struct MixOptions {
   double mix = 1;           // probability that a draw mixes at all
   double switch_mix = 0.5;  // with both on, probability of cutmix
   MixMode mode = MixMode::pair;
-  int64_t group = 0;  // MixMode::batch: pictures of one update, over all ranks
+  int64_t group = 0;  // MixMode::batch: images of one update, over all ranks
   bool mixes() const { return mixup > 0 || cutmix > 0; }
-  // Pictures that become one row of what is trained on.
-  int64_t pictures_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
+  // Images that become one row of what is trained on.
+  int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
   int64_t erase_count = 1;  // most rectangles, at most kMostErasures; they share the area
-  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the picture, all together
+  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the image, all together
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
 inline constexpr int64_t kMostErasures = 4;
@@ -94,17 +94,17 @@ struct LoaderOptions {
   uint64_t seed = 0;
   bool train = true;  // keyed random order and augmentation, or listing order and centre crop
   TransformOptions transform;
-  Progression progression;  // of training pictures; its size is transform.size: see sides()
+  Progression progression;  // of training images; its size is transform.size: see sides()
   MixOptions mix;
   Order order = Order::random;
-  // Each picture of an epoch so many times, each time looking different; the epoch's length stays,
-  // so that it holds that many times fewer different pictures (data/loader/feed.h).
+  // Each image of an epoch so many times, each time looking different; the epoch's length stays,
+  // so that it holds that many times fewer different images (data/loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
   // Batches of an epoch, where the data has more; of a stream, at most. 0: all there are.
   int64_t batches = 0;
-  // Evaluation: rank and world_size are those of a host, and other hosts have other pictures.
+  // Evaluation: rank and world_size are those of a host, and other hosts have other images.
   bool uneven = false;
   int64_t rank = 0, world_size = 1;
   Progression sides() const {
@@ -136,12 +136,12 @@ struct StreamRelay {
 
 // Of packed sets (pack/writer.h).
 struct PackOptions {
-  // Pictures whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
+  // Images whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
   int64_t max_side = 0;
-  // JPEG quality, 1 … 100, 4:2:0, with which every picture is encoded anew that gets a tenth smaller;
+  // JPEG quality, 1 … 100, 4:2:0, with which every image is encoded anew that gets a tenth smaller;
   // 0: only those that are reduced, with 90.
   int quality = 0;
-  double raw_share = 0;  // of pictures, drawn by their place, that are kept as pixels
+  double raw_share = 0;  // of images, drawn by their place, that are kept as pixels
   bool index = true;     // seek indexes of baseline JPEGs
   // Files of about so many bytes, in a folder; 0: one file.
   int64_t shard_bytes = 0;

@@ -43,7 +43,7 @@ Opened open_path(const std::string& path, const OpenOptions& options) {
 Opened open_synthetic(const std::string& text, const OpenOptions& given) {
   if (!given.labels.empty()) refuse_labels("synthetic:" + text);
   SyntheticOptions options;
-  int64_t* const fields[] = {&options.pictures, &options.classes, &options.width, &options.height};
+  int64_t* const fields[] = {&options.images, &options.classes, &options.width, &options.height};
   const char separators[] = {':', ':', 'x', '\0'};
   const char *at = text.data(), *const end = at + text.size();
   bool good = true;
@@ -58,7 +58,7 @@ Opened open_synthetic(const std::string& text, const OpenOptions& given) {
   if (!good || at != end || field == 2)
     throw std::invalid_argument(
         "'synthetic:" + text +
-        "' is not understood; write synthetic:PICTURES[:CLASSES[:WIDTHxHEIGHT]]");
+        "' is not understood; write synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]");
   return make_synthetic(options);
 }
 

@@ -8,11 +8,11 @@
 
 namespace shoal::data {
 
-// The bytes are not a picture that can be read in full. The message has no file name: who knows it
+// The bytes are not an image that can be read in full. The message has no file name: who knows it
 // adds it.
-class DamagedPicture : public std::runtime_error {
+class DamagedImage : public std::runtime_error {
  public:
-  explicit DamagedPicture(const std::string& reason) : std::runtime_error(reason) {}
+  explicit DamagedImage(const std::string& reason) : std::runtime_error(reason) {}
 };
 
 // A library that is opened only when it is needed is not there, or is not the one that fits. The

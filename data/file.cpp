@@ -166,12 +166,12 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
   try {
     count = file.read_at(offset, to, bytes);
   } catch (const FileFailure& failure) {
-    // A bad place on a disk: other pictures can still be read.
-    if (failure.error() == EIO) throw DamagedPicture(failure.what_failed());
+    // A bad place on a disk: other images can still be read.
+    if (failure.error() == EIO) throw DamagedImage(failure.what_failed());
     throw;
   }
   if (count < bytes)
-    throw std::runtime_error(file.path() + " has become shorter since its pictures were found");
+    throw std::runtime_error(file.path() + " has become shorter since its images were found");
 }
 
 void will_read_file(const std::string& path) {

@@ -83,7 +83,7 @@ class File : public Readable {
   std::unique_ptr<Window> window_;
 };
 
-// Reads a piece of which the file is known to have all. Throws DamagedPicture where the disk cannot
+// Reads a piece of which the file is known to have all. Throws DamagedImage where the disk cannot
 // read this place, FileFailure for what concerns other places too, std::runtime_error when the file
 // has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);

@@ -32,7 +32,7 @@ enum class Purpose : uint64_t {
   pair = 3,
   crop = 4,
   erase = 5,
-  picture = 6,
+  image = 6,
   chunk = 7,
   augment = 8,
   filter = 9,
@@ -46,7 +46,7 @@ constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint
   return combine(combine(combine(static_cast<uint64_t>(purpose), seed), epoch), index);
 }
 
-// Key of all randomness of one picture in one epoch.
+// Key of all randomness of one image in one epoch.
 constexpr uint64_t sample_key(uint64_t seed, int64_t epoch, int64_t sample) {
   return make_key(Purpose::sample, seed, static_cast<uint64_t>(epoch),
                   static_cast<uint64_t>(sample));

@@ -22,7 +22,7 @@ enum Slot {
   kInterrupts,
   kTerminations,
   kCheckpoints,
-  kBadPictures,
+  kUnreadableImages,
   kImages,
   kLoss,
   kOutOfData,
@@ -36,7 +36,7 @@ void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
   slots[kTerminations] = word.stop_signal == SIGTERM;
   slots[kCheckpoints] = word.checkpoint_requested;
-  slots[kBadPictures] = word.bad_pictures;
+  slots[kUnreadableImages] = word.unreadable_images;
   slots[kImages] = word.images;
   slots[kLoss] =
       std::llround(std::ldexp(std::clamp(word.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
@@ -47,7 +47,7 @@ ControlWord read(const int64_t* slots) {
   ControlWord word;
   word.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
   word.checkpoint_requested = slots[kCheckpoints] > 0;
-  word.bad_pictures = slots[kBadPictures];
+  word.unreadable_images = slots[kUnreadableImages];
   word.images = slots[kImages];
   word.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
   word.out_of_data = slots[kOutOfData];

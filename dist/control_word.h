@@ -22,10 +22,10 @@ struct ControlWord {
   // Posted by any rank; for saving by time by rank 0, whose clock counts.
   bool checkpoint_requested = false;
   // Summed over ranks:
-  int64_t bad_pictures = 0;  // damaged pictures since the last word
-  int64_t images = 0;        // pictures of this step's committed update
-  double loss_sum = 0;       // their losses, on the grid of 2^-24 that adds up without rounding
-  int64_t out_of_data = 0;   // ranks whose data does not suffice for another step
+  int64_t unreadable_images = 0;  // damaged images since the last word
+  int64_t images = 0;             // images of this step's committed update
+  double loss_sum = 0;      // their losses, on the grid of 2^-24 that adds up without rounding
+  int64_t out_of_data = 0;  // ranks whose data does not suffice for another step
 
   bool operator==(const ControlWord&) const = default;
 };

@@ -14,7 +14,7 @@
 // From finish() on, every rank's gradients are equal: the mean over ranks of the sum over
 // micro-batches.
 //
-// Each rank scales its own loss; with rank losses that are means over equally many pictures,
+// Each rank scales its own loss; with rank losses that are means over equally many images,
 // divided by A, the result is the gradient of the mean over the global batch. Set gradients to zero
 // in place before the next step; never replace them.
 //

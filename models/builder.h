@@ -27,7 +27,7 @@ class Builder {
   void constant(const std::string& name, int64_t length, double value, at::Tensor* master);
   void batch_norm(const BatchNormSlot& slot, int64_t channels);
 
-  // Notes multiply-adds of one picture.
+  // Notes multiply-adds of one image.
   void count(double multiply_adds) { multiply_adds_ += multiply_adds; }
   // A number for a layer that draws masks, the same in every build of the network.
   uint64_t next_mask_layer() { return mask_layers_++; }

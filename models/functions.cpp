@@ -99,7 +99,7 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
       at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
   operations(x.device())
       .depthwise_backward_weights({.type = type_of(x),
-                                   .pictures = x.size(0),
+                                   .images = x.size(0),
                                    .height = x.size(2),
                                    .width = x.size(3),
                                    .channels = x.size(1),

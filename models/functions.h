@@ -56,7 +56,7 @@ at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);
 
-// skip + branch * scale[n] for every picture n of the batch: stochastic depth with the mask already
+// skip + branch * scale[n] for every image n of the batch: stochastic depth with the mask already
 // divided by the keep probability. scale: N, dtype of branch.
 at::Tensor add_scaled(const at::Tensor& skip, const at::Tensor& branch, const at::Tensor& scale);
 

@@ -87,7 +87,7 @@ class PooledFeatures : Layer {
   uint64_t mask_layer_;
 };
 
-// Adds a residual branch, dropped per picture with probability `drop` in training.
+// Adds a residual branch, dropped per image with probability `drop` in training.
 class DropPath : Layer {
  public:
   DropPath(Builder& builder, double drop);

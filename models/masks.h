@@ -1,6 +1,6 @@
 #pragma once
-// Random masks without a generator: a value is a hash of (run seed, layer, picture key [,
-// element]), so the same picture gets the same mask at any world size, batch size and thread count.
+// Random masks without a generator: a value is a hash of (run seed, layer, image key [,
+// element]), so the same image gets the same mask at any world size, batch size and thread count.
 
 #include <ATen/core/Tensor.h>
 

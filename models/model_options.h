@@ -24,7 +24,7 @@ struct ModelInfo {
   int64_t classes = 0;
   std::string classifier;  // name of the last layer's weight, classes×features: "fc.weight"
   int64_t parameters = 0;
-  double multiply_adds = 0;  // of one picture at eval_size, forward, convolutions and linear layers
+  double multiply_adds = 0;  // of one image at eval_size, forward, convolutions and linear layers
   int64_t train_size = 0;    // pixels, side of the square input the recipe trains at
   int64_t eval_size = 0;     // pixels, side of the square input for evaluation
   int64_t eval_resize = 0;   // pixels, short side before the centre crop

@@ -24,7 +24,7 @@ using torch::autograd::variable_list;
 
 ops::Gate operation(const at::Tensor& x, const at::Tensor& gate) {
   return {.type = type_of(x),
-          .pictures = x.size(0),
+          .images = x.size(0),
           .pixels = x.size(2) * x.size(3),
           .channels = x.size(1),
           .x = x.const_data_ptr(),

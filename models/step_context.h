@@ -2,7 +2,7 @@
 // What a layer may know about the step it is part of, besides its input.
 //
 // Random masks (dropout, stochastic depth) are hashed from (seed, layer, row key): no generator
-// state, the same picture gets the same mask at any world size, batch size and thread count. A key
+// state, the same image gets the same mask at any world size, batch size and thread count. A key
 // is unique per epoch and sample.
 
 #include <cstdint>

@@ -32,15 +32,15 @@ struct Segment {
   float weight_decay = 0;  // already 0 for normalisation parameters and biases
 };
 
-// What an erased rectangle of a normalised picture holds: 0; one normal variate per channel; one
+// What an erased rectangle of a normalised image holds: 0; one normal variate per channel; one
 // per value. The variates follow from (erase_key, rectangle or place, channel).
 enum class EraseFill : int { constant, color, noise };
 constexpr int kMostErasures = 4;
 
-// How one row of a batch is mixed with another picture of the same batch and what is erased.
+// How one row of a batch is mixed with another image of the same batch and what is erased.
 struct MixRow {
-  int32_t partner = 0;  // number of the partner's picture; its own when not mixed
-  float lambda = 1;     // weight of the row's own picture, outside the box 1 for cutmix
+  int32_t partner = 0;  // number of the partner's image; its own when not mixed
+  float lambda = 1;     // weight of the row's own image, outside the box 1 for cutmix
   // x0, y0, x1, y1: inside, the partner's pixels replace the row's (cutmix).
   int32_t box[4] = {0, 0, 0, 0};
   // x0, y0, x1, y1 of `erased` rectangles (random erasing); a later one covers an earlier one.
@@ -57,7 +57,7 @@ struct PrepareBatch {
   Type type;
   int64_t n, height, width;
   float mean[3], std[3];  // in units of 0..1, as (x/255 - mean) / std
-  int64_t each = 1;       // pictures per row: row i is made of picture i·each and its partner
+  int64_t each = 1;       // images per row: row i is made of image i·each and its partner
 };
 
 struct BatchNorm {
@@ -85,20 +85,20 @@ struct BatchNormFinish {
   void* pending;  // 2×channels: (1 - momentum) * pending + momentum * {mean, unbiased variance}
 };
 
-// The per-picture channel gate of squeeze-excite: y[n, i, c] = x[n, i, c] * gate[n, c].
+// The per-image channel gate of squeeze-excite: y[n, i, c] = x[n, i, c] * gate[n, c].
 struct Gate {
   Type type;  // of x, y and their gradients; gate and pooled have the statistics type
-  int64_t pictures, pixels, channels;
-  const void* x;     // pictures×pixels×channels
-  const void* gate;  // pictures×channels, or nullptr where unused
+  int64_t images, pixels, channels;
+  const void* x;     // images×pixels×channels
+  const void* gate;  // images×channels, or nullptr where unused
 };
 
 // A depthwise convolution: each channel with its own kernel×kernel weights. Activations are
-// pictures×height×width×channels.
+// images×height×width×channels.
 struct Depthwise {
-  Type type;                                  // of activations and weights
-  int64_t pictures, height, width, channels;  // of the input
-  int64_t kernel, stride, padding;            // both ways
+  Type type;                                // of activations and weights
+  int64_t images, height, width, channels;  // of the input
+  int64_t kernel, stride, padding;          // both ways
 };
 
 // Softmax cross-entropy with label smoothing s and two labels per row: target = lambda*onehot(a) +
@@ -173,7 +173,7 @@ struct Table {
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
 
-  // d_weight[c, row, column] = Σ over pictures and outputs of dy * the input that the weight met.
+  // d_weight[c, row, column] = Σ over images and outputs of dy * the input that the weight met.
   // nullptr where LibTorch's own is the one to use.
   void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
                                      void* d_weight, void* stream);

@@ -71,13 +71,13 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
     if (hashes[rank] == hashes[0]) continue;
     others += (others.empty() ? "" : ", ") + std::string("rank ") +
               dist::rank_with_host(static_cast<int>(rank), communicator.env) + " (" +
-              std::to_string(sizes[rank]) + " pictures)";
+              std::to_string(sizes[rank]) + " images)";
   }
   if (others.empty()) return;
   throw std::runtime_error(
-      option + " " + source + ": " + others + " found other pictures than rank " +
+      option + " " + source + ": " + others + " found other images than rank " +
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
-      " pictures): names, sizes, labels or classes differ; give every host the "
+      " images): names, sizes, labels or classes differ; give every host the "
       "same, or say that each has its own with --sharded");
 }
 

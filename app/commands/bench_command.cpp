@@ -1,4 +1,4 @@
-// shoal bench loader: how fast pictures come, where the time goes, and what would bring more.
+// shoal bench loader: how fast images come, where the time goes, and what would bring more.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -55,7 +55,7 @@ std::shared_ptr<const data::Dataset> open(const std::string& source, const std::
   options.cache_dir = cache;
   options.warning = log::warning;
   options.progress = [](int64_t files) {
-    log::status(strf("listing: %lld pictures", static_cast<long long>(files)));
+    log::status(strf("listing: %lld images", static_cast<long long>(files)));
   };
   try {
     auto dataset = data::open_dataset(source, options);
@@ -97,7 +97,7 @@ Json json_of(const data::LoaderRate& rate) {
   for (int i = 0; i < data::kStages; ++i) {
     const auto stage = static_cast<data::Stage>(i);
     stages[data::stage_name(stage)] =
-        rate.stages.of(stage) / static_cast<double>(rate.stages.pictures);
+        rate.stages.of(stage) / static_cast<double>(rate.stages.images);
   }
   return {{"threads", rate.threads},
           {"images_per_sec", rate.images_per_second},
@@ -118,16 +118,16 @@ void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advic
                    rate.first_batch_seconds));
   }
   const data::LoaderRate& best = fastest(rates);
-  log::line(strf("\na picture at %d thread(s): %.1f kB, %.3f ms", best.threads,
+  log::line(strf("\na image at %d thread(s): %.1f kB, %.3f ms", best.threads,
                  best.bytes_per_image() / 1e3,
-                 1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.pictures)));
+                 1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.images)));
   for (int i = 0; i < data::kStages; ++i) {
     const auto stage = static_cast<data::Stage>(i);
     const double share =
         best.stages.of(stage) / (best.stages.busy_seconds() + best.stages.of(data::Stage::wait));
     if (best.stages.of(stage) <= 0) continue;
     log::line(strf("%16s %8.3f ms %5.1f %%  %s", data::stage_name(stage).c_str(),
-                   1e3 * best.stages.of(stage) / static_cast<double>(best.stages.pictures),
+                   1e3 * best.stages.of(stage) / static_cast<double>(best.stages.images),
                    100 * share, std::string(static_cast<size_t>(40 * share), '#').c_str()));
   }
   log::line("\n" + advice.sentence);
@@ -139,7 +139,7 @@ int bench_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
   if (arguments.paths.size() != 2 || arguments.paths[0] != "loader") {
     const std::string first = arguments.paths.empty() ? "loader" : arguments.paths[0];
-    throw UserError("bench needs what to measure and the pictures: `shoal bench loader DATA`" +
+    throw UserError("bench needs what to measure and the images: `shoal bench loader DATA`" +
                     (first == "loader" ? "" : "; '" + first + "' is nothing that is measured"));
   }
   if (arguments.bench.train && arguments.bench.eval)
@@ -180,7 +180,7 @@ int bench_command(const Arguments& arguments) {
     Json runs;
     for (const data::LoaderRate& rate : rates) runs.push_back(json_of(rate));
     Json json = {{"images_per_sec", fastest(rates).images_per_second},
-                 {"pictures", dataset->size()},
+                 {"images", dataset->size()},
                  {"runs", runs},
                  {"bound", advice.bound == data::Bound::disk ? "disk" : "processors"},
                  {"advice", advice.sentence}};

@@ -32,8 +32,8 @@ std::string cache_folder(const train::Job& job) {
 
 std::string index_folder(const train::Job& job) {
   if (!job.seek_index) return "";
-  const fs::path pictures = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
-  std::string name = pictures.native();  // an index belongs to a place in the training images
+  const fs::path images = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
+  std::string name = images.native();  // an index belongs to a place in the training images
   if (job.val_split > 0) name += strf(":%g", job.val_split);
   const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
   return cache_folder(job) + strf("/seek-%016llx", static_cast<unsigned long long>(hash));
@@ -79,7 +79,7 @@ void check_data_folder(const train::Job& job, const std::string& name) {
   if (job.data.empty()) {
     const bool other = !(name == "train" ? job.val_dir : job.train_dir).empty();
     throw UserError(
-        std::string("no ") + (name == "train" ? "training" : "validation") + " pictures given: " +
+        std::string("no ") + (name == "train" ? "training" : "validation") + " images given: " +
         (other ? "add " + also : "--data DIR (holding train/ and val/), or --train and --val"));
   }
   if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
@@ -120,7 +120,7 @@ void check_source_options(const train::Job& job, bool with_train) {
   if (reads_train && data::is_pipe_source(train)) return;
   if (data::holds_tf_records(source_of(job, job.val_dir, "val"))) return;
   if (reads_train && data::holds_tf_records(train)) return;
-  throw UserError("--tfrecord-keys has no use: the pictures are no TFRecords");
+  throw UserError("--tfrecord-keys has no use: the images are no TFRecords");
 }
 
 }  // namespace shoal::app

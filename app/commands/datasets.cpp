@@ -46,7 +46,7 @@ std::vector<std::string> class_names(const train::Job& job, bool numbered) {
   return read_class_names(job.classes_file);
 }
 
-// Where the processes of this host hand each other pictures. Collective.
+// Where the processes of this host hand each other images. Collective.
 data::StreamRelay relay_of(const dist::Communicator& communicator) {
   const std::string name =
       strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
@@ -54,7 +54,7 @@ data::StreamRelay relay_of(const dist::Communicator& communicator) {
   return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }
 
-// What the processes of this job do with one half of the pictures.
+// What the processes of this job do with one half of the images.
 struct HalfSource {
   const train::Job& job;
   const dist::Communicator& communicator;
@@ -89,7 +89,7 @@ data::OpenOptions piped_options(const HalfSource& half, std::string& source) {
   return options;
 }
 
-// `known`: the classes of the training pictures, where they are known. Collective.
+// `known`: the classes of the training images, where they are known. Collective.
 std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
                                                  const std::vector<std::string>& known) {
   const train::Job& job = half.job;
@@ -98,7 +98,7 @@ std::shared_ptr<const data::Dataset> open_source(const HalfSource& half,
   options.cache_dir = cache_folder(job);
   options.progress = [&](int64_t files) {
     log::status(
-        strf("listing the %s pictures: %lld", half.name.c_str(), static_cast<long long>(files)));
+        strf("listing the %s images: %lld", half.name.c_str(), static_cast<long long>(files)));
   };
   // What one process says is true of all that have the same images.
   const dist::Env& env = half.communicator.env;
@@ -209,12 +209,12 @@ std::shared_ptr<const data::Dataset> take_part(const HalfSource& source,
   return as_read(source, std::move(taken));
 }
 
-// What --classes FILE names must be what the pictures have.
+// What --classes FILE names must be what the images have.
 void check_class_names(const data::Dataset& dataset, const train::Job& job,
                        const std::vector<std::string>& names) {
   if (job.classes_file.empty() || dataset.classes() == names) return;
   throw UserError("--classes " + job.classes_file + " names " + std::to_string(names.size()) +
-                  " classes, the pictures have " + std::to_string(dataset.classes().size()) +
+                  " classes, the images have " + std::to_string(dataset.classes().size()) +
                   ", others or in another order; leave it out where there is no pipe");
 }
 
@@ -275,7 +275,7 @@ Datasets open_datasets(const train::Job& job, bool with_train,
   if (names.empty() && train_piped && val.piped()) names = known;  // resumed
   const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
   Datasets datasets;
-  // A pipe cannot be looked over for its classes, but the validation pictures may be.
+  // A pipe cannot be looked over for its classes, but the validation images may be.
   if (train_piped && !val.piped() && names.empty()) datasets.val = open_half(val, saved);
   if (train) {
     const auto& classes = datasets.val ? KnownClasses{datasets.val->classes(), ""} : given;

@@ -1,5 +1,5 @@
 #pragma once
-// The pictures of a job: where they lie, and what ranks must agree on about them.
+// The images of a job: where they lie, and what ranks must agree on about them.
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// shoal pack: one file from a folder of pictures, its check and its description.
+// shoal pack: one file from a folder of images, its check and its description.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ Packs open_packs(const std::string& path) {
   return packs;
 }
 
-// Pictures by size, a row for each doubling.
+// Images by size, a row for each doubling.
 std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
   std::vector<std::pair<uint64_t, int64_t>> rows;
   for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
@@ -53,14 +53,14 @@ std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
 int describe(const Arguments& arguments) {
   const Packs packs = open_packs(arguments.paths[0]);
   int64_t kinds[3] = {}, count = 0;
-  uint64_t pictures = 0, indexes = 0, file_bytes = 0;
+  uint64_t images = 0, indexes = 0, file_bytes = 0;
   for (const auto& pack : packs) {
     count += pack->size();
     file_bytes += pack->file_bytes();
     for (int64_t i = 0; i < pack->size(); ++i) {
       const data::PackEntry& e = pack->entry(i);
       ++kinds[static_cast<int>(e.kind)];
-      pictures += e.bytes;
+      images += e.bytes;
       indexes += e.index_bytes;
     }
   }
@@ -69,28 +69,28 @@ int describe(const Arguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json json = {{"version", data::kPackVersion},
                                    {"files", packs.size()},
-                                   {"pictures", count},
+                                   {"images", count},
                                    {"classes", classes},
                                    {"original", kinds[0]},
                                    {"encoded", kinds[1]},
                                    {"pixels", kinds[2]},
                                    {"file_bytes", file_bytes},
-                                   {"picture_bytes", pictures},
+                                   {"image_bytes", images},
                                    {"index_bytes", indexes}};
     for (const auto& [limit, count] : histogram)
-      json["sizes"].push_back({{"below", limit}, {"pictures", count}});
+      json["sizes"].push_back({{"below", limit}, {"images", count}});
     log::line(json.dump());
     return 0;
   }
-  log::line(strf("%s: packed set of version %u, %lld pictures in %zu classes, %zu file(s)",
+  log::line(strf("%s: packed set of version %u, %lld images in %zu classes, %zu file(s)",
                  arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
                  packs.size()));
   log::line(strf("as they were %lld, encoded anew %lld, as pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
-  log::line(strf("%.1f MB: pictures %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
-                 megabytes(file_bytes), megabytes(pictures),
-                 1e3 * megabytes(pictures) / static_cast<double>(count), megabytes(indexes),
-                 100 * static_cast<double>(indexes) / static_cast<double>(pictures)));
+  log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
+                 megabytes(file_bytes), megabytes(images),
+                 1e3 * megabytes(images) / static_cast<double>(count), megabytes(indexes),
+                 100 * static_cast<double>(indexes) / static_cast<double>(images)));
   int64_t most = 1;
   for (const auto& [limit, count] : histogram) most = std::max(most, count);
   for (const auto& [limit, count] : histogram)
@@ -106,9 +106,9 @@ int verify(const Arguments& arguments, int threads) {
     count += pack->size();
   }
   if (arguments.json) {
-    log::line(nlohmann::ordered_json{{"pictures", count}, {"damaged", bad}}.dump());
+    log::line(nlohmann::ordered_json{{"images", count}, {"damaged", bad}}.dump());
   } else {
-    log::line(strf("%lld of %lld pictures are whole", number(count - bad), number(count)));
+    log::line(strf("%lld of %lld images are whole", number(count - bad), number(count)));
   }
   return bad == 0 ? 0 : 1;
 }
@@ -147,14 +147,14 @@ int pack(const Arguments& arguments, int threads) {
     log::warning("the classes are called train and val: to pack one of the two, name " + source +
                  "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
-    log::status(strf("packing: %lld of %lld pictures", number(done), number(dataset->size())));
+    log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
   };
   install_resumable_signals();
   const data::PackSummary s =
       data::write_pack(*dataset, arguments.paths[1], options, progress, log::warning);
   log::status("");
   if (arguments.json) {
-    log::line(nlohmann::ordered_json{{"pictures", s.pictures},
+    log::line(nlohmann::ordered_json{{"images", s.images},
                                      {"original", s.original},
                                      {"encoded", s.encoded},
                                      {"pixels", s.pixels},
@@ -166,8 +166,8 @@ int pack(const Arguments& arguments, int threads) {
     return 0;
   }
   std::string line =
-      strf("%s: %lld pictures, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
-           number(s.pictures), megabytes(s.file_bytes), megabytes(s.index_bytes));
+      strf("%s: %lld images, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
+           number(s.images), megabytes(s.file_bytes), megabytes(s.index_bytes));
   if (s.encoded > 0) line += strf(", %lld encoded anew", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
   if (s.damaged > 0) line += strf(", %lld damaged ones left out", number(s.damaged));

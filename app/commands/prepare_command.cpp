@@ -42,7 +42,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   const int threads = arguments.job.workers.value_or(usable_processors());
   const std::string total = std::to_string(dataset.size());
   const auto progress = [&](int64_t done) {
-    log::status(strf("%s: %lld of %s pictures", name, static_cast<long long>(done), total.c_str()));
+    log::status(strf("%s: %lld of %s images", name, static_cast<long long>(done), total.c_str()));
   };
   Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
   if (arguments.prepare_as == PrepareAs::packs) {
@@ -50,13 +50,13 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
     data::PackOptions options = arguments.pack;
     options.threads = threads;
     if (data::is_packed_already(dataset, half.path, options)) {
-      const int64_t pictures = data::open_dataset(half.path)->size();
-      half.summary = {pictures, pictures, 0};
+      const int64_t images = data::open_dataset(half.path)->size();
+      half.summary = {images, images, 0};
       return half;
     }
     fs::create_directories(arguments.paths[2]);
     const auto s = data::write_pack(dataset, half.path, options, progress, log::warning);
-    half.summary = {s.pictures, s.resumed, s.damaged};
+    half.summary = {s.images, s.resumed, s.damaged};
   } else {
     half.summary =
         data::arrange(dataset, half.path,
@@ -72,11 +72,10 @@ void print(const std::vector<Half>& halves, const Arguments& arguments) {
   nlohmann::ordered_json json;
   for (const auto& [name, s, path] : halves) {
     if (arguments.json) {
-      json[name] = {
-          {"path", path}, {"pictures", s.pictures}, {"kept", s.kept}, {"damaged", s.damaged}};
+      json[name] = {{"path", path}, {"images", s.images}, {"kept", s.kept}, {"damaged", s.damaged}};
       continue;
     }
-    std::string line = strf("%s: %lld pictures", path.c_str(), static_cast<long long>(s.pictures));
+    std::string line = strf("%s: %lld images", path.c_str(), static_cast<long long>(s.images));
     if (s.damaged > 0)
       line += strf(", %lld damaged ones left out", static_cast<long long>(s.damaged));
     if (s.kept > 0)
@@ -105,15 +104,15 @@ int prepare_command(const Arguments& arguments) {
   data::OpenOptions opening;
   opening.warning = log::warning;
   opening.in_order = true;
-  const auto pictures = data::open_dataset(train, opening);
-  opening.classes = pictures->classes();
+  const auto images = data::open_dataset(train, opening);
+  opening.classes = images->classes();
   opening.labels =
       archive(job.val_labels, folder, "ILSVRC2012_devkit_t12.tar.gz", "--val-labels FILE");
   opening.synsets = job.val_synsets;
   const auto validation = data::open_dataset(val, opening);
-  data::check_same_classes(*pictures, *validation);
+  data::check_same_classes(*images, *validation);
   install_resumable_signals();
-  print({write(arguments, *pictures, "train"), write(arguments, *validation, "val")}, arguments);
+  print({write(arguments, *images, "train"), write(arguments, *validation, "val")}, arguments);
   log::require_lines_written();
   return 0;
 }

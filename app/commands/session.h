@@ -1,5 +1,5 @@
 #pragma once
-// What train and eval do before the first picture: which rank this is, logging, threads,
+// What train and eval do before the first image: which rank this is, logging, threads,
 // settings, connections.
 
 #include "app/commands/datasets.h"

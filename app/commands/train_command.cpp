@@ -50,10 +50,10 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   const int64_t parts = env.world_size * job.accumulate, each = *job.batch_size / sharing;
   int64_t fitting = images / parts;
   if (fitting >= each || fitting == 0) return;
-  if (fitting > 1) fitting -= fitting % 2;  // mixup pairs pictures
+  if (fitting > 1) fitting -= fitting % 2;  // mixup pairs images
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
-    log::warning(strf("the batch of %s is lowered to %lld: there are only %lld training pictures",
+    log::warning(strf("the batch of %s is lowered to %lld: there are only %lld training images",
                       origin->second.c_str(), static_cast<long long>(*job.batch_size),
                       static_cast<long long>(images)));
 }
@@ -120,7 +120,7 @@ int train_command(const Arguments& given) {
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
     take_held_out(arguments.job, train::val_split_in(source->settings), env.rank == 0);
-  models::describe(arguments.job.model);  // a name that is none is said before pictures are listed
+  models::describe(arguments.job.model);  // a name that is none is said before images are listed
   const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
@@ -132,8 +132,8 @@ int train_command(const Arguments& given) {
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
       log::info(
-          std::string(job.train_streamed ? "the training pictures come through pipes"
-                                         : "files of training pictures are read front to back") +
+          std::string(job.train_streamed ? "the training images come through pipes"
+                                         : "files of training images are read front to back") +
           ", so the number of processes decides which of them meet: another number is another run");
     tell(arguments);
     const std::string idle = no_effect_text({arguments, job, start.data.has_value()});

@@ -67,7 +67,7 @@ Checks processor() {
       ""};
   if (usable == 1) {
     count.verdict = Verdict::warn;
-    count.advice = "reading pictures and computing share one processor; allow at least two";
+    count.advice = "reading images and computing share one processor; allow at least two";
   }
   return {model, features, count};
 }

@@ -10,7 +10,7 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   static const std::regex braces("\\{([0-9]{1,6})\\.\\.([0-9]{1,6})\\}");
   const int64_t hosts = env.world_size / env.local_world_size;
   const int64_t host = env.rank / env.local_world_size;
-  // Every host's pipes bring the same pictures.
+  // Every host's pipes bring the same images.
   const PipeShare turns = use.sharded ? PipeShare{} : PipeShare{"", host, hosts, false};
   std::smatch found;
   if (!std::regex_search(source, found, braces)) {

@@ -8,7 +8,7 @@
 
 namespace shoal::app {
 
-// What this process opens, and which of its pictures are its own: number index of each count.
+// What this process opens, and which of its images are its own: number index of each count.
 struct PipeShare {
   std::string source;  // "pipe:" alone: this process reads nothing
   int64_t index = 0, count = 1;
@@ -19,15 +19,15 @@ struct PipeShare {
 
 struct PipeUse {
   std::string option;     // that names it, "--train"; for messages
-  bool training = false;  // else evaluation, where every picture counts once
-  bool sharded = false;   // each host's pipes bring pictures of their own
+  bool training = false;  // else evaluation, where every image counts once
+  bool sharded = false;   // each host's pipes bring images of their own
 };
 
 // `source`: "pipe:PATH" (data/stream/pipes.h). With {0..N-1} in it these are N pipes, each for one
 // process: N is the number of processes on a host, or of all. One pipe is for the processes
 // of its host, the first of which reads it for all; in evaluation for rank 0, or for the first of
 // each host where they are sharded. Where several hosts' pipes bring the same, the hosts take turns
-// in its pictures. Throws UserError where numbers do not fit.
+// in its images. Throws UserError where numbers do not fit.
 PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env);
 
 }  // namespace shoal::app

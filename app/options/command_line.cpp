@@ -236,7 +236,7 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
   return ours;
 }
 
-// A word that is no option: pictures for `predict`, the data folder for `train`, as the imagenet
+// A word that is no option: images for `predict`, the data folder for `train`, as the imagenet
 // example has it.
 void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
                      std::string& defaults) {

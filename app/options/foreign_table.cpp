@@ -112,7 +112,7 @@ Pairs mode(const std::string& name) {
   if (name == "eval") return {{"eval-only", "true"}, {"resume", "true"}};
   throw UserError("--mode is '" + name +
                   "'; it must be train, train_and_eval or eval; `shoal predict` names the classes "
-                  "of pictures");
+                  "of images");
 }
 
 Pairs unless_on_s3(const std::string& folder) {
@@ -130,15 +130,15 @@ Pairs checkpoints_kept(const std::string& count) {
   return {{"keep", count}};
 }
 
-constexpr const char* kLoader = "pictures are decoded by shoal's own loader";
+constexpr const char* kLoader = "images are decoded by shoal's own loader";
 constexpr const char* kPolicyText = "--auto-augment holds all of a policy: rand-m10-n2";
 constexpr const char* kTimmShare =
     "cutout is --random-erase; translations go up to 45 % of the side";
 constexpr const char* kTensorFlow = "there is no TensorFlow here";
 constexpr const char* kOwnFiles = "the files of a run are history.jsonl and summary.json";
 constexpr const char* kEveryEpoch = "every epoch ends with an evaluation and a checkpoint";
-constexpr const char* kCounted = "pictures are counted";
-constexpr const char* kProgressive = "pictures keep one size throughout a run";
+constexpr const char* kCounted = "images are counted";
+constexpr const char* kProgressive = "images keep one size throughout a run";
 constexpr const char* kModelFixed = "it is fixed by --model, as torchvision has it";
 constexpr const char* kLossScale = "bf16, which stands for float16, needs no scaling of the loss";
 constexpr const char* kDevice = "the process's rank on its host chooses the device";
@@ -176,12 +176,12 @@ std::vector<ForeignOption> build() {
        }},
       {"multiprocessing-distributed", kImagenet, Kind::flag, "batch-per-host",
        "with one process per GPU", nullptr},
-      {"dummy", kImagenet, Kind::flag, "train", "made-up pictures, as many as ImageNet has",
+      {"dummy", kImagenet, Kind::flag, "train", "made-up images, as many as ImageNet has",
        synthetic_imagenet},
 
       // NVIDIA's PyTorch program.
       {"data-backend", kNvidiaPyTorch, Kind::value, "train",
-       "synthetic: made-up pictures; all others: shoal's own loader", data_backend},
+       "synthetic: made-up images; all others: shoal's own loader", data_backend},
       same("image-size", kNvidiaPyTorch, "size"),
       {"optimizer-batch-size", kNvidiaPyTorch, Kind::value, kGlobalBatch,
        "the number of forward passes per update follows; -1: one", unless_negative<kGlobalBatch>},
@@ -209,7 +209,7 @@ std::vector<ForeignOption> build() {
       idle_flag("no-checkpoints", kNvidiaPyTorch, kEveryEpoch),
       idle("jit", kNvidiaPyTorch, "the program is compiled"),
       idle("checkpoint-filename", kNvidiaPyTorch, "checkpoints have names of their own"),
-      idle("memory-format", kNvidiaPyTorch, "pictures are always channels-last"),
+      idle("memory-format", kNvidiaPyTorch, "images are always channels-last"),
       {"augmentation", kNvidiaPyTorch, Kind::value, "auto-augment",
        "autoaugment: v0; all others: none", augmentation},
       idle("gpu-affinity", kNvidiaPyTorch, "the system places threads"),
@@ -258,18 +258,18 @@ std::vector<ForeignOption> build() {
        "train and train_and_eval train; eval is --eval-only --resume", mode},
       idle("interop-threads", kNvidiaTensorFlow, kTensorFlow),
       idle_flag("use-xla", kNvidiaTensorFlow, "the network's kernels are compiled beforehand"),
-      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "pictures are always mixed in the batch"),
+      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "images are always mixed in the batch"),
       idle_flag("disable-map-parallelization", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali-eval", kNvidiaTensorFlow, kLoader),
       idle_flag("train-use-dali", kNvidiaTensorFlow, kLoader),
       idle_flag("eval-use-dali", kNvidiaTensorFlow, kLoader),
       idle("index-file", kNvidiaTensorFlow, kLoader),
-      idle("dataset", kNvidiaTensorFlow, "--data says where the pictures are"),
+      idle("dataset", kNvidiaTensorFlow, "--data says where the images are"),
       idle("train-num-examples", kNvidiaTensorFlow, kCounted),
       idle("eval-num-examples", kNvidiaTensorFlow, kCounted),
       idle("eval-batch-size", kNvidiaTensorFlow, "evaluation uses --batch-size"),
-      idle("predict-batch-size", kNvidiaTensorFlow, "`shoal predict` names classes of pictures"),
+      idle("predict-batch-size", kNvidiaTensorFlow, "`shoal predict` names classes of images"),
       idle("num-epochs-between-eval", kNvidiaTensorFlow, kEveryEpoch),
       idle("n-repeat-eval", kNvidiaTensorFlow, kEveryEpoch),
       idle("save-checkpoint-freq", kNvidiaTensorFlow, kEveryEpoch),
@@ -295,7 +295,7 @@ std::vector<ForeignOption> build() {
       idle("base-randaug-mag", kNvidiaTensorFlow, kProgressive),
       idle("weight-init", kNvidiaTensorFlow, kModelFixed),
       idle("activation", kNvidiaTensorFlow, kModelFixed),
-      idle("data-format", kNvidiaTensorFlow, "pictures are always channels-last"),
+      idle("data-format", kNvidiaTensorFlow, "images are always channels-last"),
       idle("memory-limit", kNvidiaTensorFlow, kTensorFlow),
       idle_switch("run-eagerly", kNvidiaTensorFlow, kTensorFlow),
       idle_switch("time-history", kNvidiaTensorFlow, "every update is timed"),

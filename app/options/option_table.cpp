@@ -76,16 +76,16 @@ void add_model(std::vector<Option>& table) {
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain | kCommon, "N", "passes over the training pictures", FIELD(job.epochs)),
+      {row("epochs", kTrain | kCommon, "N", "passes over the training images", FIELD(job.epochs)),
        unset_means("no limit", row("max-steps", kTrain, "N",
                                    "stop after N updates; the schedule still spans --epochs",
                                    FIELD(job.max_steps))
                                    .off_is("none")),
        unset_means("32, or the share of the global batch",
                    row("batch-size", kTrain | kEval | kCommon, "N",
-                       "pictures per process and forward pass", FIELD(job.batch_size))),
+                       "images per process and forward pass", FIELD(job.batch_size))),
        unset_means("batch-size × processes × accumulate",
-                   row("global-batch-size", kTrain, "N", "pictures per update, over all processes",
+                   row("global-batch-size", kTrain, "N", "images per update, over all processes",
                        FIELD(job.global_batch_size))),
        row("accumulate", kTrain, "N",
            "forward passes per update; follows when both batch sizes are given",
@@ -135,7 +135,7 @@ void add_optimizer(std::vector<Option>& table) {
        choice<train::OnSpike>(
            "on-spike", kTrain,
            "when the loss jumps: say so; also save a checkpoint; or go back to the last good one "
-           "and skip the pictures since",
+           "and skip the images since",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},

@@ -1,4 +1,4 @@
-// The rows of the table of options that say which pictures there are and how they are made.
+// The rows of the table of options that say which images there are and how they are made.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "data/augment/policy.h"
@@ -28,7 +28,7 @@ Option classes_row() {
       "as many as the data has",
       row("classes", kTrain | kModels, "N|FILE",
           "outputs of the classifier; FILE: the classes' names, one in each line, where "
-          "pictures come through a pipe or have numbers for labels",
+          "images come through a pipe or have numbers for labels",
           FIELD(job.classes)));
   option.set = [](Arguments& arguments, const std::string& text) {
     try {
@@ -53,21 +53,21 @@ void add_data(std::vector<Option>& table) {
            "records; or train.pack, train.tar, train.rec, train-*, and val… likewise",
            FIELD(job.data)),
        row("train", kTrain | kEval | kPrepare, "PATH",
-           "training pictures: a folder with one per class, a packed set, tars, WebDataset "
+           "training images: a folder with one per class, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO, a manifest; several files as a folder or a pattern "
            "({000..127}, *) (instead of DATA/train)",
            FIELD(job.train_dir)),
        row("val", kTrain | kEval | kPrepare, "PATH",
-           "validation pictures, likewise (instead of DATA/val)", FIELD(job.val_dir)),
+           "validation images, likewise (instead of DATA/val)", FIELD(job.val_dir)),
        row("val-split", kTrain | kEval, "SHARE",
            "share of the training images that is held out for validation where there are no "
            "validation images, chosen by a hash of their paths, from 0 to 0.9; 0: none",
            FIELD(job.val_split))
            .off_is("0"),
        unset_means(
-           "the pictures have classes",
+           "the images have classes",
            row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",
-               "classes of validation pictures that carry none (of pack: of SOURCE's): "
+               "classes of validation images that carry none (of pack: of SOURCE's): "
                "lines `NAME CLASS`, LOC_val_solution.csv, the devkit's ground truth, or the "
                "devkit itself (.tar.gz)",
                FIELD(job.val_labels))),
@@ -83,7 +83,7 @@ void add_data(std::vector<Option>& table) {
                        FIELD(job.tfrecord_keys))
                        .spells_lists(",=")),
        choice<BadImages>("bad-images", kTrain,
-                         "a damaged picture is replaced by the next good one, or ends the run",
+                         "a damaged image is replaced by the next good one, or ends the run",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},
                          FIELD(job.bad_images)),
        classes_row(),
@@ -93,21 +93,21 @@ void add_data(std::vector<Option>& table) {
                        FIELD(job.classes_file))),
        unset_means("counted where that is possible",
                    row("train-samples", kTrain, "N",
-                       "pictures of an epoch over all processes, where they come through a pipe",
+                       "images of an epoch over all processes, where they come through a pipe",
                        FIELD(job.train_samples))),
-       unset_means("what the pictures give",
+       unset_means("what the images give",
                    row("steps-per-epoch", kTrain, "N",
-                       "updates of an epoch, where pictures come through a pipe; of no effect "
+                       "updates of an epoch, where images come through a pipe; of no effect "
                        "elsewhere: an epoch is one pass",
                        FIELD(job.steps_per_epoch))),
        row("shuffle-buffer", kTrain, "N",
-           "pictures of a pipe, or with --forward-reads, that each process holds (encoded) to mix "
+           "images of a pipe, or with --forward-reads, that each process holds (encoded) to mix "
            "their order; 0: as they come",
            FIELD(job.shuffle_buffer))
            .off_is("0"),
        text_choice(
            "sharded", kTrain | kEval,
-           "of which pictures each host holds a share of its own (SageMaker's ShardedByS3Key)",
+           "of which images each host holds a share of its own (SageMaker's ShardedByS3Key)",
            {"none", "train", "val", "both"}, FIELD(job.sharded))
            .off_is("none"),
        row("forward-reads", kTrain | kEval, "",
@@ -116,7 +116,7 @@ void add_data(std::vector<Option>& table) {
            "(SageMaker's FastFile)",
            FIELD(job.forward_reads)),
        unset_means("the model's own", row("size", kTrain | kBench | kCommon, "PIXELS",
-                                          "side of the training pictures", FIELD(job.size))),
+                                          "side of the training images", FIELD(job.size))),
        row("size-schedule", kTrain, "LIST",
            "that side by epoch: EPOCH:PIXELS,… (epochs also as N% of --epochs), linear in between, "
            "in multiples of 32; two points at one epoch make a jump",
@@ -124,17 +124,17 @@ void add_data(std::vector<Option>& table) {
            .off_is("none")
            .spells_lists(",:"),
        row("multi-scale", kTrain, "MIN-MAX",
-           "each update's pictures have a side drawn from the multiples of 32 between",
+           "each update's images have a side drawn from the multiples of 32 between",
            FIELD(job.multi_scale))
            .off_is("none")
            .spells_lists("-"),
        unset_means("the model's own; in training also --size when that is given",
-                   row("val-size", kRun | kBench, "PIXELS", "side of the evaluation pictures",
+                   row("val-size", kRun | kBench, "PIXELS", "side of the evaluation images",
                        FIELD(job.val_size))),
        unset_means("the model's own",
                    text_choice("interpolation", kRun | kBench,
-                               "how pictures are resized, always antialiased; random: either, for "
-                               "each training picture "
+                               "how images are resized, always antialiased; random: either, for "
+                               "each training image "
                                "(evaluation: the model's own)",
                                {"bilinear", "bicubic", "random"}, FIELD(job.interpolation))),
        choice<data::Resize>(
@@ -148,11 +148,11 @@ void add_data(std::vector<Option>& table) {
            {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, FIELD(job.decoder)),
        choice<data::Order>(
            "order", kTrain | kBench,
-           "random: any picture may follow any other; chunked: random among 8192 pictures in runs "
+           "random: any image may follow any other; chunked: random among 8192 images in runs "
            "of 16 neighbours, for data that is larger than the memory",
            {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, FIELD(job.order)),
        row("crop-scale-min", kTrain | kBench, "SHARE",
-           "smallest share of a picture's area that a random crop covers, up to 1",
+           "smallest share of an image's area that a random crop covers, up to 1",
            FIELD(job.crop_scale_min)),
        row("crop-scale-max", kTrain, "SHARE", "largest share, up to 1", FIELD(job.crop_scale_max)),
        row("crop-ratio-min", kTrain, "X", "smallest width / height of a random crop",
@@ -160,7 +160,7 @@ void add_data(std::vector<Option>& table) {
        row("crop-ratio-max", kTrain, "X", "largest width / height of a random crop",
            FIELD(job.crop_ratio_max)),
        choice<data::Views>("tta", kEval | kPredict | kCommon,
-                           "views of each picture whose logits are averaged: the centre; it and "
+                           "views of each image whose logits are averaged: the centre; it and "
                            "its mirror image; it "
                            "and the corners; those and their mirror images",
                            {{"none", data::Views::none},
@@ -172,9 +172,9 @@ void add_data(std::vector<Option>& table) {
 }
 
 void add_augmentation(std::vector<Option>& table) {
-  add(table, "Augmentation of training pictures, after crop and flip",
+  add(table, "Augmentation of training images, after crop and flip",
       {checked_row("auto-augment", "POLICY",
-                   "operations that a picture goes through: " + data::augment::policy_names() +
+                   "operations that an image goes through: " + data::augment::policy_names() +
                        " (timm's and torchvision's spelling)",
                    data::augment::parse_policy, FIELD(job.augment.policy))
            .off_is("none"),
@@ -184,13 +184,13 @@ void add_augmentation(std::vector<Option>& table) {
                    data::augment::parse_jitter, FIELD(job.augment.color_jitter))
            .off_is("0")
            .spells_lists(","),
-       row("grayscale", kTrain, "P", "share of pictures made grey", FIELD(job.augment.grayscale))
+       row("grayscale", kTrain, "P", "share of images made grey", FIELD(job.augment.grayscale))
            .off_is("0"),
        row("gaussian-blur", kTrain, "P",
-           "share of pictures blurred, by a deviation of 0.1 to 2 pixels",
+           "share of images blurred, by a deviation of 0.1 to 2 pixels",
            FIELD(job.augment.gaussian_blur))
            .off_is("0"),
-       row("solarize", kTrain, "P", "share of pictures whose levels from 128 on are inverted",
+       row("solarize", kTrain, "P", "share of images whose levels from 128 on are inverted",
            FIELD(job.augment.solarize))
            .off_is("0"),
        row("strength-schedule", kTrain, "LIST",
@@ -200,16 +200,16 @@ void add_augmentation(std::vector<Option>& table) {
            .off_is("none")
            .spells_lists(",:"),
        row("repeated-augmentation", kTrain, "N",
-           "each picture of an epoch N times, augmented differently; the epoch keeps its length "
+           "each image of an epoch N times, augmented differently; the epoch keeps its length "
            "and "
-           "holds N times fewer pictures",
+           "holds N times fewer images",
            FIELD(job.repeated_augmentation))
            .off_is("1"),
-       row("mixup", kTrain, "ALPHA",
-           "blend pairs of pictures, ratio from Beta(ALPHA, ALPHA); 0: off", FIELD(job.mix.mixup))
+       row("mixup", kTrain, "ALPHA", "blend pairs of images, ratio from Beta(ALPHA, ALPHA); 0: off",
+           FIELD(job.mix.mixup))
            .off_is("0"),
        row("cutmix", kTrain, "ALPHA",
-           "paste a rectangle of another picture, area from Beta(ALPHA, ALPHA); 0: off",
+           "paste a rectangle of another image, area from Beta(ALPHA, ALPHA); 0: off",
            FIELD(job.mix.cutmix))
            .off_is("0"),
        row("mixup-prob", kTrain, "P", "share of draws of mixup and cutmix that mix at all",
@@ -218,14 +218,14 @@ void add_augmentation(std::vector<Option>& table) {
            FIELD(job.mix.switch_mix)),
        choice<data::MixMode>(
            "mixup-mode", kTrain,
-           "what shares a draw: the pictures of an update, both of a pair, or each picture has its "
+           "what shares a draw: the images of an update, both of a pair, or each image has its "
            "own; half: of a pair only one is trained on, so that an epoch is half as long",
            {{"batch", data::MixMode::batch},
             {"pair", data::MixMode::pair},
             {"elem", data::MixMode::elem},
             {"half", data::MixMode::half}},
            FIELD(job.mix.mode)),
-       row("random-erase", kTrain, "P", "share of pictures of which rectangles are erased",
+       row("random-erase", kTrain, "P", "share of images of which rectangles are erased",
            FIELD(job.mix.erase))
            .off_is("0"),
        choice<data::EraseFill>("random-erase-mode", kTrain,
@@ -234,9 +234,9 @@ void add_augmentation(std::vector<Option>& table) {
                                 {"rand", data::EraseFill::color},
                                 {"pixel", data::EraseFill::noise}},
                                FIELD(job.mix.erase_fill)),
-       row("random-erase-count", kTrain, "N", "most rectangles of a picture, up to 4",
+       row("random-erase-count", kTrain, "N", "most rectangles of an image, up to 4",
            FIELD(job.mix.erase_count)),
-       row("random-erase-area-min", kTrain, "SHARE", "smallest share of the picture, all together",
+       row("random-erase-area-min", kTrain, "SHARE", "smallest share of the image, all together",
            FIELD(job.mix.erase_area_min)),
        row("random-erase-area-max", kTrain, "SHARE", "largest share",
            FIELD(job.mix.erase_area_max)),

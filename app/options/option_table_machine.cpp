@@ -88,7 +88,7 @@ void add_machine(std::vector<Option>& table) {
            FIELD(nodes.master_port)),
        unset_means("the processors of the process's share",
                    row("workers", kTrain | kEval | kPack | kPrepare, "N",
-                       "threads per process that read and decode pictures", FIELD(job.workers))),
+                       "threads per process that read and decode images", FIELD(job.workers))),
        unset_means("the processors of the process's share, or OMP_NUM_THREADS",
                    row("threads", kRun | kBench, "N",
                        "threads per process that compute; of `bench loader`, that load",
@@ -132,7 +132,7 @@ void add_output(std::vector<Option>& table) {
                "folder for listings of large data folders and for seek indexes",
                FIELD(job.cache_dir))),
        memory_row("cache", kTrain | kBench,
-                  "memory per process that keeps training pictures as they are in their files, for "
+                  "memory per process that keeps training images as they are in their files, for "
                   "data on a slow disk; 0: none",
                   FIELD(job.cache_bytes))
            .off_is("0"),
@@ -175,14 +175,14 @@ void add_packing(std::vector<Option>& table) {
                           {"packs", PrepareAs::packs}},
                          FIELD(prepare_as)),
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
-           "reduce pictures whose longer side is longer, and encode them anew; 0: none",
+           "reduce images whose longer side is longer, and encode them anew; 0: none",
            FIELD(pack.max_side)),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "encode all pictures anew as JPEGs of this quality, 1..100, where that saves a tenth of "
+           "encode all images anew as JPEGs of this quality, 1..100, where that saves a tenth of "
            "the bytes; 0: only those that --max-side reduces, with 90",
            FIELD(pack.quality)),
        row("raw-share", kPack | kPrepare, "SHARE",
-           "share of the pictures, drawn by their place, that are kept as pixels, 0..1",
+           "share of the images, drawn by their place, that are kept as pixels, 0..1",
            FIELD(pack.raw_share)),
        row("index", kPack | kPrepare, "",
            "keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
@@ -203,7 +203,7 @@ void add_measuring(std::vector<Option>& table) {
            "measure training's random crops, as it does when nothing is said", FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "evaluation's views instead", FIELD(bench.eval)),
        choice<data::Resize>(
-           "mode", kBench | kCommon, "how training pictures are resized: see train --resize",
+           "mode", kBench | kCommon, "how training images are resized: see train --resize",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),
        row("seconds", kBench | kCommon, "S", "seconds of each measurement", FIELD(bench.seconds)),
        row("wanted", kBench | kCommon, "RATE",

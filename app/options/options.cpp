@@ -43,19 +43,19 @@ std::string alternatives(const std::vector<std::string>& choices) {
 
 const std::vector<CommandRow>& commands() {
   static const std::vector<CommandRow> table = {
-      {Command::train, "train", "--data DIR [options]", "train a network on folders of pictures"},
+      {Command::train, "train", "--data DIR [options]", "train a network on folders of images"},
       {Command::eval, "eval", "--checkpoint PATH --data DIR [options]",
        "measure the accuracy of a checkpoint, or of another program's --weights PATH"},
       {Command::predict, "predict", "--checkpoint PATH IMAGES... [options]",
        "name the classes of images (files, folders, tars, packed sets, records)"},
       {Command::pack, "pack", "SOURCE DEST [options]",
-       "put pictures (a folder, tars, records) into files that are read faster; --info, --verify"},
+       "put images (a folder, tars, records) into files that are read faster; --info, --verify"},
       {Command::prepare, "prepare", "imagenet DOWNLOADS DEST [options]",
        "arrange ImageNet's archives, as they are downloaded, for training"},
       {Command::bench, "bench", "loader DATA [options]",
-       "measure how fast pictures come, where the time goes and what would bring more"},
+       "measure how fast images come, where the time goes and what would bring more"},
       {Command::models, "models", "[options]",
-       "list the networks: parameters, multiply-adds, picture sizes"},
+       "list the networks: parameters, multiply-adds, image sizes"},
       {Command::metrics, "metrics", "--definitions",
        "print the MetricDefinitions (JSON) that read the metric lines of a training log"},
       {Command::doctor, "doctor", "[options]",

@@ -60,8 +60,8 @@ enum class PrepareAs { folders, tars, packs };
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional: of `predict` pictures or folders, of `pack` source and destination, of `bench` what
-  // to measure and the pictures, of `prepare` the name of the data, source and destination.
+  // Positional: of `predict` images or folders, of `pack` source and destination, of `bench` what
+  // to measure and the images, of `prepare` the name of the data, source and destination.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given

@@ -7,7 +7,7 @@ const std::vector<Recipe>& recipes() {
   // any number of GPUs.
   static const std::vector<Recipe> table = {
       {"demo",
-       "EfficientNet-B0 on 10 000 pictures of 64 pixels, five minutes on two processors",
+       "EfficientNet-B0 on 10 000 images of 64 pixels, five minutes on two processors",
        "our own; scripts/demo trains with it",
        {{"model", "efficientnet_b0"},
         {"size", "64"},

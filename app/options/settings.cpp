@@ -85,7 +85,7 @@ class PathFiller {
     if (missing.empty()) return;
     std::string list;
     for (const std::string& name : paths_.channels) list += (list.empty() ? "" : ", ") + name;
-    throw UserError("no channel holds the " + missing + " pictures (channels: " +
+    throw UserError("no channel holds the " + missing + " images (channels: " +
                     (list.empty() ? "none" : list) + "); add a channel named " +
                     (missing == "training" ? "train, or say where they are with --train DIR"
                                            : "validation, say where they are with --val DIR, or "

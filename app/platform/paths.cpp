@@ -26,7 +26,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-bool holds_no_pictures(const std::string& channel) {
+bool holds_no_images(const std::string& channel) {
   for (const char* name : {"code", "model", "sm_drivers", "pretrained"}) {
     if (channel == name) return true;
   }
@@ -73,8 +73,8 @@ class Channels {
     return {input_ + "/data/" + name, "channel " + name};
   }
 
-  // The channel as a source of pictures, or one folder in it.
-  Place pictures(const std::string& name, const std::string& folder = "") const {
+  // The channel as a source of images, or one folder in it.
+  Place images(const std::string& name, const std::string& folder = "") const {
     Place found = place(name);
     if (is_in_mode(name, "pipe")) {
       found.path = "pipe:" + found.path;
@@ -153,7 +153,7 @@ Place numbered(const Channels& channels, const std::string& stem, const char* op
   bool pipes = true;
   for (; !channel(count).empty(); ++count)
     pipes = pipes && channels.is_in_mode(channel(count), "pipe");
-  Place place = channels.pictures(channel(0));
+  Place place = channels.images(channel(0));
   if (count == 1) return place;
   if (!pipes)
     throw UserError("channels " + stem + "_0, " + stem +
@@ -166,12 +166,12 @@ Place numbered(const Channels& channels, const std::string& stem, const char* op
   return place;
 }
 
-// The channel that train/ and val/, or the training pictures alone, are taken from when none is
+// The channel that train/ and val/, or the training images alone, are taken from when none is
 // named for training.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {
-    if (holds_no_pictures(name) || name == val) continue;
+    if (holds_no_images(name) || name == val) continue;
     (holds_both(channels, name) ? both : others).push_back(name);
   }
   for (const char* usual : {"imagenet", "data"}) {
@@ -181,9 +181,8 @@ std::string other_channel(const Channels& channels, const std::string& val) {
   if (candidates.size() < 2) return candidates.empty() ? "" : candidates[0];
   std::string list;
   for (const std::string& name : candidates) list += (list.empty() ? "" : ", ") + name;
-  throw UserError(
-      "any of the channels " + list +
-      " could hold the training pictures; name it train, or say which with --train DIR");
+  throw UserError("any of the channels " + list +
+                  " could hold the training images; name it train, or say which with --train DIR");
 }
 
 // A channel in its place; `folders`: where one that holds both halves has this one.
@@ -191,7 +190,7 @@ Place half_of(const Channels& channels, const std::string& name,
               const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))
     return numbered(channels, name.substr(0, name.size() - 2), option);
-  return channels.pictures(name, holds_both(channels, name) ? channels.half(name, folders) : "");
+  return channels.images(name, holds_both(channels, name) ? channels.half(name, folders) : "");
 }
 
 void find_data(const Channels& channels, Paths& paths) {
@@ -238,7 +237,7 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   Paths paths;
   const Channels channels(environment, files, platform);
   for (const std::string& name : channels.names()) {
-    if (!holds_no_pictures(name)) paths.channels.push_back(name);
+    if (!holds_no_images(name)) paths.channels.push_back(name);
   }
   if (!channels.named("pretrained").empty()) paths.pretrained = channels.place("pretrained");
   if (with_data) find_data(channels, paths);

@@ -4,7 +4,7 @@
 // Channels are folders of input data. Their names come from SM_CHANNELS, SM_CHANNEL_NAME (and
 // SSM_CHANNEL_NAME), the keys of inputdataconfig.json, and the folders in BASE/input/data; a
 // channel lies where its variable says, else in BASE/input/data/NAME. code, model, sm_drivers and
-// pretrained hold no pictures.
+// pretrained hold no images.
 //
 //   training     train, training or train_0; else a channel that holds train/ and val/ (imagenet
 //                and data before others); else the only other channel

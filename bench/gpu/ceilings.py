@@ -7,7 +7,7 @@ Data is random; where it would fit into the card's cache, calls go round several
 recorded as a CUDA graph, and at least twenty of its replays are timed.
 
   copy/device        from the card to itself; gb_per_s counts bytes read and bytes written
-  copy/host/...      one batch of uint8 pictures to the card, from pinned and from pageable memory
+  copy/host/...      one batch of uint8 images to the card, from pinned and from pageable memory
   gemm/N/...         square products
   launch/...         a kernel that adds to one number: us of each, 1000 in a row
   pointwise/...      1x1 convolutions as products, by matmul: BLOCK.expand, BLOCK.project
@@ -174,13 +174,13 @@ class Ceilings:
         groups = narrow if depthwise else 1
         rest = ([stride] * 2, [kernel // 2] * 2, [1, 1], False, [0, 0], groups)
 
-        def picture(channels, side):
+        def image(channels, side):
             return self.random(batch, side, side, channels, dtype=TYPES[dtype]).permute(0, 3, 1, 2)
 
         def make():
             w = self.random(wide, narrow // groups, kernel, kernel, dtype=TYPES[dtype])
             w = w.contiguous(memory_format=torch.channels_last)
-            return picture(narrow, pixels), w, picture(wide, out)
+            return image(narrow, pixels), w, image(wide, out)
 
         def call(x, w, y):
             if which == "forward":

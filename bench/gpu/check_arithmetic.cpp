@@ -56,10 +56,10 @@ bool operations_check(const Place& where) {
   const ops::Table& table = where.plugin ? *ops::gpu() : ops::cpu();
   void* const stream = models::stream_of(where.device);
 
-  constexpr int64_t kPictures = 4, kSide = 33, kValues = kSide * kSide * 3;
+  constexpr int64_t kImages = 4, kSide = 33, kValues = kSide * kSide * 3;
   const at::Tensor images =
-      at::randint(0, 256, {kPictures, kSide, kSide, 3}, at::TensorOptions().dtype(at::kByte));
-  std::vector<ops::MixRow> rows(kPictures);
+      at::randint(0, 256, {kImages, kSide, kSide, 3}, at::TensorOptions().dtype(at::kByte));
+  std::vector<ops::MixRow> rows(kImages);
   rows[0] = {.partner = 1, .lambda = 0.75F};
   rows[1] = {.partner = 3, .lambda = 1, .box = {2, 1, 25, 14}};
   for (size_t i = 2; i < 4; ++i) {
@@ -72,12 +72,12 @@ bool operations_check(const Place& where) {
                     at::TensorOptions().dtype(at::kByte));
   const auto prepare = [&](const ops::Table& by, at::Device device, void* on) {
     const at::Tensor in = images.to(device), how = mix.to(device);
-    at::Tensor out = at::zeros({kPictures * kValues}, at::TensorOptions().device(device));
+    at::Tensor out = at::zeros({kImages * kValues}, at::TensorOptions().device(device));
     ops::PrepareBatch op{in.const_data_ptr<uint8_t>(),
                          static_cast<const ops::MixRow*>(how.const_data_ptr()),
                          out.mutable_data_ptr(),
                          ops::Type::f32,
-                         kPictures,
+                         kImages,
                          kSide,
                          kSide,
                          {0.485F, 0.456F, 0.406F},
@@ -142,8 +142,7 @@ bool shared_check(const Place& where) {
   options.batch = 8;
   options.size = 64;
   options.device = where.device;
-  options.pictures =
-      static_cast<uint64_t>(env.rank);  // so gradients differ before they are averaged
+  options.images = static_cast<uint64_t>(env.rank);  // so gradients differ before they are averaged
   {
     SyntheticStep step(options);
     step.average_over(world.main);

@@ -12,7 +12,7 @@
 //   gpu_first_light shared                    one of two processes (torchrun's variables) that train
 //                                             on GPU 0 over Gloo
 //   gpu_first_light time MODEL SIZE BATCH f32|bf16|f16 eager|graph
-//                                             images/s of a step on synthetic pictures, no masks
+//                                             images/s of a step on synthetic images, no masks
 //
 // Prints one JSON object each; status 1 when a check failed, 3 without a usable GPU. With a last
 // word `cpu`, step, operations, shared and time run on the CPU: to try the program itself.

@@ -6,12 +6,12 @@ Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] 
 
   torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in memory
   timm           its create_loader with fast collate and prefetcher, which puts them normalised on the card
-  nvjpeg/crop    files read by threads, decode_jpeg of a batch on the card, each picture cropped and
+  nvjpeg/crop    files read by threads, decode_jpeg of a batch on the card, each image cropped and
                  resized there
   nvjpeg/decode  the same without crops
 
 The number behind a name: worker processes, or threads that read. Files are in the page cache.
-processor_us is processor time, workers included, of one picture. Pictures that nvJPEG refuses are left
+processor_us is processor time, workers included, of one image. Images that nvJPEG refuses are left
 out for it, and counted.
 """
 
@@ -25,7 +25,7 @@ import torch
 import common
 
 TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
-EPOCH = 200_000  # pictures at least, so that none ends while it is measured
+EPOCH = 200_000  # images at least, so that none ends while it is measured
 
 
 def names(options):
@@ -72,10 +72,10 @@ def nvjpeg(options, workers, crop):
             return False
         return True
 
-    def cropped(picture):
-        box = RandomResizedCrop.get_params(picture, (0.08, 1), (3 / 4, 4 / 3))
-        picture = functional.resized_crop(picture, *box, [224, 224], antialias=True)
-        return functional.horizontal_flip(picture) if torch.rand(()) < 0.5 else picture
+    def cropped(image):
+        box = RandomResizedCrop.get_params(image, (0.08, 1), (3 / 4, 4 / 3))
+        image = functional.resized_crop(image, *box, [224, 224], antialias=True)
+        return functional.horizontal_flip(image) if torch.rand(()) < 0.5 else image
 
     found = [path for path, _ in ImageFolder(options.folder).samples]
     paths = [path for path in found if readable(path)]
@@ -90,8 +90,8 @@ def nvjpeg(options, workers, crop):
             following = read()
             while True:
                 files, following = [each.result() for each in following], read()
-                pictures = decoded(files)
-                yield torch.stack([cropped(picture) for picture in pictures]) if crop else pictures
+                images = decoded(files)
+                yield torch.stack([cropped(image) for image in images]) if crop else images
 
     return batches(), {"left_out": len(found) - len(paths)}
 
@@ -105,7 +105,7 @@ def processor_seconds():
 
 
 def take(batches, seconds, options, least=1):
-    """Pictures per second while batches come for so long."""
+    """Images per second while batches come for so long."""
     begin, count = time.perf_counter(), 0
     while count < least or time.perf_counter() - begin < seconds:
         next(batches)
@@ -130,7 +130,7 @@ def measure(name, options):
     groups = [take(batches, options.seconds, options) for _ in range(common.GROUPS)]
     busy = processor_seconds() - busy
     return common.spread("images_per_second", [rate for rate, _ in groups]) | {
-        "processor_us": 1e6 * busy / sum(pictures for _, pictures in groups),
+        "processor_us": 1e6 * busy / sum(images for _, images in groups),
         "first_batch_seconds": first} | facts
 
 

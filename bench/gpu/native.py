@@ -4,7 +4,7 @@
 
   checks    those of gpu_first_light (bench/gpu/first_light.cpp); status 1 when one failed
   step      its training step, on the shapes that rivals.py measures
-  loader    loader_bench over --pictures DIR, on 1 to 16 threads
+  loader    loader_bench over --images DIR, on 1 to 16 threads
 """
 
 import json
@@ -38,7 +38,7 @@ def steps(dry):
 def loader_rates(program, name, options):
     """Of five runs; the first makes the seek indexes."""
     with tempfile.TemporaryDirectory() as indexes:
-        command = [program, "loader", options.pictures, "2" if options.dry else "25", name.split()[1], indexes]
+        command = [program, "loader", options.images, "2" if options.dry else "25", name.split()[1], indexes]
         try:
             done = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True,
                                               timeout=options.timeout).stdout) for _ in range(6)][1:]
@@ -110,7 +110,7 @@ def main():
     parser = common.child_parser(__doc__, timeout=120)
     parser.add_argument("part", choices=("checks", "step", "loader"))
     parser.add_argument("program")
-    parser.add_argument("--pictures", metavar="DIR")
+    parser.add_argument("--images", metavar="DIR")
     options = parser.parse_args()
     measure = answer
     if options.part == "checks":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps of timm's models as its train.py makes them, on random pictures that lie on the card.
+"""Training steps of timm's models as its train.py makes them, on random images that lie on the card.
 
 Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 

@@ -1,4 +1,4 @@
-"""Runs shoal itself on a GPU: a small training on made-up pictures, against the same on the CPU.
+"""Runs shoal itself on a GPU: a small training on made-up images, against the same on the CPU.
 
     training.py PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
 
@@ -22,7 +22,7 @@ import common
 LIKELY_SECONDS = 30
 # Of the CPU's validation loss, after so few updates: sums are made in another order, or rounded.
 NEAR, NEAR_IN_BF16 = 0.05, 0.25
-PICTURES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
+IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
             "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2", "--dropout", "0.1"]
 # Options, and what the result is compared with: "near NAME" or "equal NAME".
 RESNET, EFFICIENTNET = ["--model", "resnet18", "--lr", "0.02"], ["--model", "efficientnet_b0", "--lr", "0.001"]
@@ -41,7 +41,7 @@ RUNS = {
 
 def run(program, words, folder, options):
     """Ends with the last validation's loss and rate; the model's bytes lie in folder/model."""
-    command = [program, "train", *PICTURES, "--device", options.device, "--output", folder,
+    command = [program, "train", *IMAGES, "--device", options.device, "--output", folder,
                "--export-dir", f"{folder}/model", *words]
     with tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=err, process_group=0)
@@ -92,7 +92,7 @@ def main():
     parser.add_argument("program")
     options = parser.parse_args()
     limit = options.timeout
-    results = common.Results("shoal train on a GPU, made-up pictures", options, ("ok", "loss", "compared"))
+    results = common.Results("shoal train on a GPU, made-up images", options, ("ok", "loss", "compared"))
     with tempfile.TemporaryDirectory() as kept:
         for name in RUNS:
             # All of them: later ones are compared with what earlier ones left.

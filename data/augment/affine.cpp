@@ -23,7 +23,7 @@ Matrix rotation(double degrees, const Size& size) {
   return {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y};
 }
 
-// Columns of one row that look inside the picture: [first, last).
+// Columns of one row that look inside the image: [first, last).
 struct Span {
   int64_t first = 0, last = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Shearing, translating and rotating a picture as Pillow's Image.transform does it.
+// Shearing, translating and rotating an image as Pillow's Image.transform does it.
 
 #include <array>
 #include <cstdint>

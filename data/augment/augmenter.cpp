@@ -150,7 +150,7 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
   }
 }
 
-// The four in an order of their own for each picture.
+// The four in an order of their own for each image.
 void Augmenter::jitter(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const std::array<std::pair<Effect, double>, 4> parts = {{{Effect::brightness, jitter_.brightness},
                                                            {Effect::contrast, jitter_.contrast},
@@ -191,12 +191,12 @@ void Augmenter::draw_weights(KeyedRandom& random) {
   for (double& weight : weights_) weight /= sum;
 }
 
-// AugMix. Each chain begins with the picture as it is.
+// AugMix. Each chain begins with the image as it is.
 void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   draw_weights(random);
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
-  picture_.assign(pixels, pixels + bytes);
+  image_.assign(pixels, pixels + bytes);
   if (policy_.blended) {  // the last weight is what the last blend leaves of it
     shares_.resize(weights_.size());
     double rest = 1;
@@ -205,7 +205,7 @@ void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
       rest *= 1 - shares_[i];
     }
     for (const double part : shares_) {
-      chain_ = picture_;
+      chain_ = image_;
       run_chain(chain_.data(), size, random);
       editor_.blend(pixels, chain_.data(), part, size);
     }
@@ -213,7 +213,7 @@ void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   }
   mixed_.assign(bytes, 0);
   for (const double weight : weights_) {
-    chain_ = picture_;
+    chain_ = image_;
     run_chain(chain_.data(), size, random);
     const auto part = static_cast<float>(weight);
     for (size_t i = 0; i < bytes; ++i) mixed_[i] += part * static_cast<float>(chain_[i]);

@@ -50,8 +50,8 @@ class Augmenter {
   Editor editor_;
   std::vector<Operation> operations_;
   std::vector<double> left_;  // weights of what has not been drawn yet
-  // AugMix: the picture as it was, one chain's, the chains' sum; what each chain counts for.
-  std::vector<uint8_t> picture_, chain_;
+  // AugMix: the image as it was, one chain's, the chains' sum; what each chain counts for.
+  std::vector<uint8_t> image_, chain_;
   std::vector<float> mixed_;
   std::vector<double> weights_, shares_;
 };

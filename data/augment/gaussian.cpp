@@ -1,4 +1,4 @@
-// torchvision's GaussianBlur of 23 × 23 pixels: the picture is mirrored beyond its edges.
+// torchvision's GaussianBlur of 23 × 23 pixels: the image is mirrored beyond its edges.
 #include <algorithm>
 #include <array>
 #include <cmath>

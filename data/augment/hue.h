@@ -1,5 +1,5 @@
 #pragma once
-// Turning the colours of a picture, through Pillow's 8-bit HSV as torchvision does it.
+// Turning the colours of an image, through Pillow's 8-bit HSV as torchvision does it.
 
 #include <cstdint>
 

@@ -8,11 +8,11 @@
 
 namespace shoal::data::augment {
 
-enum : int64_t { kBorder = 3 };  // pixels around a bordered picture that repeat its edge
+enum : int64_t { kBorder = 3 };  // pixels around a bordered image that repeat its edge
 
 // Pixels [first, first + count) of one row of an affine transform, none of which looks outside.
 struct AffineRow {
-  const uint8_t* in;  // pixel (0, 0) of a bordered picture, readable 16 bytes behind its end
+  const uint8_t* in;  // pixel (0, 0) of a bordered image, readable 16 bytes behind its end
   int64_t stride;     // bytes
   // Where a pixel looks: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
   double x_step, x_row, x_shift, y_step, y_row, y_shift;

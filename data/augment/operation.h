@@ -1,5 +1,5 @@
 #pragma once
-// One change of a picture's pixels, with everything drawn: what policies come down to.
+// One change of an image's pixels, with everything drawn: what policies come down to.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The published recipes of which operations a picture goes through, as values.
+// The published recipes of which operations an image goes through, as values.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ struct Policy {
   double magnitude_limit = 10;
   double translate = 0.45;  // see TimmScene
   // AugMix: chains of so many steps (0: one to three), weighed by Dirichlet(alpha) and mixed with
-  // the picture by Beta(alpha, alpha); `blended`: chain by chain.
+  // the image by Beta(alpha, alpha); `blended`: chain by chain.
   int64_t width = 3, depth = 0;
   double alpha = 1;
   bool blended = false;

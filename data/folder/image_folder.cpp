@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-// What is wrong with this file alone is a damaged picture; the rest (no memory, no descriptors, a
+// What is wrong with this file alone is a damaged image; the rest (no memory, no descriptors, a
 // folder or file server that is gone) would hit the next one too.
 bool concerns_one_file(int error, const std::string& path) {
   std::error_code ignored;
@@ -48,13 +48,13 @@ class ImageFolder : public Dataset {
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     thread_local std::string path;  // keeps its memory
     write_path(sample, path);
-    read_picture_file(path, bytes);
+    read_image_file(path, bytes);
   }
   void will_read(int64_t first, int64_t count) const override {
     thread_local std::string path;
     for (int64_t i = first; i < first + count; ++i) {
       write_path(i, path);
-      will_read_picture_file(path);
+      will_read_image_file(path);
     }
   }
 
@@ -92,19 +92,18 @@ LeftOut left_out_of(const Listing& listing) {
 
 }  // namespace
 
-void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes) {
+void read_image_file(const std::string& path, std::vector<uint8_t>& bytes) {
   try {
     const int64_t size = read_file(path, kMaxFileBytes, bytes);
     if (size > kMaxFileBytes)
-      throw DamagedPicture("a file of " + std::to_string(size) +
-                           " bytes is too large for a picture");
+      throw DamagedImage("a file of " + std::to_string(size) + " bytes is too large for an image");
   } catch (const FileFailure& failure) {
-    if (concerns_one_file(failure.error(), path)) throw DamagedPicture(failure.what_failed());
+    if (concerns_one_file(failure.error(), path)) throw DamagedImage(failure.what_failed());
     throw;
   }
 }
 
-void will_read_picture_file(const std::string& path) {
+void will_read_image_file(const std::string& path) {
   try {
     will_read_file(path);
   } catch (const FileFailure&) {  // reading will say it

@@ -1,5 +1,5 @@
 #pragma once
-// A folder of class folders of pictures, as torchvision's ImageFolder reads it.
+// A folder of class folders of images, as torchvision's ImageFolder reads it.
 
 #include <cstdint>
 #include <functional>
@@ -20,15 +20,15 @@ struct ImageFolderOptions {
 };
 
 // Opens `path`, listing it unless the cache still holds. Errors: see list_folder(). read() throws
-// what read_picture_file() does.
+// what read_image_file() does.
 std::shared_ptr<const Dataset> open_image_folder(const std::string& path,
                                                  const ImageFolderOptions& options = {});
 
-// Replaces `bytes` with the file. Throws DamagedPicture where it cannot be read or is too large to
-// be a picture, std::runtime_error where no other file could be read either (the folder is
+// Replaces `bytes` with the file. Throws DamagedImage where it cannot be read or is too large to
+// be an image, std::runtime_error where no other file could be read either (the folder is
 // gone).
-void read_picture_file(const std::string& path, std::vector<uint8_t>& bytes);
+void read_image_file(const std::string& path, std::vector<uint8_t>& bytes);
 // It will be read before long: a hint to the system.
-void will_read_picture_file(const std::string& path);
+void will_read_image_file(const std::string& path);
 
 }  // namespace shoal::data

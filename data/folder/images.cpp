@@ -44,8 +44,8 @@ class Images : public Dataset {
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     const auto [part, inside] = place(sample);
     if (part.set) return part.set->read(inside, bytes);
-    if (!fs::exists(part.file)) throw DamagedPicture("there is no such file or folder");
-    read_picture_file(part.file, bytes);
+    if (!fs::exists(part.file)) throw DamagedImage("there is no such file or folder");
+    read_image_file(part.file, bytes);
   }
 
  private:

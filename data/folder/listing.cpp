@@ -197,7 +197,7 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
   listing.classes = std::move(top.folders);
   if (listing.classes.empty())
     throw std::invalid_argument(root + " holds no class folders; expected " + root +
-                                "/<class>/<pictures>");
+                                "/<class>/<images>");
   auto found = ParallelWalk(root, listing.classes, progress).run(threads);
   for (size_t i = 0; i < found.size(); ++i) {
     const int64_t before = listing.files();
@@ -206,7 +206,7 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
     found[i] = {};
     if (listing.files() == before)
       throw std::invalid_argument(
-          "the class folder " + root + "/" + listing.classes[i] + " holds no picture" +
+          "the class folder " + root + "/" + listing.classes[i] + " holds no image" +
           (listing.left_out.size() > others
                ? " (" + listing.left_out[others].path + " is none by name or content)"
                : "") +

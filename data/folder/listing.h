@@ -1,5 +1,5 @@
 #pragma once
-// The list of files of a folder of class folders, compact enough for millions of pictures, and its
+// The list of files of a folder of class folders, compact enough for millions of images, and its
 // cache on disk.
 
 #include <cstdint>
@@ -52,7 +52,7 @@ using ListingProgress = std::function<void(int64_t files)>;
 // inside a class, folders (however deep, links followed) by path, files by name; all bytewise.
 // Names that begin with a dot are left out, and files that are no images by name or content.
 // Class folders are read by `threads` threads. Throws std::invalid_argument
-// for what the user must mend (no such folder, no class folder in it, a class without a picture),
+// for what the user must mend (no such folder, no class folder in it, a class without an image),
 // std::runtime_error with path and reason where the system fails.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 

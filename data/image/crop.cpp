@@ -21,37 +21,37 @@ void center(int64_t have, int64_t want, int64_t& first, int64_t& count, int64_t&
 
 }  // namespace
 
-Box random_resized_crop(const Size& picture, const TransformOptions& options, KeyedRandom& random) {
-  const auto area = static_cast<double>(picture.width * picture.height);
+Box random_resized_crop(const Size& image, const TransformOptions& options, KeyedRandom& random) {
+  const auto area = static_cast<double>(image.width * image.height);
   const double log_low = std::log(options.ratio_min), log_high = std::log(options.ratio_max);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double target = area * random.uniform(options.scale_min, options.scale_max);
     const double ratio = std::exp(random.uniform(log_low, log_high));
     const int64_t width = round_even(std::sqrt(target * ratio));
     const int64_t height = round_even(std::sqrt(target / ratio));
-    if (width <= 0 || height <= 0 || width > picture.width || height > picture.height) continue;
-    const auto top = random.below(static_cast<uint64_t>(picture.height - height + 1));
-    const auto left = random.below(static_cast<uint64_t>(picture.width - width + 1));
+    if (width <= 0 || height <= 0 || width > image.width || height > image.height) continue;
+    const auto top = random.below(static_cast<uint64_t>(image.height - height + 1));
+    const auto left = random.below(static_cast<uint64_t>(image.width - width + 1));
     return {static_cast<int64_t>(left), static_cast<int64_t>(top), width, height};
   }
-  const double ratio = static_cast<double>(picture.width) / static_cast<double>(picture.height);
-  int64_t width = picture.width, height = picture.height;
+  const double ratio = static_cast<double>(image.width) / static_cast<double>(image.height);
+  int64_t width = image.width, height = image.height;
   if (ratio < options.ratio_min)
     height = round_even(static_cast<double>(width) / options.ratio_min);
   else if (ratio > options.ratio_max)
     width = round_even(static_cast<double>(height) * options.ratio_max);
-  width = std::clamp<int64_t>(width, 1, picture.width);
-  height = std::clamp<int64_t>(height, 1, picture.height);
-  return {(picture.width - width) / 2, (picture.height - height) / 2, width, height};
+  width = std::clamp<int64_t>(width, 1, image.width);
+  height = std::clamp<int64_t>(height, 1, image.height);
+  return {(image.width - width) / 2, (image.height - height) / 2, width, height};
 }
 
-CenterView center_view(const Size& picture, const TransformOptions& options, int64_t corner) {
+CenterView center_view(const Size& image, const TransformOptions& options, int64_t corner) {
   CenterView view;
   const int64_t side = options.eval_resize;
-  if (picture.width <= picture.height)
-    view.resized = {side, side * picture.height / picture.width};
+  if (image.width <= image.height)
+    view.resized = {side, side * image.height / image.width};
   else
-    view.resized = {side * picture.width / picture.height, side};
+    view.resized = {side * image.width / image.height, side};
   center(view.resized.width, options.eval_size, view.crop.left, view.crop.width, view.left);
   center(view.resized.height, options.eval_size, view.crop.top, view.crop.height, view.top);
   if (corner > 0) {

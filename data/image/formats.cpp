@@ -1,4 +1,4 @@
-// OpenCV's decoders are opened when the first such picture comes: their library pulls in more than
+// OpenCV's decoders are opened when the first such image comes: their library pulls in more than
 // a hundred others, and most runs see JPEG only. cv::imdecode is looked up by its mangled name in
 // the imgcodecs library of the same version and place as the core library that is linked.
 #include "data/image/formats.h"
@@ -35,7 +35,7 @@ std::string imgcodecs_path() {
 
 [[noreturn]] void fail_missing(const std::string& reason) {
   throw MissingLibrary(
-      "PNG, WebP, BMP and TIFF pictures need OpenCV's imgcodecs library; install it (Debian and "
+      "PNG, WebP, BMP and TIFF images need OpenCV's imgcodecs library; install it (Debian and "
       "Ubuntu: package libopencv-imgcodecs-dev): " +
       reason);
 }
@@ -66,7 +66,7 @@ class Header {
   Header(std::span<const uint8_t> bytes, bool big_endian) : bytes_(bytes), big_(big_endian) {}
   uint64_t read(uint64_t at, int length) const {
     if (at > bytes_.size() || bytes_.size() - at < static_cast<uint64_t>(length))
-      throw DamagedPicture("the file ends inside its header");
+      throw DamagedImage("the file ends inside its header");
     uint64_t value = 0;
     for (int i = 0; i < length; ++i)
       value |= uint64_t{bytes_[at + static_cast<uint64_t>(i)]} << 8 * (big_ ? length - 1 - i : i);
@@ -117,15 +117,14 @@ Size bmp_size(std::span<const uint8_t> bytes) {
 }
 
 // To 8 bits: Pillow keeps the high byte of 16 bits.
-cv::Mat to_bytes(const cv::Mat& picture) {
-  if (picture.depth() == CV_8U) return picture;
-  if (picture.depth() != CV_16U)
-    throw DamagedPicture("samples that are neither 8 nor 16 bits wide");
-  cv::Mat bytes(picture.rows, picture.cols, CV_8UC(picture.channels()));
-  for (int y = 0; y < picture.rows; ++y) {
-    const auto* in = picture.ptr<uint16_t>(y);
+cv::Mat to_bytes(const cv::Mat& image) {
+  if (image.depth() == CV_8U) return image;
+  if (image.depth() != CV_16U) throw DamagedImage("samples that are neither 8 nor 16 bits wide");
+  cv::Mat bytes(image.rows, image.cols, CV_8UC(image.channels()));
+  for (int y = 0; y < image.rows; ++y) {
+    const auto* in = image.ptr<uint16_t>(y);
     auto* out = bytes.ptr<uint8_t>(y);
-    for (int i = 0; i < picture.cols * picture.channels(); ++i)
+    for (int i = 0; i < image.cols * image.channels(); ++i)
       out[i] = static_cast<uint8_t>(in[i] >> 8);
   }
   return bytes;
@@ -140,7 +139,7 @@ int conversion(int channels) {
     case 4:
       return cv::COLOR_BGRA2RGB;
     default:
-      throw DamagedPicture("a picture of " + std::to_string(channels) + " channels");
+      throw DamagedImage("an image of " + std::to_string(channels) + " channels");
   }
 }
 
@@ -168,7 +167,7 @@ Size stated_size(Format format, std::span<const uint8_t> bytes) {
     case Format::tiff:
       return tiff_size(bytes);
     default:
-      throw DamagedPicture("not a JPEG, PNG, WebP, BMP or TIFF picture");
+      throw DamagedImage("not a JPEG, PNG, WebP, BMP or TIFF image");
   }
 }
 
@@ -179,16 +178,16 @@ Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding
   try {
     const cv::Mat wrapped(1, static_cast<int>(bytes.size()), CV_8U,
                           const_cast<uint8_t*>(bytes.data()));
-    const cv::Mat picture = to_bytes(decode(wrapped, kUnchanged));
-    const Size size{picture.cols, picture.rows};
-    if (picture.empty()) throw DamagedPicture("its decoder gave up");
+    const cv::Mat image = to_bytes(decode(wrapped, kUnchanged));
+    const Size size{image.cols, image.rows};
+    if (image.empty()) throw DamagedImage("its decoder gave up");
     const auto need = static_cast<size_t>(size.width * size.height * 3 + padding);
     if (pixels.size() < need) pixels.resize(need);
-    cv::Mat rgb(picture.rows, picture.cols, CV_8UC3, pixels.data());
-    cv::cvtColor(picture, rgb, conversion(picture.channels()));
+    cv::Mat rgb(image.rows, image.cols, CV_8UC3, pixels.data());
+    cv::cvtColor(image, rgb, conversion(image.channels()));
     return size;
   } catch (const cv::Exception& error) {
-    throw DamagedPicture("its decoder gave up: " + error.err);
+    throw DamagedImage("its decoder gave up: " + error.err);
   }
 }
 

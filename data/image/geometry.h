@@ -1,5 +1,5 @@
 #pragma once
-// Sizes and boxes of pictures, in pixels.
+// Sizes and boxes of images, in pixels.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ struct Box {
   int64_t left = 0, top = 0, width = 0, height = 0;
 };
 
-// Rows of a picture: RGB, 3 bytes a pixel. count 0: none left.
+// Rows of an image: RGB, 3 bytes a pixel. count 0: none left.
 struct RowBlock {
   const uint8_t* data = nullptr;
   int64_t stride = 0;  // bytes from one row to the next

@@ -8,8 +8,8 @@
 
 namespace shoal::data {
 
-Size PictureReader::open(std::span<const uint8_t> bytes) {
-  if (bytes.empty()) throw DamagedPicture("the file is empty");
+Size ImageReader::open(std::span<const uint8_t> bytes) {
+  if (bytes.empty()) throw DamagedImage("the file is empty");
   bytes_ = bytes;
   pending_ = {};
   format_ = recognise(bytes);
@@ -20,18 +20,18 @@ Size PictureReader::open(std::span<const uint8_t> bytes) {
   return size_;
 }
 
-void PictureReader::start(const Box& box, int64_t padding, jpeg::SeekIndex* index) {
+void ImageReader::start(const Box& box, int64_t padding, jpeg::SeekIndex* index) {
   if (format_ == Format::jpeg) return jpeg_.start(box, padding, index);
   if (format_ == Format::raw) return start_raw(box, padding);
   const Size found = decode_other(format_, bytes_, padding, pixels_);
   if (found.width != size_.width || found.height != size_.height)
-    throw DamagedPicture("its header and its pixels disagree about the size");
+    throw DamagedImage("its header and its pixels disagree about the size");
   const int64_t stride = 3 * size_.width;
   pending_ = {pixels_.data() + box.top * stride + 3 * box.left, stride, box.height};
 }
 
 // A copy of the box: what is read behind its last row must be ours.
-void PictureReader::start_raw(const Box& box, int64_t padding) {
+void ImageReader::start_raw(const Box& box, int64_t padding) {
   const int64_t stride = 3 * size_.width, row = 3 * box.width;
   const auto need = static_cast<size_t>(row * box.height + padding);
   if (pixels_.size() < need) pixels_.resize(need);
@@ -41,15 +41,15 @@ void PictureReader::start_raw(const Box& box, int64_t padding) {
   pending_ = {pixels_.data(), row, box.height};
 }
 
-bool PictureReader::complete_index(jpeg::SeekIndex& index) {
+bool ImageReader::complete_index(jpeg::SeekIndex& index) {
   return format_ == Format::jpeg && jpeg_.complete_index(index);
 }
 
-jpeg::Planes* PictureReader::planes() {
+jpeg::Planes* ImageReader::planes() {
   return format_ == Format::jpeg ? jpeg_.planes() : nullptr;
 }
 
-RowBlock PictureReader::next() {
+RowBlock ImageReader::next() {
   if (format_ == Format::jpeg) return jpeg_.next();
   const RowBlock all = pending_;
   pending_ = {};

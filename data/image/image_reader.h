@@ -1,5 +1,5 @@
 #pragma once
-// An encoded picture, whatever its format: recognised by its content, read in part.
+// An encoded image, whatever its format: recognised by its content, read in part.
 
 #include <cstdint>
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace shoal::data {
 
-// Reads one picture after the other; one object per thread. Same calls and errors as JpegDecoder,
+// Reads one image after the other; one object per thread. Same calls and errors as JpegDecoder,
 // for every format.
-class PictureReader {
+class ImageReader {
  public:
-  explicit PictureReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
+  explicit ImageReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
       : jpeg_(decoder == Decoder::shoal, isa) {}
 
-  // Throws DamagedPicture (an empty file, an unknown format, a broken header).
+  // Throws DamagedImage (an empty file, an unknown format, a broken header).
   Size open(std::span<const uint8_t> bytes);
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
   RowBlock next();
@@ -32,7 +32,7 @@ class PictureReader {
   JpegDecoder jpeg_;
   Format format_ = Format::unknown;
   std::span<const uint8_t> bytes_;
-  std::vector<uint8_t> pixels_;  // whole picture, where it is not a JPEG
+  std::vector<uint8_t> pixels_;  // whole image, where it is not a JPEG
   Size size_;
   RowBlock pending_;
 };

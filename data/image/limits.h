@@ -9,14 +9,14 @@
 
 namespace shoal::data {
 
-constexpr int64_t kMaxPixels = 178'956'970;  // of one picture; Pillow refuses more as a bomb, too
+constexpr int64_t kMaxPixels = 178'956'970;  // of one image; Pillow refuses more as a bomb, too
 constexpr int64_t kMaxFileBytes = int64_t{1} << 29;
 
-// Throws DamagedPicture for an empty picture or one beyond the bound.
+// Throws DamagedImage for an empty image or one beyond the bound.
 inline void check_dimensions(const Size& size) {
   if (size.width > 0 && size.height > 0 && size.width <= kMaxPixels / size.height) return;
-  throw DamagedPicture("dimensions of " + std::to_string(size.width) + " x " +
-                       std::to_string(size.height) + " pixels are out of bounds");
+  throw DamagedImage("dimensions of " + std::to_string(size.width) + " x " +
+                     std::to_string(size.height) + " pixels are out of bounds");
 }
 
 }  // namespace shoal::data

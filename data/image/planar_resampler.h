@@ -22,7 +22,7 @@ class PlanarResampler {
  public:
   explicit PlanarResampler(Isa isa = best_isa());
 
-  // Resizes with the weights of `x` and `y`, which count from (left, top) of the picture on, and
+  // Resizes with the weights of `x` and `y`, which count from (left, top) of the image on, and
   // writes RGB rows `stride` bytes apart. `planes` holds what mcus_of() names for the pixels that
   // the weights look at.
   void run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x, const Axis& y,

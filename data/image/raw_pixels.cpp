@@ -7,7 +7,7 @@
 
 namespace shoal::data {
 
-std::vector<uint8_t> raw_picture(const uint8_t* pixels, const Size& size) {
+std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size) {
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   const uint32_t sides[2] = {static_cast<uint32_t>(size.width), static_cast<uint32_t>(size.height)};
   std::vector<uint8_t> out(kRawHead + bytes);
@@ -23,7 +23,7 @@ Size raw_size(std::span<const uint8_t> bytes) {
   const Size size{sides[0], sides[1]};
   check_dimensions(size);
   if (static_cast<int64_t>(bytes.size()) - kRawHead != 3 * size.width * size.height)
-    throw DamagedPicture("raw pixels: not as many bytes as width and height say");
+    throw DamagedImage("raw pixels: not as many bytes as width and height say");
   return size;
 }
 

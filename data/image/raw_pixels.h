@@ -13,9 +13,9 @@ namespace shoal::data {
 constexpr char kRawMagic[8] = {'s', 'h', 'o', 'a', 'l', 'r', 'g', 'b'};
 constexpr int64_t kRawHead = 16;
 
-std::vector<uint8_t> raw_picture(const uint8_t* pixels, const Size& size);
+std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
-// Throws DamagedPicture when the bytes are not as many as the head says, or the size is out of
+// Throws DamagedImage when the bytes are not as many as the head says, or the size is out of
 // bounds.
 Size raw_size(std::span<const uint8_t> bytes);
 

@@ -1,6 +1,6 @@
 #pragma once
 // Antialiased resizing as Pillow does it (its Resample.c): separable, centre-aligned, the filter's
-// support multiplied by the shrink factor, the window clipped to the picture and its weights
+// support multiplied by the shrink factor, the window clipped to the image and its weights
 // renormalised, 8 bits between the passes. Bit for bit what Pillow 13 gives, on every processor.
 // Older versions give the same where they do the same pass first (vertical_first()); elsewhere levels
 // differ, with the bilinear filter by one.
@@ -29,7 +29,7 @@ struct AxisRequest {
 // width; before: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
-// The weights of one direction. Reused from picture to picture.
+// The weights of one direction. Reused from image to image.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are looked at
   int32_t taps = 0;              // of every pixel, those beyond its window with weight 0
@@ -42,7 +42,7 @@ struct Axis {
   std::vector<double> exact_;
 };
 
-// Resizes one picture after the other; one object per thread. Rows of the source are pushed from
+// Resizes one image after the other; one object per thread. Rows of the source are pushed from
 // the top as they are decoded, so the source is never held as a whole.
 class Resizer {
  public:

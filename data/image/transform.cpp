@@ -21,10 +21,10 @@ Interpolation filter_of(Interpolation asked, uint64_t key) {
 
 void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                              jpeg::SeekIndex* index) {
-  const Size picture = reader_.open(bytes);
+  const Size image = reader_.open(bytes);
   KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
   const bool flip = random.uniform() < options_.flip;
-  const Box crop = random_resized_crop(picture, options_, random);
+  const Box crop = random_resized_crop(image, options_, random);
   const int64_t side = options_.size;
   run(crop, {crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false},
       filter_of(options_.interpolation, key), out, 3 * side, index);
@@ -45,15 +45,15 @@ void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
   }
 }
 
-void Transform::view(const Size& picture, int64_t corner, bool mirror, uint8_t* out) {
-  const CenterView view = center_view(picture, options_, corner);
+void Transform::view(const Size& image, int64_t corner, bool mirror, uint8_t* out) {
+  const CenterView view = center_view(image, options_, corner);
   const int64_t side = options_.eval_size;
   if (view.crop.width < side || view.crop.height < side)
     std::memset(out, 0, static_cast<size_t>(side * side * 3));
   const int64_t left = mirror ? side - view.left - view.crop.width : view.left;
-  run({0, 0, picture.width, picture.height},
-      {picture.width, view.resized.width, view.crop.left, view.crop.width, mirror},
-      {picture.height, view.resized.height, view.crop.top, view.crop.height, false},
+  run({0, 0, image.width, image.height},
+      {image.width, view.resized.width, view.crop.left, view.crop.width, mirror},
+      {image.height, view.resized.height, view.crop.top, view.crop.height, false},
       options_.interpolation, out + 3 * (view.top * side + left), 3 * side, nullptr);
 }
 

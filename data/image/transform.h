@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// One object per thread; it keeps its buffers. Throws DamagedPicture.
+// One object per thread; it keeps its buffers. Throws DamagedImage.
 class Transform {
  public:
   explicit Transform(const TransformOptions& options, Isa isa = best_isa())
@@ -34,7 +34,7 @@ class Transform {
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);
 
-  // Extends the index of the picture just read to all of it; false when it has none.
+  // Extends the index of the image just read to all of it; false when it has none.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
   // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB, for each of the views, of
@@ -42,13 +42,13 @@ class Transform {
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
-  void view(const Size& picture, int64_t corner, bool mirror, uint8_t* out);
+  void view(const Size& image, int64_t corner, bool mirror, uint8_t* out);
   void run(const Box& box, const AxisRequest& x, const AxisRequest& y, Interpolation interpolation,
            uint8_t* out, int64_t stride, jpeg::SeekIndex* index);
 
   TransformOptions options_;
   augment::Augmenter augmenter_;
-  PictureReader reader_;
+  ImageReader reader_;
   Resizer resizer_;
   PlanarResampler planar_;
 };

@@ -1,10 +1,10 @@
 #pragma once
-// Our own decoder for the usual kind of JPEG (header.h): decodes the part of a picture that is
+// Our own decoder for the usual kind of JPEG (header.h): decodes the part of an image that is
 // asked for, and with an index little else.
 //
 // Pixels are exactly libjpeg-turbo's (accurate integer IDCT, smooth upsampling). Input is not
 // trusted: nothing outside the given bytes is read. Whatever it is not sure of it leaves to
-// libjpeg-turbo, which then decides whether the picture is damaged: that is what `false` means.
+// libjpeg-turbo, which then decides whether the image is damaged: that is what `false` means.
 
 #include <cstdint>
 #include <optional>
@@ -20,18 +20,18 @@
 
 namespace shoal::data::jpeg {
 
-// One object per thread; it keeps its memory from picture to picture.
+// One object per thread; it keeps its memory from image to image.
 class BaselineDecoder {
  public:
   explicit BaselineDecoder(Isa isa = best_isa());
   BaselineDecoder(const BaselineDecoder&) = delete;  // it points into itself
   BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
-  // Reads the header. `bytes` must stay until the picture is done with. False: of another kind.
+  // Reads the header. `bytes` must stay until the image is done with. False: of another kind.
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes what `box` (inside the picture, not empty) needs. `index`, when given, is used as far
+  // Decodes what `box` (inside the image, not empty) needs. `index`, when given, is used as far
   // as it reaches and extended by what is learnt on the way; a wrong one is emptied. False:
   // damaged, or so large that it should not be decoded at once.
   bool start(const Box& box, SeekIndex* index);
@@ -43,7 +43,7 @@ class BaselineDecoder {
   // After start(): the samples themselves.
   Planes& planes() { return planes_; }
 
-  // Extends the index to the whole picture. False: damaged.
+  // Extends the index to the whole image. False: damaged.
   bool complete(SeekIndex& index);
 
  private:
@@ -75,7 +75,7 @@ class BaselineDecoder {
   McuBox mcus_;
   int64_t first_segment_ = 0, segment_end_ = 0;  // of each row, that hold the MCUs
   Lane lanes_[2];
-  SeekIndex forgotten_;  // of a picture whose index nobody wants
+  SeekIndex forgotten_;  // of an image whose index nobody wants
 
   Box box_;
   int64_t delivered_ = 0;  // rows

@@ -10,28 +10,28 @@
 
 namespace shoal::data {
 
-// Reads one picture after the other; one object per thread. Pixels are those of a decode of the
-// whole picture by libjpeg-turbo with its defaults (turbo.h says more).
+// Reads one image after the other; one object per thread. Pixels are those of a decode of the
+// whole image by libjpeg-turbo with its defaults (turbo.h says more).
 class JpegDecoder {
  public:
-  // own: false leaves every picture to libjpeg-turbo, for comparison.
+  // own: false leaves every image to libjpeg-turbo, for comparison.
   explicit JpegDecoder(bool own = true, Isa isa = best_isa()) : own_(own), decoder_(isa) {}
 
-  // Reads the header. `bytes` must stay until the picture is done with. Throws DamagedPicture.
+  // Reads the header. `bytes` must stay until the image is done with. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
-  // Prepares to deliver `box` (inside the picture, not empty). `padding` bytes behind each row can
+  // Prepares to deliver `box` (inside the image, not empty). `padding` bytes behind each row can
   // be read (they hold anything). `index`: see BaselineDecoder::start(); may be null. Throws
-  // DamagedPicture.
+  // DamagedImage.
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
 
-  // The next rows of the box, from the top; valid until the next call. Throws DamagedPicture.
+  // The next rows of the box, from the top; valid until the next call. Throws DamagedImage.
   RowBlock next();
 
   // After start(): the samples of the box, when our own decoder has made them, else null.
   jpeg::Planes* planes() { return baseline_ ? &decoder_.planes() : nullptr; }
 
-  // After the last row: extends the index to the whole picture. False when the picture has none.
+  // After the last row: extends the index to the whole image. False when the image has none.
   bool complete_index(jpeg::SeekIndex& index) { return baseline_ && decoder_.complete(index); }
 
  private:

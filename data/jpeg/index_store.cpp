@@ -23,13 +23,13 @@ namespace fs = std::filesystem;
 
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
 constexpr size_t kWriteAt = size_t{1} << 18;  // bytes that wait before they are written
-constexpr size_t kLargestShare = 25;          // of a picture's bytes: 1 / 25
+constexpr size_t kLargestShare = 25;          // of an image's bytes: 1 / 25
 constexpr uint32_t kLargestRecord = 1u << 28, kUnwanted = UINT32_MAX;
 
 struct Record {
-  uint64_t sample = 0, picture = 0;  // `picture`: see fingerprint()
-  uint32_t length = 0;               // of the packed index behind this
-  uint32_t check = 0;                // of everything else
+  uint64_t sample = 0, image = 0;  // `image`: see fingerprint()
+  uint32_t length = 0;             // of the packed index behind this
+  uint32_t check = 0;              // of everything else
 };
 static_assert(sizeof(Record) == 24);
 
@@ -48,7 +48,7 @@ uint64_t fingerprint(std::span<const uint8_t> bytes) {
 }
 
 uint32_t check_of(const Record& record, const void* packed) {
-  uint64_t hash = combine(combine(record.sample, record.picture), record.length);
+  uint64_t hash = combine(combine(record.sample, record.image), record.length);
   hash = combine(hash, hash_bytes(packed, record.length));
   return static_cast<uint32_t>(hash >> 32);
 }
@@ -129,7 +129,7 @@ void IndexStore::give_up(const std::string& what) {
   waiting_places_.clear();
   if (warning_)
     warning_(what + folder_ + " (" + reason +
-             "): no more seek indexes are kept, so that pictures are decoded more slowly");
+             "): no more seek indexes are kept, so that images are decoded more slowly");
 }
 
 void IndexStore::refresh() {
@@ -217,7 +217,7 @@ IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> byt
   std::memcpy(&record, memory.data(), sizeof record);
   const std::span<const uint8_t> packed = std::span(memory).subspan(sizeof record);
   const bool good = record.sample == static_cast<uint64_t>(sample) &&
-                    record.length == packed.size() && record.picture == fingerprint(bytes) &&
+                    record.length == packed.size() && record.image == fingerprint(bytes) &&
                     record.check == check_of(record, packed.data()) && unpack_index(packed, index);
   if (!good) index.clear();
   return good ? Answer::found : Answer::unknown;

@@ -1,12 +1,12 @@
 #pragma once
 // The seek indexes of a dataset's JPEGs, kept in files beside other caches, so that from the second
-// epoch on only the parts of pictures that are looked at are decoded.
+// epoch on only the parts of images that are looked at are decoded.
 //
 // Each process appends to files of its own (N.seek: records; N.places: where they are) and reads
-// everybody's. A record belongs to a picture's
+// everybody's. A record belongs to an image's
 // place in the dataset, its length and a hash of its first and last bytes; whatever does not fit,
 // or is damaged, is as if it were not there and is made anew. A record never takes more than 4 % of
-// its picture's bytes: pictures for which it would have none.
+// its image's bytes: images for which it would have none.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // `folder` is made when it is missing. `samples`: pictures of the dataset. `warning` is told once
+  // `folder` is made when it is missing. `samples`: images of the dataset. `warning` is told once
   // when nothing can be written; what is known can be used all the same.
   IndexStore(std::string folder, int64_t samples,
              std::function<void(const std::string&)> warning = {});
@@ -32,13 +32,13 @@ class IndexStore {
   // Writes what is waiting and takes notice of what others have written. Thread-safe.
   void refresh();
 
-  // Tells the file system that the indexes of these pictures, of the dataset, will be read soon.
+  // Tells the file system that the indexes of these images, of the dataset, will be read soon.
   // Returns how many of them are kept. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
   enum class Answer { found, unknown, unwanted };  // unwanted: it would take too much room
 
-  // The index of the picture `bytes`; empties `index` unless it is found. Thread-safe.
+  // The index of the image `bytes`; empties `index` unless it is found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
   // Keeps a whole index, unless it takes too much room. Thread-safe.

@@ -61,7 +61,7 @@ void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* 
   }
 }
 
-// Beside the picture its edge goes on. (Above and below, chroma_row() sees to it.)
+// Beside the image its edge goes on. (Above and below, chroma_row() sees to it.)
 void Planes::finish() {
   if (header_->horizontal == 1) return;
   const int64_t width = (header_->size.width + 1) / 2;

@@ -28,10 +28,10 @@ class Planes {
   // Transforms `count` MCUs of a row, from `column` on. `coefficients`: theirs, block after block.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
-  // After the last row. Pixels are those of a decode of the whole picture.
+  // After the last row. Pixels are those of a decode of the whole image.
   void finish();
 
-  // The samples of one component, in its own coordinates of the whole picture.
+  // The samples of one component, in its own coordinates of the whole image.
   struct View {
     const uint8_t* first = nullptr;
     int64_t stride = 0, left = 0, top = 0;

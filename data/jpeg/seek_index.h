@@ -4,7 +4,7 @@
 //
 // A row of MCUs is cut into segments of 64 pixels. Of each the index knows the first bit and the DC
 // predictors there: 12 bytes, about 4 % of a photograph's size. An index may know the segments up
-// to some place only: it grows when a picture is decoded further than before.
+// to some place only: it grows when an image is decoded further than before.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ struct SeekPoint {
 };
 static_assert(sizeof(SeekPoint) == 12);
 
-// The segments of a picture, in reading order.
+// The segments of an image, in reading order.
 struct Segments {
   int64_t width = 0;    // MCUs of one
   int64_t per_row = 0;  // the last of a row may be narrower

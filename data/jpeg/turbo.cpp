@@ -22,7 +22,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int kRowsPerBlock = 16;
-constexpr int kMaxScans = 500;  // of a progressive picture; a bomb has thousands, of large size
+constexpr int kMaxScans = 500;  // of a progressive image; a bomb has thousands, of large size
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -107,7 +107,7 @@ struct TurboDecoder::State {
 
   [[noreturn]] void fail() {
     jpeg_abort_decompress(&info);
-    throw DamagedPicture(std::string("damaged JPEG: ") + errors.message);
+    throw DamagedImage(std::string("damaged JPEG: ") + errors.message);
   }
   int read_block(int rows);
   void check_end();
@@ -140,8 +140,8 @@ Size TurboDecoder::open(std::span<const uint8_t> bytes) {
   const auto space = s.info.jpeg_color_space;
   s.cmyk = space == JCS_CMYK || space == JCS_YCCK;
   if (!s.cmyk && space != JCS_GRAYSCALE && space != JCS_YCbCr && space != JCS_RGB)
-    throw DamagedPicture("a JPEG of " + std::to_string(s.info.num_components) +
-                         " components of unknown meaning");
+    throw DamagedImage("a JPEG of " + std::to_string(s.info.num_components) +
+                       " components of unknown meaning");
   return size;
 }
 
@@ -202,7 +202,7 @@ void TurboDecoder::State::check_end() {
   jpeg_abort_decompress(&info);
   for (; at - begin >= 2; --at)
     if (at[-1] == 0xd9 && at[-2] == 0xff) return;
-  throw DamagedPicture("damaged JPEG: the file ends before the picture does");
+  throw DamagedImage("damaged JPEG: the file ends before the image does");
 }
 
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample) {

@@ -1,6 +1,6 @@
 #pragma once
 // ImageNet's development kit as it is downloaded, ILSVRC2012_devkit_t12.tar.gz: what classes the
-// validation pictures have.
+// validation images have.
 
 #include <cstdint>
 #include <optional>

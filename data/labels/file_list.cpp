@@ -12,11 +12,11 @@
 namespace shoal::data {
 
 void FileListDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
-  read_picture_file(at(sample).path, bytes);
+  read_image_file(at(sample).path, bytes);
 }
 
 void FileListDataset::will_read(int64_t first, int64_t count) const {
-  for (int64_t i = first; i < first + count; ++i) will_read_picture_file(at(i).path);
+  for (int64_t i = first; i < first + count; ++i) will_read_image_file(at(i).path);
 }
 
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
@@ -24,7 +24,7 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
   const LabelFile labels(options.labels, options.synsets, options.classes);
   const std::vector<std::string>& classes =
       options.classes.empty() ? labels.classes() : options.classes;
-  std::vector<ListedPicture> pictures;
+  std::vector<ListedImage> images;
   LeftOut left_out;
   for (const std::string& path : files_in(folder)) {
     if (!is_image_file(path)) {
@@ -36,14 +36,14 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
     if (found == classes.end())
       throw std::invalid_argument(options.labels + " gives " + path + " the class '" + name +
                                   "', which the training set does not have");
-    pictures.push_back({path, static_cast<int32_t>(found - classes.begin())});
+    images.push_back({path, static_cast<int32_t>(found - classes.begin())});
   }
-  if (pictures.empty()) throw std::invalid_argument(folder + " holds no picture");
+  if (images.empty()) throw std::invalid_argument(folder + " holds no image");
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(folder));
-  std::sort(pictures.begin(), pictures.end(), [](const ListedPicture& a, const ListedPicture& b) {
+  std::sort(images.begin(), images.end(), [](const ListedImage& a, const ListedImage& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);
   });
-  return std::make_shared<FileListDataset>(std::move(pictures), classes);
+  return std::make_shared<FileListDataset>(std::move(images), classes);
 }
 
 }  // namespace shoal::data

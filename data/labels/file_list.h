@@ -1,5 +1,5 @@
 #pragma once
-// Pictures in files of their own whose classes do not come from their folders.
+// Images in files of their own whose classes do not come from their folders.
 
 #include <cstdint>
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace shoal::data {
 
-struct ListedPicture {
+struct ListedImage {
   std::string path;
   int32_t label = 0;
 };
 
 class FileListDataset : public Dataset {
  public:
-  FileListDataset(std::vector<ListedPicture> pictures, std::vector<std::string> classes)
-      : pictures_(std::move(pictures)), classes_(std::move(classes)) {}
+  FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes)
+      : images_(std::move(images)), classes_(std::move(classes)) {}
 
-  int64_t size() const override { return static_cast<int64_t>(pictures_.size()); }
+  int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override { return at(sample).label; }
   std::string name(int64_t sample) const override { return at(sample).path; }
@@ -29,12 +29,12 @@ class FileListDataset : public Dataset {
   void will_read(int64_t first, int64_t count) const override;
 
  private:
-  const ListedPicture& at(int64_t sample) const { return pictures_[static_cast<size_t>(sample)]; }
-  std::vector<ListedPicture> pictures_;
+  const ListedImage& at(int64_t sample) const { return images_[static_cast<size_t>(sample)]; }
+  std::vector<ListedImage> images_;
   std::vector<std::string> classes_;
 };
 
-// A folder of pictures without class folders; options.labels tells their classes. They are numbered
+// A folder of images without class folders; options.labels tells their classes. They are numbered
 // by class and name. Throws std::invalid_argument.
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options);

@@ -18,7 +18,7 @@ std::string_view without_tar(std::string_view name) {
   return name.ends_with(".tar") ? name.substr(0, name.size() - 4) : name;
 }
 
-// One picture with the parts of its name.
+// One image with the parts of its name.
 struct Part {
   std::string_view class_name, folder, file_name;
   Placed placed;
@@ -64,7 +64,7 @@ class FolderCatalogue {
     if (flat_ == static_cast<int64_t>(scans_[0].size()))
       throw std::invalid_argument(
           files_[0].path +
-          " holds pictures without classes; name the file that tells them with --val-labels FILE, "
+          " holds images without classes; name the file that tells them with --val-labels FILE, "
           "or put them into class folders");
     throw std::invalid_argument(files_[0].path + " holds " + first_flat(0) +
                                 " outside of any class folder");
@@ -74,7 +74,7 @@ class FolderCatalogue {
     for (size_t i = 0; i < scans_[file].size(); ++i)
       if (scans_[file].name(i).find('/') == std::string_view::npos)
         return std::string(scans_[file].name(i));
-    return "a picture";
+    return "an image";
   }
 
   // Each tar of several is a class, or each holds class folders.
@@ -82,10 +82,10 @@ class FolderCatalogue {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)
         throw std::invalid_argument("the class " + files_[file].path +
-                                    " holds no picture; add some or remove it");
+                                    " holds no image; add some or remove it");
       if (flat_of_file_[file] > 0) continue;
       throw std::invalid_argument(files_[file].path +
-                                  " holds class folders, but another tar beside it holds pictures "
+                                  " holds class folders, but another tar beside it holds images "
                                   "without folders; keep them apart");
     }
   }
@@ -136,7 +136,7 @@ class FolderCatalogue {
     return count;
   }
 
-  // Pictures whose classes come from a file count in the training set's classes; the others bring
+  // Images whose classes come from a file count in the training set's classes; the others bring
   // theirs.
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
@@ -176,7 +176,7 @@ class FolderCatalogue {
   const std::vector<SourceFile>& files_;
   const std::vector<Scan>& scans_;
   const OpenOptions& options_;
-  std::vector<int64_t> flat_of_file_;  // pictures that stand in no folder
+  std::vector<int64_t> flat_of_file_;  // images that stand in no folder
   int64_t flat_ = 0;
   size_t skip_ = 0;       // bytes of the folders around everything
   std::string_view top_;  // the next of them

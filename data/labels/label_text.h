@@ -1,5 +1,5 @@
 #pragma once
-// Labels that stand in texts beside their pictures.
+// Labels that stand in texts beside their images.
 
 #include <cstdint>
 #include <optional>

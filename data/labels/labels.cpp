@@ -98,7 +98,7 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
     read_pairs(lines, known);
   }
   for (const auto& [number, name] : by_number_) classes_.push_back(name);
-  for (const auto& [picture, name] : by_name_) classes_.push_back(name);
+  for (const auto& [image, name] : by_name_) classes_.push_back(name);
   std::sort(classes_.begin(), classes_.end());
   classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
 }
@@ -119,17 +119,17 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i == 0 && lines[i] == "ImageId,PredictionString") continue;
     const std::vector<std::string> words = words_of(lines[i]);
-    if (words.size() < 2) refuse_line(path_, i, "expected a picture's name and its class");
+    if (words.size() < 2) refuse_line(path_, i, "expected an image's name and its class");
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
     if (!fresh && found->second != words[1])
       refuse_line(path_, i, "another line gives " + words[0] + " another class");
     numbers = numbers && number_of(words[1]) && !names.contains(words[1]);
   }
   if (!numbers) return;
-  for (auto& [picture, name] : by_name_) {
+  for (auto& [image, name] : by_name_) {
     const int64_t number = *number_of(name);
     if (number >= static_cast<int64_t>(known.size()))
-      throw std::invalid_argument(path_ + ": the class " + name + " of " + picture +
+      throw std::invalid_argument(path_ + ": the class " + name + " of " + image +
                                   " is none of the training set's " + std::to_string(known.size()) +
                                   ", which count from 0 on");
     name = known[static_cast<size_t>(number)];
@@ -147,8 +147,7 @@ size_t LabelFile::class_of(const std::string& name) const {
     const auto entry = by_name_.find(stem);
     if (entry != by_name_.end()) found = &entry->second;
   }
-  if (found == nullptr)
-    throw std::invalid_argument(path_ + " has no class for the picture " + name);
+  if (found == nullptr) throw std::invalid_argument(path_ + " has no class for the image " + name);
   return static_cast<size_t>(std::lower_bound(classes_.begin(), classes_.end(), *found) -
                              classes_.begin());
 }

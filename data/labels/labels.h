@@ -1,6 +1,6 @@
 #pragma once
-// Classes of pictures that carry none themselves, from a file beside them: ImageNet's validation
-// pictures come so.
+// Classes of images that carry none themselves, from a file beside them: ImageNet's validation
+// images come so.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ class LabelFile {
   //   * lines `NAME CLASS` (blanks or a comma between), the name with or without folder and
   //     extension, the class by name or, when all are numbers, counting in `known` from 0 on;
   //   * ImageId,PredictionString: Kaggle's LOC_val_solution.csv;
-  //   * numbers alone, line N for the picture whose name ends in N: the devkit's
+  //   * numbers alone, line N for the image whose name ends in N: the devkit's
   //     ILSVRC2012_validation_ground_truth.txt. Its numbers count in an order of its own, which
   //     `synsets` tells: the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
   //   * the whole devkit as it is downloaded (devkit.h), which holds both.
@@ -27,12 +27,12 @@ class LabelFile {
 
   // All class names in it, sorted.
   const std::vector<std::string>& classes() const { return classes_; }
-  // The class of the picture of that name: its place in classes(). Throws std::invalid_argument
+  // The class of the image of that name: its place in classes(). Throws std::invalid_argument
   // when it has none.
   size_t class_of(const std::string& name) const;
 
  private:
-  // Both: a class's name for each key, which is a picture's number or its name.
+  // Both: a class's name for each key, which is an image's number or its name.
   void read_numbers(const std::vector<std::string>& lines,
                     const std::map<int64_t, std::string>& names);
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);

@@ -1,5 +1,5 @@
 #pragma once
-// Remembers damaged pictures so that each is named once.
+// Remembers damaged images so that each is named once.
 
 #include <cstdint>
 #include <functional>

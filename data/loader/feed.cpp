@@ -10,8 +10,8 @@ namespace {
 
 constexpr int64_t kTogether = 16;  // a power of two
 
-// Which of the pictures that stand together is at place `i`. Places 2k and 2k + 1 are mixed: in
-// repetition r they hold a picture and the one whose number differs in the bits of r + 1, so that
+// Which of the images that stand together is at place `i`. Places 2k and 2k + 1 are mixed: in
+// repetition r they hold an image and the one whose number differs in the bits of r + 1, so that
 // fifteen repetitions meet fifteen partners.
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kTogether - 1) + 1, lowest = bits & -bits;

@@ -1,5 +1,5 @@
 #pragma once
-// A feed of tickets: which picture stands at which place of an epoch's global order, and under
+// A feed of tickets: which image stands at which place of an epoch's global order, and under
 // which key.
 
 #include <cstdint>
@@ -44,14 +44,14 @@ struct BatchPlan {
 // thread.
 class Feed {
  public:
-  // `repeats`: of each picture, in training. Sixteen pictures of the order stand there in turn,
+  // `repeats`: of each image, in training. Sixteen images of the order stand there in turn,
   // then the same again with other neighbours, and so on; an epoch has as many places as without,
   // so the order's end is not reached. `plan` says which positions are this rank's, for announce().
   Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
        Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
 
   // The feed of a stream's epoch: `plan` says which positions are this rank's; they are its numbers
-  // one after the other, and each picture's key is that of its position.
+  // one after the other, and each image's key is that of its position.
   Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> stream,
        const BatchPlan& plan, uint64_t seed, int64_t epoch);
 
@@ -59,7 +59,7 @@ class Feed {
   uint64_t seed() const { return seed_; }
   int64_t epoch() const { return epoch_; }
   const Dataset& dataset() const { return *dataset_; }
-  StreamEpoch* stream() const { return stream_.get(); }  // null: pictures can be read in any order
+  StreamEpoch* stream() const { return stream_.get(); }  // null: images can be read in any order
 
   int64_t sample(int64_t position) const {
     if (stream_) return plan_.number(position);
@@ -67,17 +67,17 @@ class Feed {
     const int64_t at = place(position).in_order;
     return chunked_ ? (*chunked_)(at) : random_(at);
   }
-  // The key of the picture at `position`.
+  // The key of the image at `position`.
   uint64_t key(int64_t position) const;
   // 0 <= position < size()
   Ticket ticket(int64_t position) const;
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
   // Tells `will_read` what will be read later, when it is the turn of `position` to do so: of a
-  // random order each picture, kAhead before its turn (but for the first ones of an epoch that is
+  // random order each image, kAhead before its turn (but for the first ones of an epoch that is
   // taken up in its middle), so that a disk has much to do at a time whatever the number of
   // threads; of a chunked order on one host the chunks that come, whole, each by one rank.
   void announce(int64_t position, const WillRead& will_read) const;
-  static constexpr int64_t kAhead = 64;  // pictures of this rank
+  static constexpr int64_t kAhead = 64;  // images of this rank
 
  private:
   struct Place {

@@ -29,7 +29,7 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr int64_t kEndless = int64_t{1} << 60;  // pictures of a stream whose length is not known
+constexpr int64_t kEndless = int64_t{1} << 60;  // images of a stream whose length is not known
 
 BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
   BatchPlan plan = {dataset.streamed() ? kEndless : dataset.size(),
@@ -53,23 +53,22 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
   require(options.world_size >= 1 && options.rank >= 0 && options.rank < options.world_size,
           "the rank must be between 0 and the world size");
   require(!options.train || !options.mix.mixes() || options.batch_size % 2 == 0,
-          "mixup and cutmix mix pictures in pairs: the batch size must be even, not " +
+          "mixup and cutmix mix images in pairs: the batch size must be even, not " +
               std::to_string(options.batch_size));
-  require(
-      options.repeats >= 1 && options.repeats <= 64,
-      "each picture can stand 1 to 64 times in an epoch, not " + std::to_string(options.repeats));
+  require(options.repeats >= 1 && options.repeats <= 64,
+          "each image can stand 1 to 64 times in an epoch, not " + std::to_string(options.repeats));
   const Progression& sides = options.progression;
   require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
-          "an update whose pictures share a size must consist of whole batches");
+          "an update whose images share a size must consist of whole batches");
   require(sides.smallest == 0 ||
               (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
           "the smallest size must be a multiple of 32 pixels, and at most the largest");
-  require(dataset.streamed() || dataset.size() > 0, "the dataset holds no picture");
+  require(dataset.streamed() || dataset.size() > 0, "the dataset holds no image");
   require(!dataset.streamed() || options.repeats == 1,
-          "pictures of a stream cannot stand several times in an epoch");
+          "images of a stream cannot stand several times in an epoch");
   require(!options.train || make_plan(dataset, options).batches() > 0,
           "the dataset holds " + std::to_string(dataset.size()) +
-              " pictures, fewer than one batch over all processes (" +
+              " images, fewer than one batch over all processes (" +
               std::to_string(options.batch_size * options.world_size) + "): lower the batch size");
   options.threads = std::max(options.threads, 1);
   options.batches_ahead = std::max(options.batches_ahead, 1);

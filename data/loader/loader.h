@@ -13,13 +13,13 @@
 // * A batch is valid until the next call of next() or start_epoch() or the loader's end. Images are
 //   uint8 count×H×W×3, RGB, in memory from the allocator that was handed in (pinned where a GPU
 //   waits).
-// * Damaged pictures: in training the row is made from the next good sample of the global order and
+// * Damaged images: in training the row is made from the next good sample of the global order and
 //   counted; in evaluation the row is marked unreadable. With BadImages::error, the first one is
 //   re-thrown from next() with its name. Any other error of a worker (out of memory, a vanished
 //   directory) is re-thrown from next() too.
 // * Of a stream (stream/epoch.h) each rank draws from its own, so that the world size decides which
-//   pictures meet; within a rank order and pixels are pure functions of (seed, epoch, the stream's
-//   order). A damaged picture's row is made from one of its spares.
+//   images meet; within a rank order and pixels are pure functions of (seed, epoch, the stream's
+//   order). A damaged image's row is made from one of its spares.
 // * Destruction at any time joins the workers.
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct BufferAllocator {
 
 struct LoaderStats {
   int64_t images = 0;  // rows handed out since start_epoch
-  int64_t bad = 0;     // damaged pictures met since start_epoch, by this rank
+  int64_t bad = 0;     // damaged images met since start_epoch, by this rank
   // Of order, labels, pixels and mixing of the rows handed out; sums (mod 2^64) over ranks.
   uint64_t hash = 0;
 };
@@ -69,7 +69,7 @@ class Loader {
   // Of a stream: true when the epoch has, from its start, so many whole batches; waits until that
   // is known or `give_up` says so. Throws what the stream threw. Else always true.
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
-  // Of a stream, after the epoch's last batch: counts the pictures that nobody takes, as far as they
+  // Of a stream, after the epoch's last batch: counts the images that nobody takes, as far as they
   // come within `patience` and `give_up` does not say so.
   StreamCounts count_rest(std::chrono::milliseconds patience,
                           const std::function<bool()>& give_up = {});

@@ -36,7 +36,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   rate.threads = threads;
   loader.next();
   rate.first_batch_seconds = seconds_since(made);
-  // Counted by the pictures that the threads make, not by batches: those come in bursts.
+  // Counted by the images that the threads make, not by batches: those come in bursts.
   const StageTimes before = loader.stage_times();
   const auto start = Clock::now();
   do {
@@ -45,7 +45,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   } while (seconds_since(start) < seconds);
   rate.stages = loader.stage_times() - before;
   rate.seconds = seconds_since(start);
-  rate.images_per_second = static_cast<double>(rate.stages.pictures) / rate.seconds;
+  rate.images_per_second = static_cast<double>(rate.stages.images) / rate.seconds;
   return rate;
 }
 
@@ -96,7 +96,7 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
   const bool limit = exhausted(rates);
   if (limit) {
     advice.sentence +=
-        "; more threads do not help: smaller pictures (`shoal pack --max-side`), a faster disk or "
+        "; more threads do not help: smaller images (`shoal pack --max-side`), a faster disk or "
         "more memory for its cache do";
   } else if (rates.size() < 2) {
     advice.sentence += "; measure with several numbers of threads to see whether more of them help";
@@ -121,7 +121,7 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
-      format("CPU-bound: a picture takes %.2f ms of a core; the %d here give about %.0f images/s",
+      format("CPU-bound: an image takes %.2f ms of a core; the %d here give about %.0f images/s",
              1e3 * last.cpu_seconds_per_image(), processors,
              std::max(most, last.threads >= processors ? last.images_per_second : 0));
   const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);
@@ -140,7 +140,7 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
                               advice.threads == 1 ? "" : "s");
   } else {
     advice.sentence += format(
-        ". %.0f images/s need %.0f such core(s); smaller pictures (`shoal pack --max-side`) or "
+        ". %.0f images/s need %.0f such core(s); smaller images (`shoal pack --max-side`) or "
         "--resize fast need fewer",
         wanted, std::ceil(wanted * last.cpu_seconds_per_image()));
   }

@@ -23,10 +23,10 @@ struct LoaderRate {
   double cores() const { return stages.cpu_seconds / seconds; }
   double bytes_per_second() const { return static_cast<double>(stages.bytes) / seconds; }
   double cpu_seconds_per_image() const {
-    return stages.cpu_seconds / static_cast<double>(stages.pictures);
+    return stages.cpu_seconds / static_cast<double>(stages.images);
   }
   double bytes_per_image() const {
-    return static_cast<double>(stages.bytes) / static_cast<double>(stages.pictures);
+    return static_cast<double>(stages.bytes) / static_cast<double>(stages.images);
   }
 };
 

@@ -15,7 +15,7 @@ struct MixRequest {
   int64_t epoch = 0;
   int64_t position = 0;           // in the global order
   int32_t index = 0;              // in its batch
-  uint64_t key = 0;               // the picture's
+  uint64_t key = 0;               // the image's
   int64_t height = 0, width = 0;  // pixels
 };
 
@@ -23,7 +23,7 @@ struct MixRequest {
 // order (positions 2i and 2i + 1), so that batches must be even. The draw is keyed by seed, epoch
 // and what shares it: the update, the pair, the position; so neither batch size nor world size
 // changes it. Cutmix corrects lambda to the real area of the box, as torchvision and timm do.
-// Erasing draws from the picture's own key (timm's RandomErasing).
+// Erasing draws from the image's own key (timm's RandomErasing).
 void mix_row(const MixOptions& options, const MixRequest& request, Row& row);
 
 // Throws std::invalid_argument with a sentence.

@@ -29,7 +29,7 @@ class EpochOrder {
 // order, so many of them at a time, and these samples among each other in random order. Where
 // chunks begin is drawn anew for each epoch. As pure, cheap and frozen as EpochOrder.
 //
-// How random: of 256 neighbours in the order over ImageNet's listing (1281 pictures of each of 1000
+// How random: of 256 neighbours in the order over ImageNet's listing (1281 images of each of 1000
 // classes in a row) about 185 are of different classes; 226 in EpochOrder.
 class ChunkedOrder {
  public:

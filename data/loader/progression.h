@@ -1,5 +1,5 @@
 #pragma once
-// How training pictures change from epoch to epoch: their size, and how strongly they are augmented
+// How training images change from epoch to epoch: their size, and how strongly they are augmented
 // (EfficientNetV2's progressive learning, FFCV's progressive resizing); or their size from update
 // to update (multi-scale). Pure functions, alike on every rank and thread.
 
@@ -33,12 +33,12 @@ Course parse_course(const std::string& text);
 
 struct Progression {
   // Changes the result.
-  int64_t size = 224;  // pixels, side of the pictures where nothing below says otherwise
+  int64_t size = 224;  // pixels, side of the images where nothing below says otherwise
   Course sizes;        // by epoch, rounded to multiples of kStep
-  // Of each update's pictures the side is one of the multiples of kStep from `smallest` to
+  // Of each update's images the side is one of the multiples of kStep from `smallest` to
   // `largest`; 0: off.
   int64_t smallest = 0, largest = 0;
-  int64_t update = 1;  // pictures of one update, over all ranks
+  int64_t update = 1;  // images of one update, over all ranks
   uint64_t seed = 0;   // of these draws
   Course strengths;  // by epoch: factor of the policy's magnitude, of mixup and cutmix, of dropout
 
@@ -47,7 +47,7 @@ struct Progression {
   Progression() = default;
   Progression(int64_t side) : size(side) {}  // NOLINT: a size is a progression that does not move
 
-  // Side of the picture at `position` of the epoch's order.
+  // Side of the image at `position` of the epoch's order.
   int64_t side(int64_t epoch, int64_t position) const;
   int64_t largest_side() const;
   double strength(int64_t epoch) const;

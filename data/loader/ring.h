@@ -23,7 +23,7 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. sides: height and width of the pictures, `views` of them per row.
+  // Allocates all memory. sides: height and width of the images, `views` of them per row.
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
        const BufferAllocator& allocator, int64_t views = 1);
 

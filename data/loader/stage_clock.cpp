@@ -48,7 +48,7 @@ StageTimes& StageTimes::operator+=(const StageTimes& other) {
   for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += other.seconds[i];
   cpu_seconds += other.cpu_seconds;
   bytes += other.bytes;
-  pictures += other.pictures;
+  images += other.images;
   return *this;
 }
 
@@ -57,7 +57,7 @@ StageTimes StageTimes::operator-(const StageTimes& other) const {
   for (size_t i = 0; i < seconds.size(); ++i) left.seconds[i] -= other.seconds[i];
   left.cpu_seconds -= other.cpu_seconds;
   left.bytes -= other.bytes;
-  left.pictures -= other.pictures;
+  left.images -= other.images;
   return left;
 }
 
@@ -72,9 +72,9 @@ void StageClock::lap(Stage stage) {
   last_ = now;
 }
 
-void StageClock::picture_done(int64_t bytes) {
+void StageClock::image_done(int64_t bytes) {
   add(bytes_, bytes);
-  add(pictures_, 1);
+  add(images_, 1);
   cpu_nanoseconds_.store(nanoseconds(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
 }
 
@@ -84,7 +84,7 @@ StageTimes StageClock::times() const {
     times.seconds[i] = 1e-9 * static_cast<double>(nanoseconds_[i].load(std::memory_order_relaxed));
   times.cpu_seconds = 1e-9 * static_cast<double>(cpu_nanoseconds_.load(std::memory_order_relaxed));
   times.bytes = bytes_.load(std::memory_order_relaxed);
-  times.pictures = pictures_.load(std::memory_order_relaxed);
+  times.images = images_.load(std::memory_order_relaxed);
   return times;
 }
 

@@ -10,7 +10,7 @@
 namespace shoal::data {
 
 enum class Stage {
-  read,       // bytes from the file system, and the picture's kept index
+  read,       // bytes from the file system, and the image's kept index
   entropy,    // Huffman decoding and walking, with stripping and making the index
   transform,  // IDCT
   library,    // a decode by libjpeg-turbo or OpenCV
@@ -26,7 +26,7 @@ struct StageTimes {
   std::array<double, kStages> seconds{};
   double cpu_seconds = 0;  // of the threads; less than the seconds where they were kept waiting
   int64_t bytes = 0;       // that were read
-  int64_t pictures = 0;
+  int64_t images = 0;
   double of(Stage stage) const { return seconds[static_cast<size_t>(stage)]; }
   double busy_seconds() const;  // all but waiting for a place
   StageTimes& operator+=(const StageTimes& other);
@@ -41,13 +41,13 @@ class StageClock {
   StageTimes times() const;
 
   void lap(Stage stage);
-  void picture_done(int64_t bytes);
+  void image_done(int64_t bytes);
 
   static inline constinit thread_local StageClock* here = nullptr;
 
  private:
   std::array<std::atomic<int64_t>, kStages> nanoseconds_{};
-  std::atomic<int64_t> cpu_nanoseconds_{0}, bytes_{0}, pictures_{0};
+  std::atomic<int64_t> cpu_nanoseconds_{0}, bytes_{0}, images_{0};
   int64_t last_ = 0;
 };
 
@@ -55,8 +55,8 @@ class StageClock {
 inline void lap(Stage stage) {
   if (StageClock* clock = StageClock::here) clock->lap(stage);
 }
-inline void picture_done(int64_t bytes) {
-  if (StageClock* clock = StageClock::here) clock->picture_done(bytes);
+inline void image_done(int64_t bytes) {
+  if (StageClock* clock = StageClock::here) clock->image_done(bytes);
 }
 
 }  // namespace shoal::data

@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-// Damaged pictures in a row: the data as a whole is broken.
+// Damaged images in a row: the data as a whole is broken.
 constexpr int64_t kMaxReplacements = 1000;
 
 }  // namespace
@@ -72,8 +72,8 @@ Worker::Result Worker::make_streamed(const Feed& feed, int64_t position, int32_t
   const auto drawn = feed.stream()->draw(feed.sample(position));
   if (!drawn) return {.ended = true};
   begin_row(feed, position, index, row);
-  row.label = drawn->picture->label;
-  if (!decode_streamed(*drawn->picture, row.key, pixels)) {
+  row.label = drawn->image->label;
+  if (!decode_streamed(*drawn->image, row.key, pixels)) {
     result.bad = 1;
     if (!options_.train) {
       finish_bad(row, pixels);
@@ -82,8 +82,8 @@ Worker::Result Worker::make_streamed(const Feed& feed, int64_t position, int32_t
           drawn->spares.begin(), drawn->spares.end(),
           [&](const auto& spare) { return spare && decode_streamed(*spare, row.key, pixels); });
       if (good == drawn->spares.end())
-        throw std::runtime_error(drawn->picture->name +
-                                 " and the pictures around it in the stream are all damaged");
+        throw std::runtime_error(drawn->image->name +
+                                 " and the images around it in the stream are all damaged");
       row.label = (*good)->label;
     }
   }
@@ -100,26 +100,26 @@ void Worker::follow(const Feed& feed, int64_t position) {
   mix_.cutmix = options_.mix.cutmix * strength;
 }
 
-bool Worker::decode_streamed(const StreamPicture& picture, uint64_t key, uint8_t* pixels) {
+bool Worker::decode_streamed(const StreamImage& image, uint64_t key, uint8_t* pixels) {
   const auto number = [&] {
     return static_cast<int64_t>(
-        hash_bytes(picture.name.data(), static_cast<int64_t>(picture.name.size())));
+        hash_bytes(image.name.data(), static_cast<int64_t>(image.name.size())));
   };
   try {
-    if (!picture.damage.empty()) throw DamagedPicture(picture.damage);
+    if (!image.damage.empty()) throw DamagedImage(image.damage);
     lap(Stage::read);
     if (options_.train)
-      transform_.training_row(picture.bytes, key, pixels);
+      transform_.training_row(image.bytes, key, pixels);
     else
-      transform_.evaluation_row(picture.bytes, pixels);
-    picture_done(static_cast<int64_t>(picture.bytes.size()));
+      transform_.evaluation_row(image.bytes, pixels);
+    image_done(static_cast<int64_t>(image.bytes.size()));
     return true;
-  } catch (const DamagedPicture& damage) {
-    return damaged(number(), picture.name + ": " + damage.what());
+  } catch (const DamagedImage& damage) {
+    return damaged(number(), image.name + ": " + damage.what());
   }
 }
 
-// False when the picture is damaged.
+// False when the image is damaged.
 bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels) {
   try {
     feed.dataset().read(sample, bytes_);
@@ -128,21 +128,21 @@ bool Worker::decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pix
       training_row(feed.dataset(), sample, key, pixels);
     else
       transform_.evaluation_row(bytes_, pixels);
-    picture_done(static_cast<int64_t>(bytes_.size()));
+    image_done(static_cast<int64_t>(bytes_.size()));
     return true;
-  } catch (const DamagedPicture& damage) {
+  } catch (const DamagedImage& damage) {
     return damaged(sample, feed.dataset().name(sample) + ": " + damage.what());
   }
 }
 
 // Says so, or ends the run; returns false.
 bool Worker::damaged(int64_t sample, const std::string& sentence) {
-  if (options_.bad_images == BadImages::error) throw DamagedPicture(sentence);
+  if (options_.bad_images == BadImages::error) throw DamagedImage(sentence);
   log_.report(sample, sentence);
   return false;
 }
 
-// With the picture's index, or making it.
+// With the image's index, or making it.
 void Worker::training_row(const Dataset& dataset, int64_t sample, uint64_t key, uint8_t* pixels) {
   if (dataset.keeps_indexes()) {
     if (!dataset.seek_index(sample, index_)) index_.clear();
@@ -173,7 +173,7 @@ void Worker::replace(const Feed& feed, const Ticket& ticket, Row& row, uint8_t* 
   }
   throw std::runtime_error(feed.dataset().name(ticket.sample) + " and the " +
                            std::to_string(tries) +
-                           " pictures after it in the epoch's order are all damaged");
+                           " images after it in the epoch's order are all damaged");
 }
 
 uint64_t Worker::hash(const Feed& feed, int64_t position, const Row& row,

@@ -22,12 +22,12 @@ class Worker {
   struct Result {
     // Of position, label, pixels, partner's key and lambda; 0 unless options.hash.
     uint64_t hash = 0;
-    int64_t bad = 0;     // 1 when the picture of this position is damaged
-    bool ended = false;  // a stream has no picture for this position; nothing was made
+    int64_t bad = 0;     // 1 when the image of this position is damaged
+    bool ended = false;  // a stream has no image for this position; nothing was made
   };
 
-  // Makes the picture at `position` as row number `index` of its batch. Throws DamagedPicture with
-  // the picture's name where damage is an error, and anything Dataset::read throws.
+  // Makes the image at `position` as row number `index` of its batch. Throws DamagedImage with
+  // the image's name where damage is an error, and anything Dataset::read throws.
   Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
 
  private:
@@ -35,7 +35,7 @@ class Worker {
   void finish_bad(Row& row, uint8_t* pixels) const;
   Result make_streamed(const Feed& feed, int64_t position, int32_t index, Row& row,
                        uint8_t* pixels);
-  bool decode_streamed(const StreamPicture& picture, uint64_t key, uint8_t* pixels);
+  bool decode_streamed(const StreamImage& image, uint64_t key, uint8_t* pixels);
   bool damaged(int64_t sample, const std::string& sentence);
   bool decode(const Feed& feed, int64_t sample, uint64_t key, uint8_t* pixels);
   void training_row(const Dataset& dataset, int64_t sample, uint64_t key, uint8_t* pixels);

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kBlock = 512;         // bytes: tar's unit
 constexpr size_t kEnd = 2 * kBlock;    // two of zeros end a tar
 constexpr size_t kLongestName = 100;   // bytes, in a header without extensions
-constexpr int64_t kReportEvery = 100;  // pictures
+constexpr int64_t kReportEvery = 100;  // images
 
 std::string base_name(const std::string& name) {
   return name.substr(name.find_last_of("/:") + 1);
@@ -80,18 +80,17 @@ class Arranger {
     std::set<std::string> names;
     for (const int64_t sample : members_[label]) {
       if (!names.insert(name(sample)).second)
-        throw std::invalid_argument("two pictures of class " + class_name(label) +
-                                    " have the name " + name(sample) + "; the second is " +
-                                    source_.name(sample));
+        throw std::invalid_argument("two images of class " + class_name(label) + " have the name " +
+                                    name(sample) + "; the second is " + source_.name(sample));
     }
   }
 
-  // False when the picture is damaged.
+  // False when the image is damaged.
   bool read(int64_t sample, std::vector<uint8_t>& bytes) {
     try {
       source_.read(sample, bytes);
       return true;
-    } catch (const DamagedPicture& damage) {
+    } catch (const DamagedImage& damage) {
       ++damaged_;
       const std::lock_guard lock(mutex_);
       warning_(source_.name(sample) + ": " + damage.what() + "; it is left out");
@@ -99,11 +98,11 @@ class Arranger {
     }
   }
 
-  void count(int64_t pictures) {
-    const int64_t before = done_.fetch_add(pictures);
-    if ((before + pictures) / kReportEvery == before / kReportEvery) return;
+  void count(int64_t images) {
+    const int64_t before = done_.fetch_add(images);
+    if ((before + images) / kReportEvery == before / kReportEvery) return;
     const std::lock_guard lock(mutex_);
-    progress_(before + pictures);
+    progress_(before + images);
   }
 
   void write_folder(size_t label) {
@@ -129,9 +128,9 @@ class Arranger {
   void write_tar(size_t label) {
     const fs::path file = dest_ / (class_name(label) + ".tar");
     if (fs::exists(file)) {
-      const auto pictures = list_tar(File(file.string()), 0, fs::file_size(file)).size();
-      kept_ += static_cast<int64_t>(pictures);
-      damaged_ += static_cast<int64_t>(members_[label].size() - pictures);
+      const auto images = list_tar(File(file.string()), 0, fs::file_size(file)).size();
+      kept_ += static_cast<int64_t>(images);
+      damaged_ += static_cast<int64_t>(members_[label].size() - images);
       return count(static_cast<int64_t>(members_[label].size()));
     }
     const fs::path part = dest_ / ("." + class_name(label) + ".tar.part");

@@ -1,10 +1,10 @@
 #pragma once
-// A packed set: all pictures of a dataset in one file, whose table is opened by mmap.
+// A packed set: all images of a dataset in one file, whose table is opened by mmap.
 //
 //   PackHeader
-//   pictures, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order
-//   PackEntry for each picture
-//   text: the names of the classes, those of the pictures, and one for what was asked for, by which
+//   images, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order
+//   PackEntry for each image
+//   text: the names of the classes, those of the images, and one for what was asked for, by which
 //     another call of the writer knows its own work; each 32 bits of length and UTF-8
 //
 // Numbers are little-endian as the machines that read it are. A file that is being written has
@@ -33,7 +33,7 @@ enum class Packed : uint32_t { original, encoded, pixels };  // as it was; encod
 
 struct PackEntry {
   uint64_t offset = 0;
-  uint64_t check = 0;  // hash of the picture and its index
+  uint64_t check = 0;  // hash of the image and its index
   uint32_t bytes = 0, index_bytes = 0;
   int32_t label = 0;
   Packed kind = Packed::original;

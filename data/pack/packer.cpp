@@ -40,7 +40,7 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
     out.entry.bytes = static_cast<uint32_t>(out.bytes.size());
     if (options_.index && !raw) add_index(out);
     out.entry.check = hash_bytes(out.bytes.data(), static_cast<int64_t>(out.bytes.size()));
-  } catch (const DamagedPicture& damage) {
+  } catch (const DamagedImage& damage) {
     out.damage = source.name(sample) + ": " + damage.what();
   }
 }
@@ -92,7 +92,7 @@ void Packer::encode(Size size, bool large, bool raw, Result& out) {
   }
   if (raw) {
     out.entry.kind = Packed::pixels;
-    out.bytes = raw_picture(pixels_.data(), size);
+    out.bytes = raw_image(pixels_.data(), size);
     return;
   }
   if (std::max(size.width, size.height) > kLargestJpegSide) return;  // it stays as it is

@@ -1,5 +1,5 @@
 #pragma once
-// What one picture of a packed set becomes. For the writer.
+// What one image of a packed set becomes. For the writer.
 
 #include <string>
 #include <vector>
@@ -19,11 +19,11 @@ class Packer {
   explicit Packer(const PackOptions& options) : options_(options) {}
 
   struct Result {
-    std::vector<uint8_t> bytes;  // the picture and its index
+    std::vector<uint8_t> bytes;  // the image and its index
     PackEntry entry;             // without its offset
     std::string damage;          // why there is nothing
   };
-  // Reads and makes one picture. Throws what Dataset::read throws for other reasons than damage.
+  // Reads and makes one image. Throws what Dataset::read throws for other reasons than damage.
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:
@@ -34,7 +34,7 @@ class Packer {
   void encode(Size size, bool reduce, bool raw, Result& out);
 
   const PackOptions& options_;
-  PictureReader reader_;
+  ImageReader reader_;
   jpeg::BaselineDecoder decoder_;
   jpeg::SeekIndex index_;
   Resizer resizer_;

@@ -37,7 +37,7 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind) {
 }
 
 PackedDataset::PackedDataset(const std::string& path)
-    : path_(path), pictures_(path, Reads::scattered), file_(map(pictures_)) {
+    : path_(path), images_(path, Reads::scattered), file_(map(images_)) {
   try {
     PackHeader header;
     if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)
@@ -73,7 +73,7 @@ PackedDataset::PackedDataset(const std::string& path)
       const PackEntry& e = entries_[i];
       part(e.offset, uint64_t{e.bytes} + e.index_bytes);
       if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
-        refuse(path, "is damaged: picture " + std::to_string(i) + " has no class");
+        refuse(path, "is damaged: image " + std::to_string(i) + " has no class");
     }
     if (at < header.end) request_ = next();
     checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);
@@ -102,14 +102,14 @@ std::string PackedDataset::name(int64_t sample) const {
 
 void PackedDataset::read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const {
   to.resize(bytes);
-  read_fully(pictures_, offset, to.data(), static_cast<int64_t>(bytes));
+  read_fully(images_, offset, to.data(), static_cast<int64_t>(bytes));
 }
 
 void PackedDataset::read_checked(int64_t sample, std::vector<uint8_t>& bytes) const {
   const PackEntry& e = entry(sample);
   read_part(e.offset, uint64_t{e.bytes} + e.index_bytes, bytes);
   if (hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size())) != e.check)
-    throw DamagedPicture("its bytes do not have the checksum they were packed with");
+    throw DamagedImage("its bytes do not have the checksum they were packed with");
   checked_[static_cast<size_t>(sample)].store(true, std::memory_order_relaxed);
   bytes.resize(e.bytes);
 }
@@ -125,7 +125,7 @@ void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
 void PackedDataset::will_read(int64_t first, int64_t count) const {
   const PackEntry& last = entry(first + count - 1);
   const uint64_t begin = entry(first).offset, end = last.offset + last.bytes + last.index_bytes;
-  if (end > begin) pictures_.will_read(begin, end - begin);
+  if (end > begin) images_.will_read(begin, end - begin);
 }
 
 bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
@@ -151,7 +151,7 @@ int64_t verify_pack(const PackedDataset& pack, int threads,
     const auto sample = static_cast<int64_t>(i);
     try {
       pack.read_checked(sample, bytes);
-    } catch (const DamagedPicture& damage) {
+    } catch (const DamagedImage& damage) {
       const std::lock_guard lock(one_at_a_time);
       ++bad;
       damaged(pack.name(sample) + ": " + damage.what());

@@ -17,9 +17,9 @@ namespace shoal::data {
 // The checksum of a header with the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// The table is mapped, and all processes share it; pictures are read, so that a place that a disk
-// cannot read is a damaged picture and not a signal. Reading checks each picture's hash, that of
-// pixels the first time only, as it takes as long as reading them; DamagedPicture names what is wrong.
+// The table is mapped, and all processes share it; images are read, so that a place that a disk
+// cannot read is a damaged image and not a signal. Reading checks each image's hash, that of
+// pixels the first time only, as it takes as long as reading them; DamagedImage names what is wrong.
 class PackedDataset : public Dataset {
  public:
   // Throws std::invalid_argument with the path when it is no packed set, one of another version, or
@@ -50,11 +50,11 @@ class PackedDataset : public Dataset {
   std::span<const uint8_t> part(uint64_t offset, uint64_t bytes) const;
 
   std::string path_;
-  File pictures_;
+  File images_;
   std::span<const uint8_t> file_;
   std::span<const PackEntry> entries_;
   std::vector<std::string> classes_;
-  std::vector<uint64_t> names_;  // offsets of the pictures' names
+  std::vector<uint64_t> names_;  // offsets of the images' names
   std::string request_;
   std::unique_ptr<std::atomic<bool>[]> checked_;  // by sample: its bytes have had their checksum
 };
@@ -62,7 +62,7 @@ class PackedDataset : public Dataset {
 // True when the file begins as a packed set does.
 bool is_packed_set(const std::string& path);
 
-// Reads everything on `threads` threads. Calls `damaged` with a sentence for each damaged picture,
+// Reads everything on `threads` threads. Calls `damaged` with a sentence for each damaged image,
 // one at a time; returns how many there are.
 int64_t verify_pack(const PackedDataset& pack, int threads,
                     const std::function<void(const std::string&)>& damaged);

@@ -1,5 +1,5 @@
-// PATH.partial gets the pictures; PATH.partial.table, beside it, a line of what was asked for and
-// one entry for each finished picture. After an interruption what the table tells of is kept, and
+// PATH.partial gets the images; PATH.partial.table, beside it, a line of what was asked for and
+// one entry for each finished image. After an interruption what the table tells of is kept, and
 // the rest is cut off. Now and then all of it is brought to the disk, which the table notes: only
 // what came later is read again when the work is taken up, as a machine may have lost it.
 //
@@ -48,7 +48,7 @@ std::string text_of(uint64_t request) {
   return text;
 }
 
-// In the table of an unfinished set: a finished picture, one that was left out as it is damaged (of
+// In the table of an unfinished set: a finished image, one that was left out as it is damaged (of
 // no bytes), or that all before is on the disk (kOnDisk).
 struct Done {
   int64_t sample = 0;
@@ -140,11 +140,11 @@ class PackWriter {
       return summary_;
     }
     if (done_.empty())
-      throw std::invalid_argument("no picture could be packed: all " +
+      throw std::invalid_argument("no image could be packed: all " +
                                   std::to_string(summary_.damaged) + " are damaged");
     finish(data);
     fs::remove(path_ + ".partial.table");
-    summary_.pictures = static_cast<int64_t>(done_.size());
+    summary_.images = static_cast<int64_t>(done_.size());
     return summary_;
   }
 
@@ -276,14 +276,14 @@ class PackWriter {
   const PackOptions& options_;
   const int64_t first_;             // sample
   int64_t next_;                    // likewise
-  std::vector<Done> done_, fresh_;  // good pictures; what the table has not got yet
+  std::vector<Done> done_, fresh_;  // good images; what the table has not got yet
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   PackSummary summary_;
 };
 
 // Adds what a finished file holds.
 void add(PackSummary& sum, const PackedDataset& pack) {
-  sum.pictures += pack.size();
+  sum.images += pack.size();
   sum.file_bytes += pack.file_bytes();
   for (int64_t i = 0; i < pack.size(); ++i) {
     const PackEntry& entry = pack.entry(i);
@@ -303,13 +303,13 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
     PackWriter writer(source, listing, list.path_of(list.finished()), options, list.next_sample());
     const PackSummary part = writer.run(progress, warning);
     resumed += part.resumed;
-    if (part.pictures == 0) break;  // nothing but damaged ones was left
+    if (part.images == 0) break;  // nothing but damaged ones was left
     list.finish(writer.next());
   }
   PackSummary sum;
   for (int64_t i = 0; i < list.finished(); ++i) add(sum, PackedDataset(list.path_of(i)));
   sum.resumed = resumed;
-  sum.damaged = source.size() - sum.pictures;
+  sum.damaged = source.size() - sum.images;
   list.close();
   return sum;
 }

@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct PackSummary {
-  int64_t pictures = 0, original = 0, encoded = 0, pixels = 0;
+  int64_t images = 0, original = 0, encoded = 0, pixels = 0;
   int64_t damaged = 0;  // left out
   int64_t resumed = 0;  // found finished from an interrupted run
   uint64_t file_bytes = 0, index_bytes = 0;
@@ -24,7 +24,7 @@ struct PackSummary {
 
 // Packs `source` into `path`, a file, or with shard_bytes a folder (shards.h). Works under
 // `path`.partial and renames at the end; after an interruption the same call goes on where it
-// stopped. `progress` is told of pictures done now and then, `warning` of each damaged picture,
+// stopped. `progress` is told of images done now and then, `warning` of each damaged image,
 // which is left out. Throws std::invalid_argument for what the user must mend (`path` exists,
 // options without meaning, nothing that can be read), std::runtime_error with path and reason (a
 // full disk, another run that writes there: FileLock).

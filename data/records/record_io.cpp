@@ -31,7 +31,7 @@ class RecordScan {
       one(record);
       at = record.end;
     }
-    if (waiting_) refuse("is a label without a picture");
+    if (waiting_) refuse("is a label without an image");
     return std::move(scan_);
   }
 
@@ -45,10 +45,10 @@ class RecordScan {
     const size_t known = std::min<uint64_t>(record.bytes, head.size());
     if (!read_payload(file_, record.begin, 0, head.data(), known)) refuse("cannot be read");
     const RecordPayload payload = examined(std::span(head).first(known), record.bytes);
-    if (payload.kind == RecordPayload::Kind::picture)
-      wrapped_picture(record);
+    if (payload.kind == RecordPayload::Kind::image)
+      wrapped_image(record);
     else if (payload.kind == RecordPayload::Kind::mxnet)
-      mxnet_picture(record, payload);
+      mxnet_image(record, payload);
     else if (!unlabelled_)
       wrapped_label(record);
   }
@@ -61,7 +61,7 @@ class RecordScan {
     }
   }
 
-  // The picture lies `skip` bytes into the payload. A record in parts is found again by its head.
+  // The image lies `skip` bytes into the payload. A record in parts is found again by its head.
   static ScanEntry entry_of(const RecordExtent& record, uint32_t skip) {
     constexpr uint64_t kPartHead = 8;
     ScanEntry entry;
@@ -73,7 +73,7 @@ class RecordScan {
     return entry;
   }
 
-  void mxnet_picture(const RecordExtent& record, const RecordPayload& payload) {
+  void mxnet_image(const RecordExtent& record, const RecordPayload& payload) {
     ScanEntry entry = entry_of(record, payload.skip);
     entry.number = payload.number;
     const auto line = list_.by_id.find(payload.id);
@@ -82,11 +82,11 @@ class RecordScan {
     add(entry, line == list_.by_id.end() ? "" : " (" + line->second.path + ")");
   }
 
-  void wrapped_picture(const RecordExtent& record) {
+  void wrapped_image(const RecordExtent& record) {
     ScanEntry entry = entry_of(record, 0);
     if (waiting_) set_label(*waiting_, scan_, entry);
     add(entry, "");
-    // A label that stands before belongs to this picture, one behind to the last.
+    // A label that stands before belongs to this image, one behind to the last.
     open_ = !waiting_;
     waiting_.reset();
   }
@@ -96,7 +96,7 @@ class RecordScan {
     if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
       refuse("cannot be read");
     const auto label = parse_wrapped_label(text);
-    if (!label || waiting_) refuse("is neither a picture nor a label");
+    if (!label || waiting_) refuse("is neither an image nor a label");
     if (open_) {
       set_label(*label, scan_, scan_.entries.back());
       open_ = false;
@@ -114,20 +114,20 @@ class RecordScan {
   const bool unlabelled_;
   Scan scan_;
   int64_t number_ = 0;
-  bool open_ = false;                 // the last picture may still get its label
-  std::optional<LabelText> waiting_;  // the label of the next picture
+  bool open_ = false;                 // the last image may still get its label
+  std::optional<LabelText> waiting_;  // the label of the next image
 };
 
 class RecordIoDataset : public ContainerDataset {
  public:
   using ContainerDataset::ContainerDataset;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    const Picture& p = picture(sample);
+    const Image& p = image(sample);
     if (p.behind == 0 || p.bytes > static_cast<uint64_t>(kMaxFileBytes))
       return ContainerDataset::read(sample, bytes);
     bytes.resize(p.bytes);
     if (!read_payload(*open_file(p.file), p.offset, p.before, bytes.data(), p.bytes))
-      throw DamagedPicture("its record is no longer what it was");
+      throw DamagedImage("its record is no longer what it was");
   }
 };
 

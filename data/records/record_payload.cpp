@@ -24,7 +24,7 @@ constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
 RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, bool unlabelled) {
   RecordPayload payload;
   if (recognise(head) != Format::unknown) {
-    payload.kind = RecordPayload::Kind::picture;
+    payload.kind = RecordPayload::Kind::image;
     return payload;
   }
   MxnetHead mxnet;
@@ -35,7 +35,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
   if (bytes <= skip) return payload;
   if (mxnet.flag > 1 && !unlabelled)
     throw std::invalid_argument("carries " + std::to_string(mxnet.flag) +
-                                " labels; shoal trains on one label for each picture");
+                                " labels; shoal trains on one label for each image");
   float label = mxnet.label;
   if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
   payload.kind = RecordPayload::Kind::mxnet;

@@ -11,9 +11,9 @@
 namespace shoal::data {
 
 struct RecordPayload {
-  enum class Kind { picture, mxnet, other };  // mxnet: a picture behind MXNet's head
+  enum class Kind { image, mxnet, other };  // mxnet: an image behind MXNet's head
   Kind kind = Kind::other;
-  uint32_t skip = 0;           // bytes before the picture
+  uint32_t skip = 0;           // bytes before the image
   int64_t number = kNoNumber;  // MXNet's label and number of the record
   uint64_t id = 0;
 };

@@ -16,8 +16,8 @@ std::vector<uint8_t> levels(std::span<const uint8_t> tensor, const ExampleKeys& 
   const int64_t pixels = keys.height * keys.width;
   if (static_cast<int64_t>(tensor.size()) !=
       pixels * keys.channels * static_cast<int64_t>(sizeof(T)))
-    throw DamagedPicture("a tensor of " + std::to_string(tensor.size()) +
-                         " bytes does not have the shape that --tfrecord-keys states");
+    throw DamagedImage("a tensor of " + std::to_string(tensor.size()) +
+                       " bytes does not have the shape that --tfrecord-keys states");
   std::vector<uint8_t> out(static_cast<size_t>(3 * pixels));
   for (int64_t i = 0; i < 3 * pixels; ++i) {
     const int64_t pixel = i / 3, channel = keys.channels == 1 ? 0 : i % 3;
@@ -33,12 +33,12 @@ std::vector<uint8_t> levels(std::span<const uint8_t> tensor, const ExampleKeys& 
 
 }  // namespace
 
-std::vector<uint8_t> picture_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys) {
+std::vector<uint8_t> image_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys) {
   const std::vector<uint8_t> pixels =
       keys.raw == ExampleKeys::Raw::uint8     ? levels<uint8_t>(tensor, keys)
       : keys.raw == ExampleKeys::Raw::float32 ? levels<float>(tensor, keys)
                                               : levels<double>(tensor, keys);
-  return raw_picture(pixels.data(), {keys.width, keys.height});
+  return raw_image(pixels.data(), {keys.width, keys.height});
 }
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures that were stored as tensors.
+// Images that were stored as tensors.
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@ namespace shoal::data {
 
 // The tensor (little-endian, of keys.raw and keys' shape) as uncompressed RGB (raw_pixels.h).
 // Values are multiplied by keys.scale, rounded, and cut to 0 … 255; one channel is repeated. Throws
-// DamagedPicture when the bytes are not as many as the shape says.
-std::vector<uint8_t> picture_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
+// DamagedImage when the bytes are not as many as the shape says.
+std::vector<uint8_t> image_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
 
 }  // namespace shoal::data

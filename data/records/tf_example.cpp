@@ -20,7 +20,7 @@ class ExampleReader {
     each_message(all, 1, [this](Extent features) {
       each_message(features, 1, [this](Extent entry) { map_entry(entry); });
     });
-    if (example_.image_bytes == 0) missing("picture", "image", keys_.image);
+    if (example_.image_bytes == 0) missing("image", "image", keys_.image);
     if (!keys_.unlabelled && !example_.number && example_.class_name.empty())
       missing("label", "label", keys_.label);
     return std::move(example_);
@@ -100,7 +100,7 @@ class ExampleReader {
     }
     if (count != 1)
       throw std::invalid_argument("has " + std::to_string(count) + " labels under '" + key +
-                                  "'; shoal trains on one label for each picture");
+                                  "'; shoal trains on one label for each image");
     return static_cast<int64_t>(value);
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A tf.Example inside a file: where its picture lies, and its label. Reads the protocol buffers'
+// A tf.Example inside a file: where its image lies, and its label. Reads the protocol buffers'
 // wire format itself. Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev,
 // "Encoding".
 
@@ -23,7 +23,7 @@ struct ExampleKeys {
   std::optional<int64_t> label_offset;
 
   enum class Raw { no, uint8, float32, float64 };
-  Raw raw = Raw::no;                            // the picture is a tensor of that type
+  Raw raw = Raw::no;                            // the image is a tensor of that type
   int64_t height = 0, width = 0, channels = 0;  // of it; 1 or 3 channels
   bool planar = false;                          // C×H×W, else H×W×C
   double scale = 1;                             // makes levels of 0 … 255 of its values
@@ -40,9 +40,9 @@ struct Example {
   std::string class_name, name;
 };
 
-// The example that lies in [begin, end) of `file`; the picture itself is not read. Throws
+// The example that lies in [begin, end) of `file`; the image itself is not read. Throws
 // std::invalid_argument, to be put behind the record's name, where the bytes are no tf.Example, or
-// one without picture or label.
+// one without image or label.
 Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -106,7 +106,7 @@ class TfRecordScan {
 
   static uint32_t within(uint64_t bytes) {
     if (bytes > static_cast<uint64_t>(kMaxFileBytes))
-      throw std::invalid_argument("is too large for a picture's record");
+      throw std::invalid_argument("is too large for an image's record");
     return static_cast<uint32_t>(bytes);
   }
 
@@ -171,9 +171,9 @@ class TfRecordDataset : public ContainerDataset {
         keys_(std::move(keys)) {}
 
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    const Picture& p = picture(sample);
+    const Image& p = image(sample);
     if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
-      throw DamagedPicture(std::to_string(p.bytes) + " bytes are too many for a picture");
+      throw DamagedImage(std::to_string(p.bytes) + " bytes are too many for an image");
     std::shared_ptr<const File> file = open_file(p.file);
     if (packed_[p.file]) file = unpacked_.open(p.file, *file);
     bytes.resize(p.bytes);
@@ -189,8 +189,8 @@ class TfRecordDataset : public ContainerDataset {
     uint32_t check = 0;
     std::memcpy(&check, around.data() + p.before + p.behind, sizeof check);
     if (masked_crc(sum) != check)
-      throw DamagedPicture("its record does not have the checksum it was written with");
-    if (keys_.raw != ExampleKeys::Raw::no) bytes = picture_of_tensor(bytes, keys_);
+      throw DamagedImage("its record does not have the checksum it was written with");
+    if (keys_.raw != ExampleKeys::Raw::no) bytes = image_of_tensor(bytes, keys_);
   }
 
  private:
@@ -226,7 +226,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
     if (packed.back() && !options.in_order)
       throw std::invalid_argument(
           path +
-          " is compressed as a whole, so its pictures cannot be read in any order; unpack it "
+          " is compressed as a whole, so its images cannot be read in any order; unpack it "
           "(gunzip), or put it into a packed set with `shoal pack`");
   }
   std::mutex mutex;

@@ -2,10 +2,10 @@
 // TFRecord files of tf.Examples, as TensorFlow's programs for ImageNet write them.
 //
 // A record is its length (u64), the length's checksum, the data, the data's checksum; checksums are
-// masked CRC-32C. A picture is read where it lies, and its record's checksum verified each time: a
-// record that is damaged is a damaged picture. A file may be compressed as a whole by gzip or zlib.
-// Then no picture can be reached without unpacking what is before it, and points to start from
-// would each need 32 KiB of history and cost more at every picture than its decoding; so such files
+// masked CRC-32C. An image is read where it lies, and its record's checksum verified each time: a
+// record that is damaged is a damaged image. A file may be compressed as a whole by gzip or zlib.
+// Then no image can be reached without unpacking what is before it, and points to start from
+// would each need 32 KiB of history and cost more at every image than its decoding; so such files
 // are opened only to be read in order (`shoal pack`), each unpacked once. Source: TensorFlow's
 // guide "TFRecord and tf.train.Example".
 
@@ -29,7 +29,7 @@ std::optional<uint64_t> tf_record_length(const uint8_t* head);
 
 bool is_tf_record(const File& file);
 
-// Pictures in the order of files and records; classes by `image/class/synset` or the like where
+// Images in the order of files and records; classes by `image/class/synset` or the like where
 // records have it, else by number. A record whose bytes are damaged so that its label cannot be
 // found is left out, which options.warning is told. Throws std::invalid_argument naming file and
 // record, also for compressed files unless options.in_order.

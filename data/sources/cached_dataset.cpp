@@ -23,7 +23,7 @@ void CachedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
   keep(sample, bytes);
 }
 
-// Two threads may read the same picture at the same time: the first one's bytes are kept.
+// Two threads may read the same image at the same time: the first one's bytes are kept.
 void CachedDataset::keep(int64_t sample, const std::vector<uint8_t>& bytes) const {
   const auto size = static_cast<int64_t>(bytes.size() + sizeof(Kept));
   if (used_.fetch_add(size, std::memory_order_relaxed) + size > limit_) {

@@ -1,5 +1,5 @@
 #pragma once
-// A dataset that keeps encoded pictures in memory once they have been read.
+// A dataset that keeps encoded images in memory once they have been read.
 
 #include <atomic>
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace shoal::data {
 
-// Pictures are kept as long as they fit into the limit, and then for good: an epoch's order is
-// random, so none of them is worth more than another. Beside the limit it needs 8 bytes a picture.
+// Images are kept as long as they fit into the limit, and then for good: an epoch's order is
+// random, so none of them is worth more than another. Beside the limit it needs 8 bytes an image.
 class CachedDataset : public Dataset {
  public:
   CachedDataset(std::shared_ptr<const Dataset> source, int64_t limit_bytes);

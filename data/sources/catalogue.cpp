@@ -36,7 +36,7 @@ class Labeller {
     const bool by_text = all_texts_ && (known_.empty() || texts_known_ || !all_numbers_);
     if (!by_text && !all_numbers_)
       refuse(mixed_file_, mixed_entry_,
-             "has no label of the kind that the other pictures have (a name or a number)");
+             "has no label of the kind that the other images have (a name or a number)");
     return by_text ? labelled_by_text() : labelled_by_number();
   }
 
@@ -125,11 +125,11 @@ Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Place
                          std::vector<std::string> classes) {
   Catalogue catalogue;
   catalogue.classes = std::move(classes);
-  catalogue.pictures.reserve(placed.size());
+  catalogue.images.reserve(placed.size());
   catalogue.name_ends.reserve(placed.size());
   for (const Placed& p : placed) {
     const ScanEntry& entry = scans[p.file].entries[p.entry];
-    catalogue.pictures.push_back(
+    catalogue.images.push_back(
         {entry.offset, entry.bytes, p.file, p.label, entry.before, entry.behind});
     catalogue.names += scans[p.file].name(p.entry);
     catalogue.name_ends.push_back(catalogue.names.size());
@@ -155,16 +155,16 @@ ContainerDataset::ContainerDataset(std::vector<SourceFile> files, Catalogue cata
       catalogue_(std::move(catalogue)) {}
 
 std::string ContainerDataset::name(int64_t sample) const {
-  std::string name = files_.at(picture(sample).file).path;
+  std::string name = files_.at(image(sample).file).path;
   name += ':';
   name += catalogue_.name(sample);
   return name;
 }
 
 void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
-  const Picture& p = picture(sample);
+  const Image& p = image(sample);
   if (p.bytes > static_cast<uint64_t>(kMaxFileBytes))
-    throw DamagedPicture(std::to_string(p.bytes) + " bytes are too many for a picture");
+    throw DamagedImage(std::to_string(p.bytes) + " bytes are too many for an image");
   bytes.resize(p.bytes);
   read_fully(*open_file(p.file), p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
 }
@@ -172,7 +172,7 @@ void ContainerDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
 void ContainerDataset::will_read(int64_t first, int64_t count) const {
   try {
     for (int64_t i = first; i < first + count; ++i) {
-      const Picture& p = picture(i);
+      const Image& p = image(i);
       const uint64_t before = std::min<uint64_t>(p.before, p.offset);
       open_file(p.file)->will_read(p.offset - before, before + p.bytes + p.behind);
     }

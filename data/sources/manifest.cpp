@@ -52,11 +52,11 @@ class LocalPlaces {
       rest.remove_prefix(slash + 1);
     }
     throw std::invalid_argument(manifest_ + " names " + place + ", of which nothing lies in " +
-                                root_ + "; put the pictures beside the manifest");
+                                root_ + "; put the images beside the manifest");
   }
 
   std::string manifest_, root_;
-  std::optional<size_t> dropped_;  // decided by the first picture
+  std::optional<size_t> dropped_;  // decided by the first image
 };
 
 class ManifestScan {
@@ -70,7 +70,7 @@ class ManifestScan {
     } else {
       augmented();
     }
-    if (scan_.size() == 0) throw std::invalid_argument(path_ + " names no picture");
+    if (scan_.size() == 0) throw std::invalid_argument(path_ + " names no image");
     return std::move(scan_);
   }
 
@@ -91,14 +91,14 @@ class ManifestScan {
         prefix = found->get<std::string>();
         continue;
       }
-      if (!entry.is_string()) refuse("expected the name of a picture");
+      if (!entry.is_string()) refuse("expected the name of an image");
       const auto& name = entry.get_ref<const std::string&>();
       const size_t slash = name.find('/');
       if (slash == std::string::npos && !unlabelled_)
         refuse("'" + name + "' stands in no class folder; use an augmented manifest");
-      ScanEntry picture;
-      if (!unlabelled_) picture.text = scan_.place_of(name.substr(0, slash));
-      scan_.add(picture, places_.path_of(prefix + name));
+      ScanEntry image;
+      if (!unlabelled_) image.text = scan_.place_of(name.substr(0, slash));
+      scan_.add(image, places_.path_of(prefix + name));
     }
   }
 
@@ -114,14 +114,14 @@ class ManifestScan {
       if (!entry.is_object()) refuse("expected a JSON object");
       const auto place = entry.find("source-ref");
       if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");
-      ScanEntry picture;
-      if (!unlabelled_) label(entry, picture);
-      scan_.add(picture, places_.path_of(place->get<std::string>()));
+      ScanEntry image;
+      if (!unlabelled_) label(entry, image);
+      scan_.add(image, places_.path_of(place->get<std::string>()));
     }
   }
 
   // The one attribute that is a label, with the name of its class where the metadata have it.
-  void label(const json& entry, ScanEntry& picture) {
+  void label(const json& entry, ScanEntry& image) {
     std::string names;
     std::optional<LabelText> found;
     for (const auto& [key, value] : entry.items()) {
@@ -134,12 +134,12 @@ class ManifestScan {
       if (metadata == entry.end() || !metadata->is_object()) continue;
       const auto name = metadata->find("class-name");
       if (name != metadata->end() && name->is_string())
-        picture.text = scan_.place_of(name->get<std::string>());
+        image.text = scan_.place_of(name->get<std::string>());
     }
     if (!found) refuse("there is no label: a number from 0 on or a class's name");
     if (names.find(',') != std::string::npos)
       refuse("there are several labels (" + names + "); leave one");
-    set_label(*found, scan_, picture);
+    set_label(*found, scan_, image);
   }
 
   const std::string& path_;
@@ -177,18 +177,18 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   Catalogue catalogue = options.unlabelled
                             ? catalogue_unlabelled(scans)
                             : catalogue_by_label(stamped(paths), scans, options.classes);
-  std::vector<ListedPicture> pictures;
+  std::vector<ListedImage> images;
   LeftOut left_out;
-  for (size_t i = 0; i < catalogue.pictures.size(); ++i) {
+  for (size_t i = 0; i < catalogue.images.size(); ++i) {
     std::string path(catalogue.name(static_cast<int64_t>(i)));
     if (is_image_file(path))
-      pictures.push_back({std::move(path), catalogue.pictures[i].label});
+      images.push_back({std::move(path), catalogue.images[i].label});
     else
       left_out.add(path);
   }
-  if (pictures.empty()) throw std::invalid_argument(paths[0] + " names no picture");
+  if (images.empty()) throw std::invalid_argument(paths[0] + " names no image");
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(paths[0]));
-  return std::make_shared<FileListDataset>(std::move(pictures), std::move(catalogue.classes));
+  return std::make_shared<FileListDataset>(std::move(images), std::move(catalogue.classes));
 }
 
 }  // namespace shoal::data

@@ -50,7 +50,7 @@ std::array<uint8_t, 32> first_bytes(const std::string& path) {
   return head;
 }
 
-bool is_picture(const std::string& path) {
+bool file_is_image(const std::string& path) {
   return recognise(first_bytes(path)) != Format::unknown;
 }
 
@@ -64,7 +64,7 @@ std::string known_kinds() {
 [[noreturn]] void refuse_file(const std::string& path) {
   if (is_compressed(first_bytes(path)))
     throw std::invalid_argument(path +
-                                " is compressed, so its pictures cannot be read in any order; "
+                                " is compressed, so its images cannot be read in any order; "
                                 "unpack it (gunzip)");
   throw std::invalid_argument(path + " is of no kind that can be read: " + known_kinds());
 }
@@ -91,11 +91,11 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
     if (!options.labels.empty()) return open_flat_folder(folder, options);
     throw std::invalid_argument(
         folder +
-        (is_picture(strange)
-             ? " holds pictures without class folders; expected " + folder +
-                   "/<class>/<pictures>, or --val-labels FILE for validation pictures"
+        (file_is_image(strange)
+             ? " holds images without class folders; expected " + folder +
+                   "/<class>/<images>, or --val-labels FILE for validation images"
              : " holds no class folders; expected " + folder +
-                   "/<class>/<pictures>, or files of a kind that can be read: " + known_kinds()));
+                   "/<class>/<images>, or files of a kind that can be read: " + known_kinds()));
   }
   if (!strange.empty() && options.warning)
     options.warning(strange + " is left out: it is not " + std::string(kind->name) +

@@ -25,7 +25,7 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   auto opened = std::make_shared<const File>(files_[file].path, reads_);
   if (opened->stamp() != files_[file].stamp)
     throw std::runtime_error(files_[file].path +
-                             " has changed since its pictures were found; start again");
+                             " has changed since its images were found; start again");
   std::shared_ptr<const File> closing;  // freed outside the lock
   const std::lock_guard lock(mutex_);
   if (open_[file]) return open_[file];  // another thread was first

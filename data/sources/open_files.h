@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// A file of a source, and what it was when its pictures were found.
+// A file of a source, and what it was when its images were found.
 struct SourceFile {
   std::string path;
   FileStamp stamp;

@@ -13,9 +13,9 @@ namespace shoal::data {
 
 constexpr int64_t kNoNumber = -1;
 
-// A picture in a file, with the label that stands beside it.
+// An image in a file, with the label that stands beside it.
 struct ScanEntry {
-  uint64_t offset = 0, bytes = 0;   // of the picture in the file
+  uint64_t offset = 0, bytes = 0;   // of the image in the file
   uint32_t before = 0, behind = 0;  // bytes of its record around it, for formats with checksums
   int32_t text = -1;                // its label's place in `texts`; -1: none
   uint32_t unused = 0;

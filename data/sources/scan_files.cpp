@@ -34,20 +34,20 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
   std::vector<Scan> scans;
   const std::vector<size_t> missing = cache.load(scans);
   std::mutex mutex;
-  int64_t pictures = 0;
+  int64_t images = 0;
   for_each_index(missing.size(), options.threads, [&](size_t i) {
     const File file(files[missing[i]].path, options.reads);
     Scan found = scan(file);
     const std::lock_guard lock(mutex);
-    pictures += static_cast<int64_t>(found.size());
+    images += static_cast<int64_t>(found.size());
     scans[missing[i]] = std::move(found);
-    if (options.progress) options.progress(pictures);
+    if (options.progress) options.progress(images);
   });
   tell_left_out(files, scans, options);
   if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
     throw std::invalid_argument((files.empty() ? "the source" : files[0].path) +
                                 (files.size() > 1 ? " and the files beside it hold" : " holds") +
-                                " no picture");
+                                " no image");
   if (missing.empty()) return scans;
   try {
     cache.save(scans);

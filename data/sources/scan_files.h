@@ -1,5 +1,5 @@
 #pragma once
-// Finds the pictures in the files of a source: from the cache, else by several threads.
+// Finds the images in the files of a source: from the cache, else by several threads.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 namespace shoal::data {
 
 // Calls `scan` for each file that is not in the cache of that `kind` (scan.h), and keeps what it
-// returns there. Throws std::invalid_argument when nothing holds a picture, and what `scan` throws.
+// returns there. Throws std::invalid_argument when nothing holds an image, and what `scan` throws.
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);

@@ -14,7 +14,7 @@ namespace {
 
 // A disc whose colour and angle around the centre belong to the class, on a gradient, under noise.
 std::vector<uint8_t> draw(const SyntheticOptions& o, int64_t index) {
-  KeyedRandom random(make_key(Purpose::picture, o.seed, 0, static_cast<uint64_t>(index)));
+  KeyedRandom random(make_key(Purpose::image, o.seed, 0, static_cast<uint64_t>(index)));
   const double turn = static_cast<double>(index % o.classes) / static_cast<double>(o.classes);
   const double angle =
       2 * std::numbers::pi * (turn + random.uniform(-0.2, 0.2) / static_cast<double>(o.classes));
@@ -53,21 +53,21 @@ class Synthetic : public Dataset {
       classes_.emplace_back(name);
     }
     const int64_t rounds =
-        std::max<int64_t>(1, (std::min(o.distinct, o.pictures) + o.classes - 1) / o.classes);
+        std::max<int64_t>(1, (std::min(o.distinct, o.images) + o.classes - 1) / o.classes);
     for (int64_t i = 0; i < rounds * o.classes; ++i)
       encoded_.push_back(encode_jpeg(draw(o, i).data(), {o.width, o.height}, 90, true));
   }
-  int64_t size() const override { return options_.pictures; }
+  int64_t size() const override { return options_.images; }
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override {
     return static_cast<int32_t>(sample % options_.classes);
   }
   std::string name(int64_t sample) const override {
-    return "synthetic picture " + std::to_string(sample);
+    return "synthetic image " + std::to_string(sample);
   }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    const auto& picture = encoded_[static_cast<size_t>(sample) % encoded_.size()];
-    bytes.assign(picture.begin(), picture.end());
+    const auto& image = encoded_[static_cast<size_t>(sample) % encoded_.size()];
+    bytes.assign(image.begin(), image.end());
   }
 
  private:
@@ -79,10 +79,10 @@ class Synthetic : public Dataset {
 }  // namespace
 
 std::shared_ptr<const Dataset> make_synthetic(const SyntheticOptions& options) {
-  if (options.pictures < 1 || options.classes < 1 || options.distinct < 1)
-    throw std::invalid_argument("a synthetic dataset needs at least one picture and one class");
+  if (options.images < 1 || options.classes < 1 || options.distinct < 1)
+    throw std::invalid_argument("a synthetic dataset needs at least one image and one class");
   if (options.width < 1 || options.height < 1 || options.width > 8192 || options.height > 8192)
-    throw std::invalid_argument("synthetic pictures must have sides of 1 to 8192 pixels");
+    throw std::invalid_argument("synthetic images must have sides of 1 to 8192 pixels");
   return std::make_shared<Synthetic>(options);
 }
 

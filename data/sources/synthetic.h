@@ -10,9 +10,9 @@
 namespace shoal::data {
 
 struct SyntheticOptions {
-  int64_t pictures = 256;
+  int64_t images = 256;
   int64_t classes = 10;
-  // Pictures really made; the others repeat them (rounded up to a multiple of classes).
+  // Images really made; the others repeat them (rounded up to a multiple of classes).
   int64_t distinct = 32;
   int64_t width = 500, height = 375;  // pixels
   uint64_t seed = 0;

@@ -47,9 +47,9 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
     const std::unique_ptr<RecordStream> stream = open();
     bool wanted = true;
     while (wanted && !complete) {
-      auto picture = std::make_shared<StreamPicture>();
-      complete = !stream->next(*picture);
-      if (!complete) wanted = take(std::move(picture));
+      auto image = std::make_shared<StreamImage>();
+      complete = !stream->next(*image);
+      if (!complete) wanted = take(std::move(image));
     }
     while (!coming_.empty() && wanted) wanted = publish(coming_.size() - 1);
   } catch (const Interrupted&) {
@@ -65,20 +65,20 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   changed_.notify_all();
 }
 
-// A picture is published when the ones that may replace it are known. False: no more are wanted.
-bool StreamEpoch::take(std::shared_ptr<const StreamPicture> picture) {
-  coming_.push_back(std::move(picture));
+// An image is published when the ones that may replace it are known. False: no more are wanted.
+bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
+  coming_.push_back(std::move(image));
   return coming_.size() <= kSpares || publish(kSpares);
 }
 
-// Hands out coming_.front(); `ahead` of the pictures after it may replace it.
+// Hands out coming_.front(); `ahead` of the images after it may replace it.
 bool StreamEpoch::publish(size_t ahead) {
   Drawn drawn{std::move(coming_.front()), {}};
   coming_.pop_front();
   size_t spare = 0;
   for (size_t i = 0; i < ahead; ++i) drawn.spares[spare++] = coming_[i];
   for (size_t i = 0; spare < kSpares && i < gone_.size(); ++i) drawn.spares[spare++] = gone_[i];
-  gone_.push_front(drawn.picture);
+  gone_.push_front(drawn.image);
   if (gone_.size() > kSpares) gone_.pop_back();
   if (next_++ < request_.first) return true;
   std::unique_lock lock(mutex_);

@@ -1,7 +1,7 @@
 #pragma once
-// The pictures that one rank draws in one epoch of a stream.
+// The images that one rank draws in one epoch of a stream.
 //
-// A thread of its own reads the stream and keeps pictures ready; workers draw them by number, in
+// A thread of its own reads the stream and keeps images ready; workers draw them by number, in
 // any order. What belongs to a number is a pure function of the stream's order, seed and epoch:
 // threads and timing change nothing.
 
@@ -33,33 +33,33 @@ struct EpochRequest {
 };
 
 struct StreamCounts {
-  // Pictures that could be drawn, with those before EpochRequest::first and those passed over.
+  // Images that could be drawn, with those before EpochRequest::first and those passed over.
   int64_t read = 0;
   bool complete = false;  // there are no more: the stream has been read to its end
 };
 
 class StreamEpoch {
  public:
-  // Pictures that can take the place of a damaged one: those after it in the stream's order; at its
+  // Images that can take the place of a damaged one: those after it in the stream's order; at its
   // end, those before it.
   static constexpr size_t kSpares = 4;
   struct Drawn {
-    std::shared_ptr<const StreamPicture> picture;
-    std::array<std::shared_ptr<const StreamPicture>, kSpares> spares;  // null: there is none
+    std::shared_ptr<const StreamImage> image;
+    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null: there is none
   };
 
   // `open` gives the stream and is called on the reading thread. `interrupt` makes a read of it
-  // throw at once (Interrupted). `ready`: pictures that are kept ready.
+  // throw at once (Interrupted). `ready`: images that are kept ready.
   StreamEpoch(std::function<std::unique_ptr<RecordStream>()> open, std::function<void()> interrupt,
               const EpochRequest& request, int64_t ready);
   ~StreamEpoch();
   StreamEpoch(const StreamEpoch&) = delete;
   StreamEpoch& operator=(const StreamEpoch&) = delete;
 
-  // Picture number `index`, once: waits until it is there. Nothing: the epoch ended before it, or
+  // Image number `index`, once: waits until it is there. Nothing: the epoch ended before it, or
   // was abandoned. Throws what the stream threw. Any thread.
   std::optional<Drawn> draw(int64_t index);
-  // True when the epoch has pictures 0 … count-1: waits until that is known, or `give_up` says so,
+  // True when the epoch has images 0 … count-1: waits until that is known, or `give_up` says so,
   // which is asked ten times a second. Throws likewise.
   bool has(int64_t count, const std::function<bool()>& give_up = {});
   // Ends the reading and all waiting. Any thread.
@@ -75,7 +75,7 @@ class StreamEpoch {
 
  private:
   void read_all(const std::function<std::unique_ptr<RecordStream>()>& open);
-  bool take(std::shared_ptr<const StreamPicture> picture);
+  bool take(std::shared_ptr<const StreamImage> image);
   bool publish(size_t ahead);
   int64_t known() const { return begin_ + static_cast<int64_t>(slots_.size()); }
 
@@ -84,7 +84,7 @@ class StreamEpoch {
   std::function<void()> interrupt_;
 
   // Of the reading thread.
-  std::deque<std::shared_ptr<const StreamPicture>> coming_,
+  std::deque<std::shared_ptr<const StreamImage>> coming_,
       gone_;          // gone_: the last ones, newest first
   int64_t next_ = 0;  // number of coming_.front()
 

@@ -1,5 +1,5 @@
 #pragma once
-// Labels of pictures in a stream, which cannot be looked over beforehand to find its classes.
+// Labels of images in a stream, which cannot be looked over beforehand to find its classes.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ class StreamLabels {
 
   const std::vector<std::string>& classes() const { return classes_; }
   // A number counts in classes() from 0 on, a name is one of them. Throws std::invalid_argument, to
-  // be put behind the picture's name.
+  // be put behind the image's name.
   int32_t label_of(const LabelText& label) const;
   // The class that the name tells: the innermost of its folders that is one, else what stands
   // before the first '_' of the file's name. Throws likewise.

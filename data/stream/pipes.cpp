@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kReady = 256;  // pictures
+constexpr int64_t kReady = 256;  // images
 
 // A stream and the pipe it reads.
 class PipedStream : public RecordStream {
@@ -22,20 +22,20 @@ class PipedStream : public RecordStream {
               const PipePatience& patience, const StreamLabels& labels, const ExampleKeys& keys)
       : source_(path, std::move(interrupt), patience),
         stream_(open_stream(source_, labels, keys)) {}
-  bool next(StreamPicture& picture) override { return stream_->next(picture); }
+  bool next(StreamImage& image) override { return stream_->next(image); }
 
  private:
   PipeSource source_;
   std::unique_ptr<RecordStream> stream_;
 };
 
-// Of the pictures of another stream those whose numbers are `index`, `index` + `count` ….
+// Of the images of another stream those whose numbers are `index`, `index` + `count` ….
 class SharedStream : public RecordStream {
  public:
   SharedStream(std::unique_ptr<RecordStream> stream, int64_t index, int64_t count)
       : stream_(std::move(stream)), index_(index), count_(count) {}
-  bool next(StreamPicture& picture) override {
-    while (stream_->next(picture))
+  bool next(StreamImage& image) override {
+    while (stream_->next(image))
       if (number_++ % count_ == index_) return true;
     return false;
   }
@@ -45,9 +45,9 @@ class SharedStream : public RecordStream {
   int64_t index_, count_, number_ = 0;
 };
 
-class NoPictures : public RecordStream {
+class NoImages : public RecordStream {
  public:
-  bool next(StreamPicture&) override { return false; }
+  bool next(StreamImage&) override { return false; }
 };
 
 class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
@@ -89,10 +89,10 @@ class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
   }
 
  private:
-  // This process's pictures of the pipe of that number.
+  // This process's images of the pipe of that number.
   std::unique_ptr<RecordStream> open_own(int64_t number,
                                          const std::shared_ptr<Interrupt>& interrupt) const {
-    if (path_.empty()) return std::make_unique<NoPictures>();
+    if (path_.empty()) return std::make_unique<NoImages>();
     if (relay_.place > 0) return open_relayed(relay_, number, interrupt, patience_);
     auto stream = std::make_unique<SharedStream>(
         std::make_unique<PipedStream>(path_ + "_" + std::to_string(number), interrupt, patience_,

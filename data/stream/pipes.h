@@ -1,5 +1,5 @@
 #pragma once
-// Named pipes as a source of pictures: each epoch another one, PATH_0, PATH_1, ….
+// Named pipes as a source of images: each epoch another one, PATH_0, PATH_1, ….
 
 #include <functional>
 #include <memory>

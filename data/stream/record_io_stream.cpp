@@ -18,7 +18,7 @@ class RecordIoStream : public RecordStream {
   RecordIoStream(ByteSource& source, const StreamLabels& labels)
       : source_(source), labels_(labels) {}
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     while (read_record()) {
       RecordPayload payload;
       try {
@@ -28,15 +28,15 @@ class RecordIoStream : public RecordStream {
         refuse(error.what());
       }
       if (payload.kind == RecordPayload::Kind::mxnet) {
-        give(picture, payload_, {payload.number, ""}, payload.skip, number_);
+        give(image, payload_, {payload.number, ""}, payload.skip, number_);
         return true;
       }
-      const bool complete = payload.kind == RecordPayload::Kind::picture ? wrapped_picture(picture)
-                                                                         : wrapped_label(picture);
+      const bool complete =
+          payload.kind == RecordPayload::Kind::image ? wrapped_image(image) : wrapped_label(image);
       if (complete) return true;
     }
-    if (open_) refuse("is a picture without a label", open_number_);
-    if (waiting_) refuse("is a label without a picture");
+    if (open_) refuse("is an image without a label", open_number_);
+    if (waiting_) refuse("is a label without an image");
     return false;
   }
 
@@ -61,7 +61,7 @@ class RecordIoStream : public RecordStream {
         refuse("is damaged: the parts of a record do not fit");
       if (!first) append(&PartHead::kMagic, sizeof PartHead::kMagic);
       if (payload_.size() + head.bytes() > static_cast<size_t>(kMaxFileBytes))
-        refuse("is too large for a picture's record");
+        refuse("is too large for an image's record");
       if (!append_bytes(source_, head.bytes(), payload_)) refuse("is cut short");
       source_.skip(head.filled() - head.bytes());
       if (head.ends()) return true;
@@ -73,40 +73,40 @@ class RecordIoStream : public RecordStream {
     payload_.insert(payload_.end(), from, from + count);
   }
 
-  void give(StreamPicture& picture, const std::vector<uint8_t>& payload, const LabelText& label,
+  void give(StreamImage& image, const std::vector<uint8_t>& payload, const LabelText& label,
             uint32_t skip, int64_t number) {
     try {
-      picture.label = labels_.label_of(label);
+      image.label = labels_.label_of(label);
     } catch (const std::invalid_argument& error) {
       refuse(error.what(), number);
     }
-    picture.bytes.assign(payload.begin() + skip, payload.end());
-    picture.name = source_.name() + ":record " + std::to_string(number);
-    picture.damage.clear();
+    image.bytes.assign(payload.begin() + skip, payload.end());
+    image.name = source_.name() + ":record " + std::to_string(number);
+    image.damage.clear();
   }
 
-  // A label that stands before belongs to this picture, one behind it to the last.
-  bool wrapped_picture(StreamPicture& picture) {
-    if (open_) refuse("is a picture without a label", open_number_);
+  // A label that stands before belongs to this image, one behind it to the last.
+  bool wrapped_image(StreamImage& image) {
+    if (open_) refuse("is an image without a label", open_number_);
     if (waiting_) {
-      give(picture, payload_, *std::exchange(waiting_, std::nullopt), 0, number_);
+      give(image, payload_, *std::exchange(waiting_, std::nullopt), 0, number_);
       return true;
     }
     open_ = true;
     open_number_ = number_;
-    open_picture_ = payload_;
+    open_image_ = payload_;
     return false;
   }
 
-  bool wrapped_label(StreamPicture& picture) {
+  bool wrapped_label(StreamImage& image) {
     const auto label = parse_wrapped_label({payload_.begin(), payload_.end()});
-    if (!label || waiting_) refuse("is neither a picture nor a label");
+    if (!label || waiting_) refuse("is neither an image nor a label");
     if (!open_) {
       waiting_ = label;
       return false;
     }
     open_ = false;
-    give(picture, open_picture_, *label, 0, open_number_);
+    give(image, open_image_, *label, 0, open_number_);
     return true;
   }
 
@@ -114,10 +114,10 @@ class RecordIoStream : public RecordStream {
   const StreamLabels& labels_;
   std::vector<uint8_t> payload_;
   int64_t number_ = -1;
-  bool open_ = false;  // open_picture_ waits for its label
+  bool open_ = false;  // open_image_ waits for its label
   int64_t open_number_ = 0;
-  std::vector<uint8_t> open_picture_;
-  std::optional<LabelText> waiting_;  // the label of the next picture
+  std::vector<uint8_t> open_image_;
+  std::optional<LabelText> waiting_;  // the label of the next image
 };
 
 }  // namespace

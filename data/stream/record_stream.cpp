@@ -24,15 +24,15 @@ bool begins_record_io(const std::vector<uint8_t>& head) {
   return magic == PartHead::kMagic;
 }
 
-// Looks at the first bytes when the first picture is asked for.
+// Looks at the first bytes when the first image is asked for.
 class AnyStream : public RecordStream {
  public:
   AnyStream(ByteSource& source, const StreamLabels& labels, const ExampleKeys& keys)
       : source_(source), labels_(labels), keys_(keys) {}
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     if (!kind_ && !recognise_kind()) return false;
-    return kind_->next(picture);
+    return kind_->next(image);
   }
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
-// Pictures with their labels, one after the other, from bytes that are read once.
+// Images with their labels, one after the other, from bytes that are read once.
 //
-//   tar        WebDataset samples (sources/webdataset.h); pictures in class folders, or in class
-//              tars inside a tar; pictures whose names begin with their class
+//   tar        WebDataset samples (sources/webdataset.h); images in class folders, or in class
+//              tars inside a tar; images whose names begin with their class
 //              (n01440764_10026.JPEG).
 //              Tars may follow one another, as objects do in a pipe.
 //   TFRecord   tf.Examples (sources/tf_record.h)
-//   RecordIO   MXNet's image records; pictures and labels that SageMaker wraps
+//   RecordIO   MXNet's image records; images and labels that SageMaker wraps
 //              (sources/record_io.h)
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace shoal::data {
 
-struct StreamPicture {
+struct StreamImage {
   std::vector<uint8_t> bytes;  // encoded
   int32_t label = 0;
   std::string name;    // PATH:NAME, for messages
@@ -32,12 +32,12 @@ class RecordStream {
  public:
   virtual ~RecordStream() = default;
   // False at the end. Throws std::invalid_argument naming place and reason where the bytes are
-  // damaged, cut short, of no such kind, or where a picture has no label; and what the source
+  // damaged, cut short, of no such kind, or where an image has no label; and what the source
   // throws.
-  virtual bool next(StreamPicture& picture) = 0;
+  virtual bool next(StreamImage& image) = 0;
 };
 
-// Told apart by the first bytes; nothing at all is a stream without pictures. What is given must
+// Told apart by the first bytes; nothing at all is a stream without images. What is given must
 // outlive the stream.
 std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
                                           const ExampleKeys& keys);

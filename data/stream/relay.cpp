@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kEnd = UINT32_MAX;
 constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows
 
-// Before each picture; then its bytes, name and damage.
+// Before each image; then its bytes, name and damage.
 struct Frame {
   uint32_t bytes = 0, name = 0, damage = 0;
   int32_t label = 0;
@@ -70,7 +70,7 @@ class PipeSink {
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (waited.count() > patience_)
         throw std::runtime_error(path_ +
-                                 ": the process that takes its pictures from here has not "
+                                 ": the process that takes its images from here has not "
                                  "come; the log of that rank says why");
       wait(-1, 0, 5);
     }
@@ -101,18 +101,18 @@ class RelayStream : public RecordStream {
                                                    patience.stall_seconds));
   }
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     for (const auto& other : others_) {
-      if (ended_ || !stream_->next(picture)) return end();
-      const Frame frame{static_cast<uint32_t>(picture.bytes.size()),
-                        static_cast<uint32_t>(picture.name.size()),
-                        static_cast<uint32_t>(picture.damage.size()), picture.label};
+      if (ended_ || !stream_->next(image)) return end();
+      const Frame frame{static_cast<uint32_t>(image.bytes.size()),
+                        static_cast<uint32_t>(image.name.size()),
+                        static_cast<uint32_t>(image.damage.size()), image.label};
       other->write(&frame, sizeof frame);
-      other->write(picture.bytes.data(), picture.bytes.size());
-      other->write(picture.name.data(), picture.name.size());
-      other->write(picture.damage.data(), picture.damage.size());
+      other->write(image.bytes.data(), image.bytes.size());
+      other->write(image.name.data(), image.name.size());
+      other->write(image.damage.data(), image.damage.size());
     }
-    return (!ended_ && stream_->next(picture)) || end();
+    return (!ended_ && stream_->next(image)) || end();
   }
 
  private:
@@ -135,19 +135,19 @@ class RelayedStream : public RecordStream {
                 const PipePatience& patience)
       : source_(std::move(path), std::move(interrupt), patience) {}
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     if (ended_) return false;
     Frame frame;
     read(&frame, sizeof frame);
     ended_ = frame.bytes == kEnd;
     if (ended_) return false;
-    picture.label = frame.label;
-    picture.bytes.resize(frame.bytes);
-    picture.name.resize(frame.name);
-    picture.damage.resize(frame.damage);
-    read(picture.bytes.data(), picture.bytes.size());
-    read(picture.name.data(), picture.name.size());
-    read(picture.damage.data(), picture.damage.size());
+    image.label = frame.label;
+    image.bytes.resize(frame.bytes);
+    image.name.resize(frame.name);
+    image.damage.resize(frame.damage);
+    read(image.bytes.data(), image.bytes.size());
+    read(image.name.data(), image.name.size());
+    read(image.damage.data(), image.damage.size());
     return true;
   }
 
@@ -175,7 +175,7 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience) {
-  // The first process waits for the pipe and its first picture before it writes.
+  // The first process waits for the pipe and its first image before it writes.
   const PipePatience longer{2 * patience.appear_seconds + patience.stall_seconds,
                             patience.stall_seconds};
   return std::make_unique<RelayedStream>(relay_path(relay, epoch, relay.place),

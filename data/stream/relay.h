@@ -1,6 +1,6 @@
 #pragma once
 // One pipe for several processes of a host: the first one reads it and hands the others their
-// pictures, in turns, through pipes of their own in a folder that they share.
+// images, in turns, through pipes of their own in a folder that they share.
 
 #include <cstdint>
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace shoal::data {
 
-// Of the first process: gives its own pictures out of `stream`, and hands picture k to process
+// Of the first process: gives its own images out of `stream`, and hands image k to process
 // (k + 1) % count, so that all have as many when the first has one more. Makes `folder`/`epoch`_1 …
 // and takes each away when its reader has it open. A process that stops reading is passed over. A
-// process that takes no pictures keeps the others waiting: their lead is what they keep ready.
+// process that takes no images keeps the others waiting: their lead is what they keep ready.
 // Throws what `stream` throws, std::runtime_error where a process does not come within the
 // patience.
 std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,

@@ -23,14 +23,14 @@ class TarStream : public RecordStream {
   TarStream(ByteSource& source, const StreamLabels& labels, std::string folder)
       : source_(source), labels_(labels), folder_(std::move(folder)), walker_(source) {}
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     for (;;) {
-      if (inner_ && inner_->stream->next(picture)) return true;
+      if (inner_ && inner_->stream->next(image)) return true;
       inner_.reset();
-      if (!std::exchange(unread_, false) && !advance()) return finish_sample(picture);
+      if (!std::exchange(unread_, false) && !advance()) return finish_sample(image);
       if (sample_key(entry_.name) != key_) {
         key_ = sample_key(entry_.name);
-        unread_ = finish_sample(picture);
+        unread_ = finish_sample(image);
         if (unread_) return true;
       }
       read_member();
@@ -74,17 +74,17 @@ class TarStream : public RecordStream {
       return;
     }
     if (is_label_name(name)) return read_label();
-    if (!is_picture_name(name) && has_picture_) return;  // another file of the sample
+    if (!is_image_name(name) && has_image_) return;  // another file of the sample
     if (entry_.bytes > static_cast<uint64_t>(kMaxFileBytes))
-      refuse(name, "is too large for a picture");
+      refuse(name, "is too large for an image");
     std::vector<uint8_t> bytes;
     if (!append_bytes(source_, entry_.bytes, bytes)) refuse(name, "is cut short");
     const size_t head = std::min(bytes.size(), kImageHead);
     if (!is_image(name, std::span(bytes).first(head))) return leave_out(name);
-    if (has_picture_) refuse(name, "is the second picture of its sample");
-    has_picture_ = true;
-    picture_.bytes = std::move(bytes);
-    picture_.name = name;
+    if (has_image_) refuse(name, "is the second image of its sample");
+    has_image_ = true;
+    image_.bytes = std::move(bytes);
+    image_.name = name;
   }
 
   // The first is named; every epoch brings the same ones.
@@ -105,26 +105,26 @@ class TarStream : public RecordStream {
     label_name_ = entry_.name;
   }
 
-  bool finish_sample(StreamPicture& picture) {
+  bool finish_sample(StreamImage& image) {
     const auto text = std::exchange(label_, std::nullopt);
-    if (!std::exchange(has_picture_, false)) {
-      if (text && label_rank_ == 0) refuse(label_name_, "is a label without a picture beside it");
+    if (!std::exchange(has_image_, false)) {
+      if (text && label_rank_ == 0) refuse(label_name_, "is a label without an image beside it");
       if (text) leave_out(label_name_);  // a README.txt
       return false;
     }
-    const std::string name = std::move(picture_.name);
+    const std::string name = std::move(image_.name);
     std::optional<LabelText> label;
     if (text) label = parse_sample_label(label_name_, *text);
     if (text && !label)
       refuse(label_name_, "holds no label: it must be a number from 0 on or a class's name");
     try {
-      picture.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
+      image.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
     } catch (const std::invalid_argument& error) {
       refuse(name, error.what());
     }
-    picture.bytes = std::move(picture_.bytes);
-    picture.name = source_.name() + ":" + name;
-    picture.damage.clear();
+    image.bytes = std::move(image_.bytes);
+    image.name = source_.name() + ":" + name;
+    image.damage.clear();
     return true;
   }
 
@@ -138,8 +138,8 @@ class TarStream : public RecordStream {
   std::unique_ptr<Inner> inner_;
   // The sample so far.
   std::string key_;
-  bool has_picture_ = false;
-  StreamPicture picture_;             // bytes and the member's name
+  bool has_image_ = false;
+  StreamImage image_;                 // bytes and the member's name
   std::optional<std::string> label_;  // its text
   int label_rank_ = 0;
   std::string label_name_;

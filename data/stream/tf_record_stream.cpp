@@ -18,7 +18,7 @@ class TfRecordStream : public RecordStream {
   TfRecordStream(ByteSource& source, const StreamLabels& labels, const ExampleKeys& keys)
       : source_(source), labels_(labels), keys_(keys) {}
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     const uint64_t place = source_.position();
     std::array<uint8_t, kTfRecordHead> head{};
     const size_t known = source_.read(head.data(), head.size());
@@ -28,21 +28,21 @@ class TfRecordStream : public RecordStream {
     const auto length = tf_record_length(head.data());
     if (!length) refuse("is damaged: its length has a wrong checksum", place);
     if (*length > static_cast<uint64_t>(kMaxFileBytes))
-      refuse("is too large for a picture's record", place);
+      refuse("is too large for an image's record", place);
     record_.clear();
     if (!append_bytes(source_, *length + kTfRecordCheck, record_)) refuse("is cut short", place);
     uint32_t check = 0;
     std::memcpy(&check, record_.data() + *length, sizeof check);
-    picture.damage = masked_crc(crc32c(0, record_.data(), static_cast<size_t>(*length))) == check
-                         ? ""
-                         : "its record does not have the checksum it was written with";
+    image.damage = masked_crc(crc32c(0, record_.data(), static_cast<size_t>(*length))) == check
+                       ? ""
+                       : "its record does not have the checksum it was written with";
     try {
-      take(static_cast<size_t>(*length), picture);
+      take(static_cast<size_t>(*length), image);
     } catch (const std::invalid_argument& error) {
-      if (picture.damage.empty()) refuse(error.what(), place);
-      picture.bytes.clear();  // its label is not known either
-      picture.label = 0;
-      picture.name = name();
+      if (image.damage.empty()) refuse(error.what(), place);
+      image.bytes.clear();  // its label is not known either
+      image.label = 0;
+      image.name = name();
     }
     return true;
   }
@@ -54,15 +54,15 @@ class TfRecordStream : public RecordStream {
     throw std::invalid_argument(name() + " " + what + " (at byte " + std::to_string(place) + ")");
   }
 
-  void take(size_t length, StreamPicture& picture) {
+  void take(size_t length, StreamImage& image) {
     const ReadableMemory memory({record_.data(), length});
     const Example example = read_example(memory, 0, length, keys_);
-    picture.label = label_of(example);
-    picture.name = name() + (example.name.empty() ? "" : " (" + example.name + ")");
+    image.label = label_of(example);
+    image.name = name() + (example.name.empty() ? "" : " (" + example.name + ")");
     const auto* const begin = record_.data() + example.image;
-    picture.bytes.assign(begin, begin + example.image_bytes);
-    if (keys_.raw != ExampleKeys::Raw::no && picture.damage.empty())
-      picture.bytes = picture_of_tensor(picture.bytes, keys_);
+    image.bytes.assign(begin, begin + example.image_bytes);
+    if (keys_.raw != ExampleKeys::Raw::no && image.damage.empty())
+      image.bytes = image_of_tensor(image.bytes, keys_);
   }
 
   // What the first class has as its number cannot be looked for in a stream: it is 1 under

@@ -17,17 +17,17 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kFilesAtATime = 16;  // in training
-constexpr int64_t kReady = 256;       // pictures
+constexpr int64_t kReady = 256;       // images
 
-// Places in a line of pictures.
+// Places in a line of images.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// The pictures of some stretches, of so many stretches at a time one in turn.
+// The images of some stretches, of so many stretches at a time one in turn.
 class TurnsStream : public RecordStream {
  public:
-  // `line`: the sample at each place. `stop` ends the stream before its next picture.
+  // `line`: the sample at each place. `stop` ends the stream before its next image.
   TurnsStream(std::shared_ptr<const Dataset> set, std::shared_ptr<const std::vector<int64_t>> line,
               std::vector<Stretch> stretches, size_t at_a_time,
               std::shared_ptr<const std::atomic<bool>> stop)
@@ -39,7 +39,7 @@ class TurnsStream : public RecordStream {
       open_.push_back(stretches_[begun_++]);
   }
 
-  bool next(StreamPicture& picture) override {
+  bool next(StreamImage& image) override {
     if (*stop_) throw Interrupted();
     if (open_.empty()) return false;
     if (turn_ >= open_.size()) turn_ = 0;
@@ -52,19 +52,19 @@ class TurnsStream : public RecordStream {
     } else {
       open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(turn_));
     }
-    read(sample, picture);
+    read(sample, image);
     return true;
   }
 
  private:
-  void read(int64_t sample, StreamPicture& picture) const {
-    picture.label = set_->label(sample);
-    picture.name = set_->name(sample);
-    picture.damage.clear();
+  void read(int64_t sample, StreamImage& image) const {
+    image.label = set_->label(sample);
+    image.name = set_->name(sample);
+    image.damage.clear();
     try {
-      set_->read(sample, picture.bytes);
-    } catch (const DamagedPicture& damage) {
-      picture.damage = damage.what();
+      set_->read(sample, image.bytes);
+    } catch (const DamagedImage& damage) {
+      image.damage = damage.what();
     }
   }
 

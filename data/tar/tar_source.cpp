@@ -20,7 +20,7 @@ bool is_tar_name(std::string_view name) {
   return name.ends_with(".tar");
 }
 
-// Labels of samples are small files beside the pictures.
+// Labels of samples are small files beside the images.
 bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kLargestSampleLabel;
 }
@@ -64,7 +64,7 @@ std::vector<TarMember> members_inside(const File& file, const std::vector<TarMem
   for (size_t i = 0; i < tars.size(); ++i) {
     if (found[i].empty())
       throw std::invalid_argument(file.path() + ":" + tars[i].name +
-                                  " holds no picture; add some or remove it");
+                                  " holds no image; add some or remove it");
     left_out.add(others[i]);
     for (TarMember& member : found[i]) all.push_back(std::move(member));
   }

@@ -45,26 +45,26 @@ class ShardScan {
   }
 
   void sample(size_t begin, size_t end) {
-    const TarMember *picture = nullptr, *label = nullptr;
+    const TarMember *image = nullptr, *label = nullptr;
     for (size_t i = begin; i < end; ++i) {
-      if (!is_picture_name(members_[i].name)) continue;
-      if (picture != nullptr) refuse(members_[i], "is the second picture of its sample");
-      picture = &members_[i];
+      if (!is_image_name(members_[i].name)) continue;
+      if (image != nullptr) refuse(members_[i], "is the second image of its sample");
+      image = &members_[i];
     }
     for (const std::string_view wanted : kLabelExtensions)
       for (size_t i = begin; i < end && label == nullptr; ++i)
         if (sample_extension(members_[i].name) == wanted) label = &members_[i];
-    if (picture == nullptr) {
+    if (image == nullptr) {
       if (label != nullptr && sample_extension(label->name) == kLabelExtensions[0])
-        refuse(*label, "is a label without a picture beside it");
+        refuse(*label, "is a label without an image beside it");
       for (size_t i = begin; i < end; ++i) scan_.left_out.add(members_[i].name);  // a README.txt
       return;
     }
     ScanEntry entry;
-    entry.offset = picture->offset;
-    entry.bytes = picture->bytes;
+    entry.offset = image->offset;
+    entry.bytes = image->bytes;
     if (label != nullptr) read_label(*label, entry);
-    scan_.add(entry, picture->name);
+    scan_.add(entry, image->name);
   }
 
   void read_label(const TarMember& member, ScanEntry& entry) {
@@ -92,7 +92,7 @@ std::string sample_extension(std::string_view name) {
   return text;
 }
 
-bool is_picture_name(std::string_view name) {
+bool is_image_name(std::string_view name) {
   const std::string found = sample_extension(name);
   return found == "jpg" || found == "jpeg" || found == "png" || found == "webp";
 }
@@ -114,8 +114,8 @@ std::optional<LabelText> parse_sample_label(std::string_view name, const std::st
 bool is_webdataset(const std::vector<TarMember>& members) {
   for (size_t i = 1; i < members.size(); ++i) {
     const TarMember &a = members[i - 1], &b = members[i];
-    if (key_of(a) == key_of(b) && ((is_picture_name(a.name) && is_label_name(b.name)) ||
-                                   (is_label_name(a.name) && is_picture_name(b.name))))
+    if (key_of(a) == key_of(b) && ((is_image_name(a.name) && is_label_name(b.name)) ||
+                                   (is_label_name(a.name) && is_image_name(b.name))))
       return true;
   }
   return false;

@@ -14,21 +14,21 @@
 
 namespace shoal::data {
 
-// True when a picture has a label (.cls, .json, .txt) of the same key beside it.
+// True when an image has a label (.cls, .json, .txt) of the same key beside it.
 bool is_webdataset(const std::vector<TarMember>& members);
 
 // The samples of the shard `path` in their order, whose labels' content is kept with the members,
-// as far as it is not larger than kLargestSampleLabel; each named by its picture. The key is the
-// name up to the first dot of its last part. The picture is .jpg, .jpeg, .png or .webp; the label
+// as far as it is not larger than kLargestSampleLabel; each named by its image. The key is the
+// name up to the first dot of its last part. The image is .jpg, .jpeg, .png or .webp; the label
 // is .cls, else .json (label_text.h), else .txt. Other files of a sample are left alone, and files
-// without a picture are left out (Scan::left_out). Throws std::invalid_argument naming a sample with
-// several pictures, a .cls without a picture, or a label that is neither number nor name.
+// without an image are left out (Scan::left_out). Throws std::invalid_argument naming a sample with
+// several images, a .cls without an image, or a label that is neither number nor name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);
 
 // The parts of a member's name: its key; its extension in small letters, without the dot.
 std::string_view sample_key(std::string_view name);
 std::string sample_extension(std::string_view name);
-bool is_picture_name(std::string_view name);
+bool is_image_name(std::string_view name);
 bool is_label_name(std::string_view name);
 // Of several labels of a sample the one with the lowest rank counts.
 int label_rank(std::string_view name);

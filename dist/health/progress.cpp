@@ -7,7 +7,7 @@ std::string text_of(Phase phase) {
     case Phase::starting:
       return "starting";
     case Phase::reading:
-      return "reading pictures";
+      return "reading images";
     case Phase::updating:
       return "computing an update";
     case Phase::evaluating:

@@ -9,7 +9,7 @@ namespace shoal::dist {
 
 enum class Phase { starting, reading, updating, evaluating, saving, waiting };
 
-// "reading pictures"
+// "reading images"
 std::string text_of(Phase phase);
 
 // Thread-safe; a change costs about 50 ns.

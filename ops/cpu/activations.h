@@ -24,7 +24,7 @@ struct NormRows {
   bool stream;                    // write y and dx past the caches
 };
 
-// One picture (or part of one): y = x * gate.
+// One image (or part of one): y = x * gate.
 struct GateRows {
   int64_t rows, channels;
   const void *x, *dy;

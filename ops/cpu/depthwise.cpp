@@ -1,5 +1,5 @@
-// Threads and dispatch of the gradient of depthwise weights. Each thread takes consecutive pictures
-// and sums one picture in float, its pictures in double; the threads' sums are added in the order
+// Threads and dispatch of the gradient of depthwise weights. Each thread takes consecutive images
+// and sums one image in float, its images in double; the threads' sums are added in the order
 // of the threads.
 
 #include "ops/cpu/depthwise.h"
@@ -30,12 +30,12 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
     return reference_kernels::depthwise_backward_weights(op, x, dy, d_weight, stream);
   }
   const DepthwiseLoops& loops = *best_isa().depthwise;
-  const auto sum_picture = op.kernel == 3 ? loops.kernel3 : loops.kernel5;
+  const auto sum_image = op.kernel == 3 ? loops.kernel3 : loops.kernel5;
   const int64_t x_size = op.height * op.width * op.channels;
   const int64_t dy_size = out_size(op.height, op) * out_size(op.width, op) * op.channels;
   const double* partial[kMostParts];
   const int wanted = static_cast<int>(std::min<int64_t>(
-      {omp_get_max_threads(), kMostParts, worth_threads(op.pictures * x_size) ? op.pictures : 1}));
+      {omp_get_max_threads(), kMostParts, worth_threads(op.images * x_size) ? op.images : 1}));
 #pragma omp parallel num_threads(std::max(wanted, 1))
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -43,12 +43,12 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
     alignas(64) double own[kMaxWeights];
     std::fill_n(own, weights, 0.0);
     partial[thread] = own;
-    const int64_t begin = op.pictures * thread / threads;
-    const int64_t end = op.pictures * (thread + 1) / threads;
+    const int64_t begin = op.images * thread / threads;
+    const int64_t end = op.images * (thread + 1) / threads;
     for (int64_t n = begin; n < end; ++n) {
       std::fill_n(one, weights, 0.0f);
-      sum_picture(op, static_cast<const float*>(x) + n * x_size,
-                  static_cast<const float*>(dy) + n * dy_size, one);
+      sum_image(op, static_cast<const float*>(x) + n * x_size,
+                static_cast<const float*>(dy) + n * dy_size, one);
       for (int64_t i = 0; i < weights; ++i) own[i] += one[i];
     }
 #pragma omp barrier

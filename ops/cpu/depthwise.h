@@ -12,7 +12,7 @@ static inline int64_t out_size(int64_t size, const Depthwise& op) {
 }
 
 struct DepthwiseLoops {
-  // sums[(row * kernel + column) * channels + c] += the picture's part; channels a multiple of 8.
+  // sums[(row * kernel + column) * channels + c] += the image's part; channels a multiple of 8.
   void (*kernel3)(const Depthwise&, const float* x, const float* dy, float* sums);
   void (*kernel5)(const Depthwise&, const float* x, const float* dy, float* sums);
 };

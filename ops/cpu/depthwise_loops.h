@@ -1,4 +1,4 @@
-// The gradient of depthwise weights for one picture, in GCC's vector types. Included by one file
+// The gradient of depthwise weights for one image, in GCC's vector types. Included by one file
 // per instruction set, each in a namespace of its own (SHOAL_LOOPS), so everything here has
 // internal linkage.
 
@@ -52,7 +52,7 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
 }
 
 template <int kernel>
-void picture(const Depthwise& op, const float* x, const float* dy, float* sums) {
+void image(const Depthwise& op, const float* x, const float* dy, float* sums) {
   const int64_t channels = op.channels, x_row = op.width * channels;
   const int64_t out_height = out_size(op.height, op), dy_row = out_size(op.width, op) * channels;
   for (int64_t h = 0; h < out_height; ++h) {
@@ -74,6 +74,6 @@ void picture(const Depthwise& op, const float* x, const float* dy, float* sums) 
 }  // namespace
 
 extern const DepthwiseLoops kDepthwiseLoops;
-const DepthwiseLoops kDepthwiseLoops = {picture<3>, picture<5>};
+const DepthwiseLoops kDepthwiseLoops = {image<3>, image<5>};
 
 }  // namespace shoal::ops::cpu_kernels::SHOAL_LOOPS

@@ -1,4 +1,4 @@
-// Threads and dispatch of the squeeze-excite gate: one picture at a time per thread.
+// Threads and dispatch of the squeeze-excite gate: one image at a time per thread.
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-// The rows of picture n.
-GateRows picture(const Gate& op, const void* dy, const void* out, int64_t n) {
+// The rows of image n.
+GateRows image(const Gate& op, const void* dy, const void* out, int64_t n) {
   const int64_t elements = op.pixels * op.channels;
   const int64_t bytes = n * elements * (op.type == Type::f32 ? 4 : 2);
   const auto at = [bytes](const void* p) {
@@ -23,23 +23,23 @@ GateRows picture(const Gate& op, const void* dy, const void* out, int64_t n) {
   rows.dy = at(dy);
   rows.gate = op.gate ? static_cast<const float*>(op.gate) + n * op.channels : nullptr;
   rows.y = rows.dx = const_cast<char*>(at(out));
-  rows.stream = out && worth_streaming(op.type, op.pictures * elements, rows.y, rows.y);
+  rows.stream = out && worth_streaming(op.type, op.images * elements, rows.y, rows.y);
   return rows;
 }
 
 template <class Work>
-void for_each_picture(const Gate& op, Work work) {
-#pragma omp parallel for schedule(static) if (worth_threads(op.pictures * op.pixels * op.channels))
-  for (int64_t n = 0; n < op.pictures; ++n) work(n);
+void for_each_image(const Gate& op, Work work) {
+#pragma omp parallel for schedule(static) if (worth_threads(op.images * op.pixels * op.channels))
+  for (int64_t n = 0; n < op.images; ++n) work(n);
 }
 
-// out[n, c] = factor * the column sums that `sum` makes of picture n.
+// out[n, c] = factor * the column sums that `sum` makes of image n.
 void column_sums(const Gate& op, const void* dy, void (*sum)(const GateRows&, double*),
                  double factor, void* out) {
-  for_each_picture(op, [&](int64_t n) {
+  for_each_image(op, [&](int64_t n) {
     double sums[kMaxChannels];
     std::fill_n(sums, op.channels, 0.0);
-    sum(picture(op, dy, nullptr, n), sums);
+    sum(image(op, dy, nullptr, n), sums);
     float* row = static_cast<float*>(out) + n * op.channels;
     for (int64_t c = 0; c < op.channels; ++c) row[c] = static_cast<float>(factor * sums[c]);
   });
@@ -56,7 +56,7 @@ void pool(const Gate& op, void* pooled, void* stream) {
 void gate_apply(const Gate& op, void* y, void* stream) {
   const ActivationLoops* loops = activation_loops(op.type, op.channels);
   if (!loops) return reference_kernels::gate_apply(op, y, stream);
-  for_each_picture(op, [&](int64_t n) { loops->gate_apply(picture(op, nullptr, y, n)); });
+  for_each_image(op, [&](int64_t n) { loops->gate_apply(image(op, nullptr, y, n)); });
 }
 
 void gate_backward_sums(const Gate& op, const void* dy, void* d_gate, void* stream) {
@@ -70,11 +70,11 @@ void gate_backward_apply(const Gate& op, const void* dy, const void* d_pooled, v
   const ActivationLoops* loops = activation_loops(op.type, op.channels);
   if (!loops) return reference_kernels::gate_backward_apply(op, dy, d_pooled, dx, stream);
   const float share = 1 / static_cast<float>(op.pixels);
-  for_each_picture(op, [&](int64_t n) {
+  for_each_image(op, [&](int64_t n) {
     alignas(64) float offset[kMaxChannels];
     const float* mean_gradient = static_cast<const float*>(d_pooled) + n * op.channels;
     for (int64_t c = 0; c < op.channels; ++c) offset[c] = mean_gradient[c] * share;
-    GateRows rows = picture(op, dy, dx, n);
+    GateRows rows = image(op, dy, dx, n);
     rows.offset = offset;
     loops->gate_backward_apply(rows);
   });

@@ -1,4 +1,4 @@
-// Normalisation of uint8 pictures by table: there are only 256 values per channel. Mixing is
+// Normalisation of uint8 images by table: there are only 256 values per channel. Mixing is
 // linear, so a mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. Rows of pixels
 // are shared among the threads.
 
@@ -62,10 +62,10 @@ void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) 
   MixRow mix;
   mix.partner = static_cast<int32_t>(n * op.each);
   if (op.mix) mix = op.mix[n];
-  const int64_t width = op.width, picture = op.height * width * 3;
-  const uint8_t* own = op.images + n * op.each * picture + y * width * 3;
-  const uint8_t* partner = op.images + mix.partner * picture + y * width * 3;
-  S* out = static_cast<S*>(op.out) + n * picture + y * width * 3;
+  const int64_t width = op.width, image = op.height * width * 3;
+  const uint8_t* own = op.images + n * op.each * image + y * width * 3;
+  const uint8_t* partner = op.images + mix.partner * image + y * width * 3;
+  S* out = static_cast<S*>(op.out) + n * image + y * width * 3;
   const V lambda = static_cast<V>(mix.lambda);
 
   int64_t left = 0, right = 0;  // of the box in this row

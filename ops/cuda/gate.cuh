@@ -1,5 +1,5 @@
 #pragma once
-// The gate of squeeze-excite. Threads as in batch_norm.cuh, for each picture.
+// The gate of squeeze-excite. Threads as in batch_norm.cuh, for each image.
 
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
@@ -25,34 +25,34 @@ struct Products {
   int64_t groups;
 };
 
-// out = the sums over each picture's pixels times factor.
+// out = the sums over each image's pixels times factor.
 template <class S, int kWidth>
-void picture_sums(const Gate& op, const void* dy, double factor, void* out, void* stream) {
+void image_sums(const Gate& op, const void* dy, double factor, void* out, void* stream) {
   const int64_t channels = op.channels;
-  column_sums<1, kWidth>(op.pictures, op.pixels, channels, stream,
+  column_sums<1, kWidth>(op.images, op.pixels, channels, stream,
                          Products<S, kWidth>{op.x, dy, channels / kWidth},
-                         [=] SHOAL_BOTH(int64_t picture, int64_t channel, double sum) {
-                           static_cast<Value<S>*>(out)[picture * channels + channel] =
+                         [=] SHOAL_BOTH(int64_t image, int64_t channel, double sum) {
+                           static_cast<Value<S>*>(out)[image * channels + channel] =
                                static_cast<Value<S>>(sum * factor);
                          });
 }
 
-// out = in * factor + shift / pixels; factor and shift (or nullptr: 0) of each picture's channels.
+// out = in * factor + shift / pixels; factor and shift (or nullptr: 0) of each image's channels.
 template <class S, int kWidth>
-void scale_pictures(const Gate& op, const void* in, const void* shift, void* out, void* stream) {
+void scale_images(const Gate& op, const void* in, const void* shift, void* out, void* stream) {
   using V = Value<S>;
   const int64_t groups = op.channels / kWidth;
-  const int64_t lanes = lanes_for(op.pictures * groups, op.pixels, kManyThreads);
-  for_each_index(op.pictures * lanes * groups, stream, [=] SHOAL_BOTH(int64_t i) {
-    const int64_t group = i % groups, lane = i / groups % lanes, picture = i / groups / lanes;
+  const int64_t lanes = lanes_for(op.images * groups, op.pixels, kManyThreads);
+  for_each_index(op.images * lanes * groups, stream, [=] SHOAL_BOTH(int64_t i) {
+    const int64_t group = i % groups, lane = i / groups % lanes, image = i / groups / lanes;
     V factors[kWidth], shifts[kWidth];
     for (int j = 0; j < kWidth; ++j) {
-      const int64_t at = picture * op.channels + group * kWidth + j;
+      const int64_t at = image * op.channels + group * kWidth + j;
       factors[j] = static_cast<const V*>(op.gate)[at];
       shifts[j] = shift ? static_cast<const V*>(shift)[at] / static_cast<V>(op.pixels) : V(0);
     }
     for (int64_t pixel = lane; pixel < op.pixels; pixel += lanes) {
-      const int64_t at = (picture * op.pixels + pixel) * groups + group;
+      const int64_t at = (image * op.pixels + pixel) * groups + group;
       V values[kWidth];
       load_group<S, kWidth>(in, at, values);
       for (int j = 0; j < kWidth; ++j) values[j] = values[j] * factors[j] + shifts[j];
@@ -63,27 +63,27 @@ void scale_pictures(const Gate& op, const void* in, const void* shift, void* out
 
 inline void pool(const Gate& op, void* pooled, void* stream) {
   with_group_type(op.type, op.channels, [&](auto s, auto width) {
-    picture_sums<decltype(s), decltype(width)::value>(
-        op, nullptr, 1 / static_cast<double>(op.pixels), pooled, stream);
+    image_sums<decltype(s), decltype(width)::value>(op, nullptr, 1 / static_cast<double>(op.pixels),
+                                                    pooled, stream);
   });
 }
 
 inline void gate_apply(const Gate& op, void* y, void* stream) {
   with_group_type(op.type, op.channels, [&](auto s, auto width) {
-    scale_pictures<decltype(s), decltype(width)::value>(op, op.x, nullptr, y, stream);
+    scale_images<decltype(s), decltype(width)::value>(op, op.x, nullptr, y, stream);
   });
 }
 
 inline void gate_backward_sums(const Gate& op, const void* dy, void* d_gate, void* stream) {
   with_group_type(op.type, op.channels, [&](auto s, auto width) {
-    picture_sums<decltype(s), decltype(width)::value>(op, dy, 1, d_gate, stream);
+    image_sums<decltype(s), decltype(width)::value>(op, dy, 1, d_gate, stream);
   });
 }
 
 inline void gate_backward_apply(const Gate& op, const void* dy, const void* d_pooled, void* dx,
                                 void* stream) {
   with_group_type(op.type, op.channels, [&](auto s, auto width) {
-    scale_pictures<decltype(s), decltype(width)::value>(op, dy, d_pooled, dx, stream);
+    scale_images<decltype(s), decltype(width)::value>(op, dy, d_pooled, dx, stream);
   });
 }
 

@@ -6,10 +6,10 @@
 namespace shoal::ops::reference_kernels {
 namespace {
 
-// Calls f(element index, index of its picture and channel) for every element.
+// Calls f(element index, index of its image and channel) for every element.
 template <class F>
 void for_each(const Gate& op, F&& f) {
-  for (int64_t n = 0, i = 0; n < op.pictures; ++n) {
+  for (int64_t n = 0, i = 0; n < op.images; ++n) {
     for (int64_t p = 0; p < op.pixels; ++p) {
       for (int64_t c = 0; c < op.channels; ++c, ++i) f(i, n * op.channels + c);
     }
@@ -23,9 +23,9 @@ void pool(const Gate& op, void* pooled, void*) {
     using V = typename Element<S>::Value;
     V* out = static_cast<V*>(pooled);
     const S* x = static_cast<const S*>(op.x);
-    std::fill_n(out, op.pictures * op.channels, V(0));
+    std::fill_n(out, op.images * op.channels, V(0));
     for_each(op, [&](int64_t i, int64_t nc) { out[nc] += Element<S>::load(x[i]); });
-    for (int64_t nc = 0; nc < op.pictures * op.channels; ++nc) out[nc] /= static_cast<V>(op.pixels);
+    for (int64_t nc = 0; nc < op.images * op.channels; ++nc) out[nc] /= static_cast<V>(op.pixels);
   });
 }
 
@@ -45,7 +45,7 @@ void gate_backward_sums(const Gate& op, const void* dy, void* d_gate, void*) {
     using V = typename Element<S>::Value;
     const S* x = static_cast<const S*>(op.x);
     V* out = static_cast<V*>(d_gate);
-    std::fill_n(out, op.pictures * op.channels, V(0));
+    std::fill_n(out, op.images * op.channels, V(0));
     for_each(op, [&](int64_t i, int64_t nc) {
       out[nc] += Element<S>::load(static_cast<const S*>(dy)[i]) * Element<S>::load(x[i]);
     });

@@ -12,7 +12,7 @@ bool inside(const int32_t box[4], int64_t x, int64_t y) {
 }  // namespace
 
 void prepare_batch(const PrepareBatch& op, void*) {
-  const int64_t picture = op.height * op.width * 3;
+  const int64_t image = op.height * op.width * 3;
   dispatch(op.type, [&]<class S>(S) {
     using V = typename Element<S>::Value;
     S* out = static_cast<S*>(op.out);
@@ -20,8 +20,8 @@ void prepare_batch(const PrepareBatch& op, void*) {
       MixRow mix;
       mix.partner = static_cast<int32_t>(n * op.each);
       if (op.mix) mix = op.mix[n];
-      const uint8_t* own = op.images + n * op.each * picture;
-      const uint8_t* partner = op.images + mix.partner * picture;
+      const uint8_t* own = op.images + n * op.each * image;
+      const uint8_t* partner = op.images + mix.partner * image;
       for (int64_t y = 0, i = 0; y < op.height; ++y) {
         for (int64_t x = 0; x < op.width; ++x) {
           const V lambda = inside(mix.box, x, y) ? V(0) : static_cast<V>(mix.lambda);
@@ -32,7 +32,7 @@ void prepare_batch(const PrepareBatch& op, void*) {
             V value =
                 (mixed / 255 - static_cast<V>(op.mean[channel])) / static_cast<V>(op.std[channel]);
             if (erased >= 0) value = static_cast<V>(erased_value(mix, erased, i));
-            out[n * picture + i] = Element<S>::store(value);
+            out[n * image + i] = Element<S>::store(value);
           }
         }
       }

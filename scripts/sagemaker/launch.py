@@ -2,7 +2,7 @@
 """Starts shoal on SageMaker and looks after its jobs. Python 3.11, boto3; PyYAML for .yaml.
 
   launch.py [train] FILE [options]    start a training job; --dry-run prints the request
-  launch.py process FILE [options]    start a processing job that packs pictures
+  launch.py process FILE [options]    start a processing job that packs images
   launch.py wait JOB | logs [-f] JOB | metrics JOB | stop JOB | download JOB DIR | search
 
 `launch.py COMMAND --help` explains; docs/sagemaker.md shows. Exit status: 0; 1 the job failed, or

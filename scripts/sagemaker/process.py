@@ -6,7 +6,7 @@ from limits import model_violations
 from request import add_labels, as_texts, job_name, need, parse_instances, vpc
 from upload import split_uri
 
-SOURCE = "/opt/ml/processing/input/pictures"
+SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
 
 
@@ -51,7 +51,7 @@ def processing_request(settings):
         },
         "ProcessingInputs": [
             {
-                "InputName": "pictures",
+                "InputName": "images",
                 "S3Input": {
                     "S3Uri": settings["source"],
                     "LocalPath": SOURCE,

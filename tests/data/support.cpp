@@ -22,7 +22,7 @@ Bytes read_golden(const std::string& name) {
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
-Bytes formula_picture(const Size& size) {
+Bytes formula_image(const Size& size) {
   Bytes pixels;
   for (int64_t y = 0; y < size.height; ++y)
     for (int64_t x = 0; x < size.width; ++x)
@@ -79,19 +79,19 @@ int largest_difference(const Bytes& a, const Bytes& b) {
   return largest;
 }
 
-MemoryDataset::MemoryDataset(std::vector<Bytes> all, int64_t classes) : pictures(std::move(all)) {
+MemoryDataset::MemoryDataset(std::vector<Bytes> all, int64_t classes) : images(std::move(all)) {
   for (int64_t i = 0; i < classes; ++i) classes_.push_back("class" + std::to_string(i));
 }
 
 void MemoryDataset::read(int64_t sample, Bytes& bytes) const {
   if (sample == unreadable) throw std::runtime_error("cannot open " + name(sample) + ": gone");
-  bytes = pictures[static_cast<size_t>(sample)];
+  bytes = images[static_cast<size_t>(sample)];
 }
 
 std::shared_ptr<MemoryDataset> made_dataset(int64_t n) {
-  std::vector<Bytes> pictures;
-  for (int64_t i = 0; i < n; ++i) pictures.push_back(made_jpeg(i));
-  return std::make_shared<MemoryDataset>(std::move(pictures));
+  std::vector<Bytes> images;
+  for (int64_t i = 0; i < n; ++i) images.push_back(made_jpeg(i));
+  return std::make_shared<MemoryDataset>(std::move(images));
 }
 
 void TempFolder::write(const std::string& name, const Bytes& bytes) const {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of data/ share: golden files, made-up pictures, datasets in memory, folders that
+// What the tests of data/ share: golden files, made-up images, datasets in memory, folders that
 // vanish.
 
 #include <cstdint>
@@ -20,8 +20,8 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
-// The picture of tests/golden/make_resize.py: harsh and smooth squares. RGB.
-Bytes formula_picture(const Size& size);
+// The image of tests/golden/make_resize.py: harsh and smooth squares. RGB.
+Bytes formula_image(const Size& size);
 
 // An uncompressed 24-bit BMP of RGB pixels.
 Bytes encode_bmp(const Bytes& pixels, const Size& size);
@@ -29,7 +29,7 @@ Bytes encode_bmp(const Bytes& pixels, const Size& size);
 // A JPEG of `size` whose content depends on `index`.
 Bytes made_jpeg(int64_t index, const Size& size = {60, 45});
 
-// The pixels of `box` through a PictureReader or JpegDecoder.
+// The pixels of `box` through a ImageReader or JpegDecoder.
 template <class Reader>
 Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   reader.open(bytes);
@@ -47,19 +47,19 @@ std::vector<Isa> supported_isas();
 
 int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
 
-// Encoded pictures in memory; label i % classes.
+// Encoded images in memory; label i % classes.
 class MemoryDataset : public Dataset {
  public:
-  explicit MemoryDataset(std::vector<Bytes> pictures, int64_t classes = 3);
-  int64_t size() const override { return static_cast<int64_t>(pictures.size()); }
+  explicit MemoryDataset(std::vector<Bytes> images, int64_t classes = 3);
+  int64_t size() const override { return static_cast<int64_t>(images.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override {
     return static_cast<int32_t>(sample % static_cast<int64_t>(classes_.size()));
   }
-  std::string name(int64_t sample) const override { return "picture " + std::to_string(sample); }
+  std::string name(int64_t sample) const override { return "image " + std::to_string(sample); }
   void read(int64_t sample, Bytes& bytes) const override;
 
-  std::vector<Bytes> pictures;
+  std::vector<Bytes> images;
   int64_t unreadable = -1;  // reading this sample fails as a vanished file would
 
  private:

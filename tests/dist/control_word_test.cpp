@@ -16,7 +16,7 @@ namespace {
 
 ControlWord said_by(int rank, int step) {
   ControlWord word;
-  word.bad_pictures = 10 + rank + 100 * step;
+  word.unreadable_images = 10 + rank + 100 * step;
   word.images = 32;
   word.loss_sum = 0.5 + rank / 1048576.0;
   word.checkpoint_requested = step == 3 && rank == 0;
@@ -34,7 +34,7 @@ void check_words(const dist::Env& env) {
   for (int step = 0; step < 7; ++step) {
     channel.post(said_by(world.rank(), step));
     const ControlWord word = channel.collect();
-    REQUIRE(word.bad_pictures == n * (10 + 100 * step) + n * (n - 1) / 2);
+    REQUIRE(word.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
     REQUIRE(word.out_of_data == (step == 6 ? n - 1 : 0));
     REQUIRE(word.images == 32 * n);
     REQUIRE(word.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);

@@ -17,7 +17,7 @@ namespace {
 
 // A small data set, and the same images under other class folders.
 struct Data {
-  Data() { test::make_pictures(root() / "data", 40, 20, 3, 40); }
+  Data() { test::make_images(root() / "data", 40, 20, 3, 40); }
 
   fs::path root() const { return directory.path(); }
   // A copy of the data; its classes are named class_0, class_1, class_2.

@@ -1,4 +1,4 @@
-// The commands that work on pictures alone.
+// The commands that work on images alone.
 
 #include <signal.h>
 
@@ -27,7 +27,7 @@ std::string first_file(const std::string& folder) {
 TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", packed = directory.path() / "packed";
-  test::make_pictures(data, 40, 12, 3, 48);
+  test::make_images(data, 40, 12, 3, 48);
   std::filesystem::create_directory(packed);
   for (const char* half : {"/train", "/val"}) {
     const auto pack = test::run_shoal({"pack", data + half, packed + half + ".pack", "--json"});
@@ -38,7 +38,7 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   const std::string set = packed + "/train.pack";
   const auto info = test::run_shoal({"pack", "--info", set, "--json"});
   REQUIRE(info.exit_code == 0);
-  CHECK(Json::parse(info.out).at("pictures") == 40);
+  CHECK(Json::parse(info.out).at("images") == 40);
   CHECK(test::run_shoal({"pack", "--verify", set}).exit_code == 0);
 
   const auto again = test::run_shoal({"pack", data + "/train", set});
@@ -62,7 +62,7 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   CHECK_THAT(text.err, Contains("is no packed set"));
   CHECK(std::filesystem::file_size(other) == 6);
 
-  // The same pictures in the same order: the same metrics.
+  // The same images in the same order: the same metrics.
   const auto losses = [&](const std::string& source, const std::string& output) {
     // clang-format off
     const auto run = test::run_shoal({
@@ -89,7 +89,7 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
 TEST_CASE("packing that was interrupted says so and goes on") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", set = directory.path() / "set.pack";
-  test::make_pictures(data, 600, 3, 3, 160);
+  test::make_images(data, 600, 3, 3, 160);
   const std::vector<std::string> words = {"pack", data + "/train", set,  "--max-side",
                                           "120",  "--quality",     "90", "--workers",
                                           "1",    "--json"};
@@ -106,7 +106,7 @@ TEST_CASE("packing that was interrupted says so and goes on") {
   const auto whole = test::run_shoal(words);
   INFO(whole.err);
   REQUIRE(whole.exit_code == 0);
-  CHECK(Json::parse(whole.out).at("pictures") == 600);
+  CHECK(Json::parse(whole.out).at("images") == 600);
   CHECK(Json::parse(whole.out).at("resumed") > 0);
 }
 
@@ -120,17 +120,17 @@ void tar(std::vector<std::string> words) {
   REQUIRE(outcome.exit_code == 0);
 }
 
-// ImageNet's three archives, with 60 and 12 pictures of the three classes that the golden meta.mat
+// ImageNet's three archives, with 60 and 12 images of the three classes that the golden meta.mat
 // knows.
 void make_downloads(const fs::path& root) {
   const fs::path downloads = root / "downloads", made = root / "made", val = root / "flat";
   const fs::path kit = root / "ILSVRC2012_devkit_t12" / "data";
-  test::make_pictures(made, 60, 12, 3, 48);
+  test::make_images(made, 60, 12, 3, 48);
   for (const fs::path& folder : {downloads, val, root / "classes", kit})
     fs::create_directories(folder);
   const std::map<std::string, int> numbers = {{"n01", 300}, {"n02100735", 2}, {"n02119789", 1}};
   std::ofstream truth(kit / "ILSVRC2012_validation_ground_truth.txt");
-  int picture = 0;
+  int image = 0;
   auto name = numbers.begin();
   std::set<fs::path> folders;
   for (const auto& folder : fs::directory_iterator(made / "train")) folders.insert(folder.path());
@@ -138,7 +138,7 @@ void make_downloads(const fs::path& root) {
     const std::string archive = root / "classes" / (name->first + ".tar");
     tar({"-cf", archive, "-C", folder.string(), "."});
     for (const auto& file : fs::directory_iterator(made / "val" / folder.filename())) {
-      const std::string digits = std::to_string(100000000 + ++picture).substr(1);
+      const std::string digits = std::to_string(100000000 + ++image).substr(1);
       fs::copy_file(file, val / ("ILSVRC2012_val_" + digits + ".JPEG"));
       truth << name->second << "\n";
     }
@@ -168,7 +168,7 @@ TEST_CASE("ImageNet's archives become folders, tars or packed files that train a
     const auto first = prepare(as);
     INFO(first.err);
     REQUIRE(first.exit_code == 0);
-    CHECK_THAT(first.out, Contains("60 pictures") && Contains("12 pictures") &&
+    CHECK_THAT(first.out, Contains("60 images") && Contains("12 images") &&
                               Contains("shoal train --data " + (root / as).string()));
     const auto again = prepare(as, {"--json"});
     INFO(again.err);
@@ -232,7 +232,7 @@ TEST_CASE("what prepare lacks is named") {
 TEST_CASE("bench loader measures folders and tells what bounds it") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data";
-  test::make_pictures(data, 40, 12, 3, 48);
+  test::make_images(data, 40, 12, 3, 48);
   const auto bench = [&](std::vector<std::string> more) {
     std::vector<std::string> words = {"bench", "loader", data, "--seconds", "0.05", "--size", "32"};
     words.insert(words.end(), more.begin(), more.end());
@@ -243,7 +243,7 @@ TEST_CASE("bench loader measures folders and tells what bounds it") {
   REQUIRE(json.exit_code == 0);
   const Json result = Json::parse(json.out);
   CHECK(result.at("images_per_sec").get<double>() > 0);
-  CHECK(result.at("pictures") == 40);
+  CHECK(result.at("images") == 40);
   CHECK(result.at("threads_needed") == 1);
   REQUIRE(result.at("runs").size() == 1);
   CHECK(result.at("runs")[0].at("seconds_per_image").at("resize").get<double>() > 0);
@@ -252,7 +252,7 @@ TEST_CASE("bench loader measures folders and tells what bounds it") {
   INFO(eval.err);
   REQUIRE(eval.exit_code == 0);
   CHECK_THAT(eval.out, Contains("images/s") && Contains("bound: "));
-  CHECK(Json::parse(bench({"--eval", "--json", "--threads", "1"}).out).at("pictures") == 12);
+  CHECK(Json::parse(bench({"--eval", "--json", "--threads", "1"}).out).at("images") == 12);
   CHECK(bench({"--order", "chunked", "--cache", "1M", "--mode", "fast"}).exit_code == 0);
 
   CHECK_THAT(bench({"--decoder", "turbo", "--mode", "fast"}).err, Contains("--decoder turbo"));

@@ -32,7 +32,7 @@ std::vector<std::string> small_run(const fs::path& root,
 }
 
 void damage(const fs::path& file) {
-  std::ofstream(file, std::ios::trunc) << "no picture";
+  std::ofstream(file, std::ios::trunc) << "no image";
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ void damage(const fs::path& file) {
 TEST_CASE("a user's mistake is one line that names it, from any number of processes") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 40, 8, 2, 40);
+  test::make_images(root / "data", 40, 8, 2, 40);
   struct Case {
     std::vector<std::string> words;
     std::string part;
@@ -82,7 +82,7 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
 
 TEST_CASE("a directory with checkpoints is not overwritten by a fresh start") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 40, 8, 2, 40);
+  test::make_images(directory.path() / "data", 40, 8, 2, 40);
   REQUIRE(test::run_shoal(small_run(directory.path())).exit_code == 0);
   for (const std::string nproc : {"1", "2"}) {
     const std::string batch_size = nproc == "1" ? "10" : "5";
@@ -96,10 +96,10 @@ TEST_CASE("a directory with checkpoints is not overwritten by a fresh start") {
 }
 
 TEST_CASE(
-    "damaged pictures are replaced in training and counted apart in evaluation, or end the run") {
+    "damaged images are replaced in training and counted apart in evaluation, or end the run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 240, 120, 2, 40);
+  test::make_images(root / "data", 240, 120, 2, 40);
   const auto first_of = [](const fs::path& folder) {
     return fs::directory_iterator(folder)->path();
   };
@@ -113,7 +113,7 @@ TEST_CASE(
   REQUIRE(count(run.err, train.filename().string()) == 1);
   REQUIRE(count(run.err, val.filename().string()) == 1);
   REQUIRE(run.out.find("valid:images=119;") != std::string::npos);
-  REQUIRE(run.err.find("1 of 120 validation pictures could not be read") != std::string::npos);
+  REQUIRE(run.err.find("1 of 120 validation images could not be read") != std::string::npos);
 
   const auto strict = test::run_shoal(
       small_run(root, {"--bad-images", "error", "--output", (root / "strict").string()}));
@@ -132,22 +132,22 @@ TEST_CASE(
   REQUIRE_FALSE(fs::is_empty(root / "many" / "checkpoints"));
 }
 
-TEST_CASE("validation pictures that cannot be read lose no training") {
+TEST_CASE("validation images that cannot be read lose no training") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 40, 20, 2, 40);
+  test::make_images(root / "data", 40, 20, 2, 40);
   const fs::path folder = fs::directory_iterator(root / "data" / "val")->path();
-  const fs::path picture = fs::directory_iterator(folder)->path();
-  fs::rename(picture, root / "whole");
-  fs::copy_file(root / "whole", picture);
-  damage(picture);
+  const fs::path image = fs::directory_iterator(folder)->path();
+  fs::rename(image, root / "whole");
+  fs::copy_file(root / "whole", image);
+  damage(image);
   const auto failed = test::run_shoal(small_run(root));
   INFO(failed.err);
   REQUIRE(failed.exit_code == 1);
-  REQUIRE(failed.err.find("1 of 20 validation pictures cannot be read") != std::string::npos);
+  REQUIRE(failed.err.find("1 of 20 validation images cannot be read") != std::string::npos);
   REQUIRE(failed.err.find("continue with --resume") != std::string::npos);
 
-  fs::rename(root / "whole", picture);
+  fs::rename(root / "whole", image);
   const auto resumed = test::run_shoal(small_run(root, {"--resume"}));
   INFO(resumed.err << resumed.out);
   REQUIRE(resumed.exit_code == 0);
@@ -158,7 +158,7 @@ TEST_CASE("validation pictures that cannot be read lose no training") {
 TEST_CASE("a damaged newest checkpoint falls back to the one before") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 40, 8, 2, 40);
+  test::make_images(root / "data", 40, 8, 2, 40);
   const auto first = test::run_shoal(small_run(root, {"--checkpoint-steps", "2", "--epochs", "2"}));
   REQUIRE(first.exit_code == 0);
   const train::CheckpointStore store(root / "run" / "checkpoints", 3);
@@ -182,7 +182,7 @@ TEST_CASE(
     "saved") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 240, 8, 2, 40);
+  test::make_images(root / "data", 240, 8, 2, 40);
   const auto run = test::run_shoal(
       small_run(root, {"--lr", "1e30", "--nproc", "2", "--batch-size", "5", "--epochs", "1"}));
   INFO(run.err);
@@ -199,7 +199,7 @@ TEST_CASE(
 
 TEST_CASE("distribution that was asked for and cannot be set up is an error") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 40, 8, 2, 40);
+  test::make_images(directory.path() / "data", 40, 8, 2, 40);
   const auto half = test::run_shoal(small_run(directory.path()), {"RANK=0"});
   REQUIRE(half.exit_code == 2);
   REQUIRE(half.err.find("WORLD_SIZE") != std::string::npos);
@@ -235,7 +235,7 @@ pid_t worker_of(pid_t parent, int rank) {
 TEST_CASE("a rank that hangs is named, and the run ends naming what was waited for") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 400, 8, 2, 40);
+  test::make_images(root / "data", 400, 8, 2, 40);
   bool stopped = false;
   const auto outcome =
       test::run_shoal(small_run(root, {"--nproc", "2", "--epochs", "50", "--stall-warning", "2",

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Run {
-  Run() { test::make_pictures(root() / "data", 40, 20, 3, 40); }
+  Run() { test::make_images(root() / "data", 40, 20, 3, 40); }
 
   fs::path root() const { return directory.path(); }
   fs::path output() const { return root() / "run"; }

@@ -24,7 +24,7 @@ struct Model {
                     run = (directory.path() / "run").string();
 
   Model() {
-    test::make_pictures(data, 30, 9, 3, 48);
+    test::make_images(data, 30, 9, 3, 48);
     // clang-format off
     const auto outcome = test::run_shoal({
         "train", "--data", data, "--output", run, "--model", "resnet18", "--size", "32",

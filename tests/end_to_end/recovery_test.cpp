@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kBatch = 16;                    // over both processes
 constexpr int64_t kFirstBad = 28, kLastBad = 30;  // updates
 
-// Pictures of updates kFirstBad to kLastBad of the first epoch become those of other classes, so
+// Images of updates kFirstBad to kLastBad of the first epoch become those of other classes, so
 // that the names say something else than what is seen.
 void relabel(const fs::path& train) {
   const auto dataset = data::open_dataset(train.string());
@@ -78,7 +78,7 @@ std::string last_checksum(const fs::path& run) {
 TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  for (const std::string data : {"good", "bad"}) test::make_pictures(root / data, 720, 40, 4, 40);
+  for (const std::string data : {"good", "bad"}) test::make_images(root / data, 720, 40, 4, 40);
   relabel(root / "bad" / "train");
   const auto train = [&](const std::string& data, const std::string& output,
                          const std::vector<std::string>& more) {
@@ -106,7 +106,7 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
   const auto skipped = rollbacks.back()["last_skipped"].get<int64_t>();
   REQUIRE(skipped >= kLastBad);
   REQUIRE(skipped <= kLastBad + 6);
-  REQUIRE(outcome.err.find("the pictures of updates 15 to ") != std::string::npos);
+  REQUIRE(outcome.err.find("the images of updates 15 to ") != std::string::npos);
 
   // Afterwards no different from another run on good data, to within what other seeds do; without a
   // rollback it would be.
@@ -136,7 +136,7 @@ TEST_CASE("a stretch of wrong labels is named; with rollback it leaves no trace"
 TEST_CASE("a spike can ask for a checkpoint; without one from before, the run goes on") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "bad", 720, 40, 4, 40);
+  test::make_images(root / "bad", 720, 40, 4, 40);
   relabel(root / "bad" / "train");
   for (const std::string reaction : {"checkpoint", "rollback"}) {
     const auto outcome = test::run_shoal(

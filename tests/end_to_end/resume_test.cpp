@@ -95,7 +95,7 @@ int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
 void compare(int nproc, int kills, int in_write) {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 10, 4, 40);
+  test::make_images(root / "data", 100, 10, 4, 40);
   const auto whole = test::run_shoal(command(root, "whole", nproc, false));
   INFO(whole.err);
   REQUIRE(whole.exit_code == 0);
@@ -147,17 +147,17 @@ TEST_CASE("three processes killed at random moments and resumed end bit-equal") 
   compare(3, 6, 1);
 }
 
-TEST_CASE("another world size continues the same run over the same pictures") {
+TEST_CASE("another world size continues the same run over the same images") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 10, 4, 40);
+  test::make_images(root / "data", 100, 10, 4, 40);
   auto start = command(root, "run", 2, false);
   start.insert(start.end(), {"--max-steps", "5", "--log-level", "debug"});
   REQUIRE(test::run_shoal(start).exit_code == 0);
   const auto other = test::run_shoal(command(root, "run", 3, true));
   INFO(other.err);
   REQUIRE(other.exit_code == 0);
-  REQUIRE(other.err.find("same pictures follow in the same order") != std::string::npos);
+  REQUIRE(other.err.find("same images follow in the same order") != std::string::npos);
   REQUIRE(last_checkpoint(root / "run").step == kLastStep);
 
   auto wrong = command(root, "run", 2, true);
@@ -170,7 +170,7 @@ TEST_CASE("another world size continues the same run over the same pictures") {
 TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 10, 4, 40);
+  test::make_images(root / "data", 100, 10, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
   const fs::path marker = root / "run" / "checkpoints" / "epoch-0000-step-00000004.json";
   const auto stopped =
@@ -194,7 +194,7 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
 TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run evaluates again") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 200, 4, 40);
+  test::make_images(root / "data", 100, 200, 4, 40);
   REQUIRE(test::run_shoal(command(root, "whole", 2, false)).exit_code == 0);
   const auto stopped =
       run_and_stop(command(root, "run", 2, false), [&] { return evaluating(root / "run"); });
@@ -213,7 +213,7 @@ TEST_CASE(
     "a run that --max-steps ends inside an epoch is evaluated, also when it is stopped there") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 200, 4, 40);
+  test::make_images(root / "data", 100, 200, 4, 40);
   auto words = command(root, "run", 1, false);
   words.insert(words.end(), {"--max-steps", "5"});
   const auto stopped = run_and_stop(words, [&] { return evaluating(root / "run"); });
@@ -228,7 +228,7 @@ TEST_CASE(
 TEST_CASE("an epoch ends in the order it began in; the next one may have another") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 8, 4, 40);
+  test::make_images(root / "data", 100, 8, 4, 40);
   const auto run = [&](const std::vector<std::string>& more, bool resume) {
     auto words = command(root, "run", 1, resume);
     words.insert(words.end(), more.begin(), more.end());
@@ -250,7 +250,7 @@ TEST_CASE("an epoch ends in the order it began in; the next one may have another
 TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 100, 30, 4, 40);
+  test::make_images(root / "data", 100, 30, 4, 40);
   const auto whole = test::run_shoal(command(root, "run", 2, false));
   REQUIRE(whole.exit_code == 0);
   const auto summary = test::read_text(root / "run" / "summary.json");
@@ -278,7 +278,7 @@ TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
 TEST_CASE("a reader that goes away does not end a run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  test::make_pictures(root / "data", 40, 8, 2, 40);
+  test::make_images(root / "data", 40, 8, 2, 40);
   std::string line = "set -o pipefail; " SHOAL_BINARY_DIR "/shoal";
   for (const auto& word : command(root, "run", 1, false)) line += " '" + word + "'";
   line = "bash -c \"" + line + " 2>/dev/null | head -n 1 >/dev/null\"";

@@ -40,7 +40,7 @@ class Container {
 
   // Channels train and validation.
   void fill(int train, int val) {
-    test::make_pictures(directory_.path() / "made", train, val, 2, 40);
+    test::make_images(directory_.path() / "made", train, val, 2, 40);
     fs::create_directories(base_ / "input/data");
     fs::rename(directory_.path() / "made/train", base_ / "input/data/train");
     fs::rename(directory_.path() / "made/val", base_ / "input/data/validation");
@@ -63,7 +63,7 @@ class Container {
   fs::path base_ = directory_.path() / "ml";
 };
 
-// The first five guesses for each picture, without the paths.
+// The first five guesses for each image, without the paths.
 Words guesses(const Container& container, const std::string& checkpoint) {
   const auto run = container.run({"predict", "--checkpoint", (container / checkpoint).string(),
                                   "--json", (container / "input/data/validation").string()});
@@ -269,7 +269,7 @@ TEST_CASE("as the first process of a container it takes signals and buries orpha
 
 TEST_CASE("the imagenet example's command line trains, whatever is fewer than its batch") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 12, 4, 2, 40);
+  test::make_images(directory.path() / "data", 12, 4, 2, 40);
   // clang-format off
   const Words words = {
       "train", "--epochs", "1", "--resume", "checkpoint.pth.tar", "--workers", "2",

@@ -17,7 +17,7 @@ train::CheckpointEntry last_of(const std::filesystem::path& checkpoints) {
 }  // namespace
 
 SmallRun::SmallRun(int world_size) {
-  make_pictures(directory_.path() / "data", 36, 12, 2, 40);
+  make_images(directory_.path() / "data", 36, 12, 2, 40);
   const auto own = words("own", {"--nproc", std::to_string(world_size)});
   Invocation invocation{own, {}};
   require_success(run_together({invocation}));

@@ -11,7 +11,7 @@
 
 namespace shoal::test {
 
-// Pictures, and the run of our own launcher that others are compared with. Made on first use.
+// Images, and the run of our own launcher that others are compared with. Made on first use.
 class SmallRun {
  public:
   // World size of the run that is compared with: one object for each.

@@ -23,7 +23,7 @@ Words joined(Words words, const Words& more) {
 // 80 training images, and no validation images.
 struct Data {
   Data() {
-    test::make_pictures(root() / "data", 80, 4, 2, 40);
+    test::make_images(root() / "data", 80, 4, 2, 40);
     fs::rename(root() / "data/val", root() / "val");
   }
   fs::path root() const { return directory.path(); }

@@ -1,4 +1,4 @@
-// Pictures that come through pipes, written by other processes; and hosts that hold different ones.
+// Images that come through pipes, written by other processes; and hosts that hold different ones.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -69,10 +69,10 @@ class Streams {
     std::ofstream(base_ / "input/config" / (config + ".json")) << text;
   }
 
-  // A tar of class folders by GNU tar; the names of its pictures begin with `name`.
-  fs::path tar(const std::string& name, int pictures) {
+  // A tar of class folders by GNU tar; the names of its images begin with `name`.
+  fs::path tar(const std::string& name, int images) {
     const fs::path folder = made(name), file = made(name + ".tar");
-    test::make_pictures(folder, pictures, 2, 2, 40);
+    test::make_images(folder, images, 2, 2, 40);
     const std::string command = "tar -C '" + (folder / "train").string() + "' -cf '" +
                                 file.string() + "' --transform 's,\\([^/]*[.][a-z]*\\)$," + name +
                                 "\\1,' .";
@@ -101,7 +101,7 @@ const std::string kPerRank = R"({
     "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
     "eval": {"TrainingInputMode": "Pipe"}})";
 
-// Pipes with so many pictures for ranks 0 and 1, and for evaluation.
+// Pipes with so many images for ranks 0 and 1, and for evaluation.
 struct PerRank {
   PerRank(Streams& streams, int first, int second, int val)
       : zero(configured(streams).channel("train_0"), streams.tar("a", first)),
@@ -116,7 +116,7 @@ struct PerRank {
 
 }  // namespace
 
-TEST_CASE("two processes train from a pipe each, and rank 0 evaluates every picture of its own") {
+TEST_CASE("two processes train from a pipe each, and rank 0 evaluates every image of its own") {
   Streams streams;
   const PerRank pipes(streams, 16, 20, 10);
   const auto run = streams.train({"--nproc", "2", "--epochs", "2", "--train-samples", "32"});
@@ -134,9 +134,8 @@ TEST_CASE("without a length the epochs end with the first pipe, for all ranks al
   const auto run = streams.train({"--nproc", "2", "--max-steps", "8"});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  CHECK_THAT(run.err,
-             Contains("epoch 0 ended after 3 updates, when the pictures of rank 1 were used "
-                      "up; 19 pictures were left out\n"));
+  CHECK_THAT(run.err, Contains("epoch 0 ended after 3 updates, when the images of rank 1 were used "
+                               "up; 19 images were left out\n"));
   CHECK(run.err.find("epoch 1 ended after 3 updates") != std::string::npos);
   const auto none = streams.train(
       {"--nproc", "2", "--output", streams.made("x"), "--checkpoint-dir", streams.made("y")});
@@ -144,7 +143,7 @@ TEST_CASE("without a length the epochs end with the first pipe, for all ranks al
   CHECK_THAT(none.err, Contains("--train-samples N") && Contains("--max-steps N"));
 }
 
-TEST_CASE("the processes of a host share the pictures of one pipe") {
+TEST_CASE("the processes of a host share the images of one pipe") {
   Streams streams;
   streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
                                        "validation": {"TrainingInputMode": "Pipe"}})");
@@ -153,9 +152,9 @@ TEST_CASE("the processes of a host share the pictures of one pipe") {
   const auto run = streams.train({"--nproc", "2", "--max-steps", "6"});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  // 13 pictures each make three updates of 4.
+  // 13 images each make three updates of 4.
   CHECK_THAT(run.err,
-             Contains("epoch 0 ended after 3 updates") && Contains("2 pictures were left out"));
+             Contains("epoch 0 ended after 3 updates") && Contains("2 images were left out"));
   CHECK(run.out.find("valid:images=5;") != std::string::npos);
 }
 
@@ -201,15 +200,15 @@ TEST_CASE(
   CHECK(same);  // not the two texts: they are models
 }
 
-TEST_CASE("tars that are read from front to back give every picture, and the same when resumed") {
+TEST_CASE("tars that are read from front to back give every image, and the same when resumed") {
   const auto last = [](const std::vector<Words>& runs) {
     Streams streams;
     streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "FastFile"},
                                          "val": {"TrainingInputMode": "FastFile"}})");
     for (const std::string channel : {"train", "val"}) {
       fs::create_directories(streams.channel(channel));
-      for (const auto& [name, pictures] : {std::pair("a", 9), {"b", 8}, {"c", 11}})
-        fs::rename(streams.tar(channel + name, pictures),
+      for (const auto& [name, images] : {std::pair("a", 9), {"b", 8}, {"c", 11}})
+        fs::rename(streams.tar(channel + name, images),
                    streams.channel(channel) / (std::string(name) + ".tar"));
     }
     for (const Words& words : runs) {
@@ -228,7 +227,7 @@ TEST_CASE("tars that are read from front to back give every picture, and the sam
                                {"--nproc", "2", "--resume"}}));
 }
 
-TEST_CASE("a writer that dies in the middle of a picture fails the job with its place") {
+TEST_CASE("a writer that dies in the middle of an image fails the job with its place") {
   Streams streams;
   streams.write("inputdataconfig", R"({"train": {"TrainingInputMode": "Pipe"},
                                        "eval": {"TrainingInputMode": "Pipe"}})");
@@ -317,14 +316,14 @@ TEST_CASE("a process whose pipe brings nothing is named, and the run ends") {
                                   "--stall-warning", "2", "--collective-timeout", "6"});
   INFO(run.err);
   CHECK(run.exit_code == 1);
-  CHECK_THAT(run.err, Contains("rank 1 has been reading pictures for ") &&
+  CHECK_THAT(run.err, Contains("rank 1 has been reading images for ") &&
                           Contains("train_1_0 has brought nothing for 6 s"));
   CHECK(fs::exists(streams / "output/failure"));
 }
 
 namespace {
 
-// Two processes, each as the only one of a host, with pictures of their own.
+// Two processes, each as the only one of a host, with images of their own.
 std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, int port) {
   std::vector<test::Invocation> hosts;
   for (const char* rank : {"0", "1"}) {
@@ -360,11 +359,11 @@ std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, 
 
 }  // namespace
 
-TEST_CASE("hosts that hold different pictures agree on classes and updates") {
+TEST_CASE("hosts that hold different images agree on classes and updates") {
   test::TemporaryDirectory directory;
   const fs::path root = directory.path();
-  test::make_pictures(root / "host0", 18, 6, 3, 40);
-  test::make_pictures(root / "host1", 12, 9, 3, 40);
+  test::make_images(root / "host0", 18, 6, 3, 40);
+  test::make_images(root / "host1", 12, 9, 3, 40);
   // One class each is on one host only.
   const auto first_class = [](const fs::path& half, bool last) {
     std::vector<fs::path> classes(fs::directory_iterator(half), {});
@@ -379,19 +378,19 @@ TEST_CASE("hosts that hold different pictures agree on classes and updates") {
   INFO(runs[0].err << runs[1].err);
   REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
   CHECK(nlohmann::json::parse(test::read_text(root / "run/classes.json")).size() == 3);
-  // 12 and 8 pictures to train from, 4 and 6 to evaluate.
+  // 12 and 8 images to train from, 4 and 6 to evaluate.
   CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 2);
   CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
   CHECK_THAT(runs[0].err, Contains("20 train and 10 val images"));
   CHECK_THAT(runs[0].err, Contains("(4 images left out)"));
 }
 
-TEST_CASE("hosts that hold different pictures unasked are named before the first update") {
+TEST_CASE("hosts that hold different images unasked are named before the first update") {
   test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "host0", 18, 6, 3, 40);
-  test::make_pictures(directory.path() / "host1", 15, 6, 3, 40);
+  test::make_images(directory.path() / "host0", 18, 6, 3, 40);
+  test::make_images(directory.path() / "host1", 15, 6, 3, 40);
   const auto runs = two_hosts(directory.path(), {}, 29618);
   CHECK((runs[0].exit_code == 1 && runs[1].exit_code == 1));
-  CHECK_THAT(runs[0].err, Contains("--train") && Contains("rank 1") && Contains("15 pictures") &&
+  CHECK_THAT(runs[0].err, Contains("--train") && Contains("rank 1") && Contains("15 images") &&
                               Contains("--sharded"));
 }

@@ -70,7 +70,7 @@ std::vector<double> values(const std::vector<nlohmann::json>& history, const std
 
 TEST_CASE("a two-process run prints every metric once and writes the same to its history") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 96, 22, 3, 48);
+  test::make_images(directory.path() / "data", 96, 22, 3, 48);
   const std::string output = (directory.path() / "run").string();
   // clang-format off
   const auto run = test::run_shoal({
@@ -138,7 +138,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
 
 TEST_CASE("the data hash is the same at any world size and thread count") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 60, 6, 3, 48);
+  test::make_images(directory.path() / "data", 60, 6, 3, 48);
   std::vector<std::string> hashes;
   const std::string data = (directory.path() / "data").string();
   const std::vector<std::pair<std::string, std::string>> shapes = {
@@ -164,7 +164,7 @@ TEST_CASE("eval and predict read what training wrote") {
   const test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string();
   const std::string output = (directory.path() / "run").string();
-  test::make_pictures(data, 60, 11, 3, 48);
+  test::make_images(data, 60, 11, 3, 48);
   // clang-format off
   const auto run = test::run_shoal({
       "train", "--data", data, "--output", output, "--model", "resnet18", "--size", "32",
@@ -239,7 +239,7 @@ TEST_CASE("the list of networks shows how each is evaluated: resize, crop and fi
 
 TEST_CASE("what has no effect is one warning of the run, a line for each option") {
   const test::TemporaryDirectory directory;
-  test::make_pictures(directory.path() / "data", 32, 16, 2, 48);
+  test::make_images(directory.path() / "data", 32, 16, 2, 48);
   const auto run = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"train",
                                       "--data",

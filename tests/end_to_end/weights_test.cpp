@@ -38,7 +38,7 @@ struct Trained {
                     foreign = (directory.path() / "foreign.safetensors").string();
 
   Trained() {
-    test::make_pictures(data, 60, 12, 3, 48);
+    test::make_images(data, 60, 12, 3, 48);
     // clang-format off
     const auto outcome = test::run_shoal({
         "train", "--data", data, "--output", run, "--export-dir", run + "/model", "--model",
@@ -124,7 +124,7 @@ TEST_CASE("weights that do not fit are refused with what to do") {
   CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "resnet18", "--classes",
                       names.string(), data}),
              Contains("3 outputs") && Contains("names.txt names 2"));
-  test::make_pictures(trained.directory.path() / "two", 4, 4, 2, 40);
+  test::make_images(trained.directory.path() / "two", 4, 4, 2, 40);
   CHECK_THAT(refusal({"eval", "--weights", foreign, "--model", "resnet18", "--data",
                       (trained.directory.path() / "two").string()}),
              Contains("3 outputs") && Contains("the data has 2"));
@@ -133,7 +133,7 @@ TEST_CASE("weights that do not fit are refused with what to do") {
 TEST_CASE("files of other programs are named for what they are, without LibTorch's internals") {
   const test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string();
-  test::make_pictures(data, 4, 4, 2, 40);
+  test::make_images(data, 4, 4, 2, 40);
   for (const char* name : {"old.pth", "timm_ema.pth.tar", "legacy.pth"}) {
     INFO(name);
     const std::string file = golden(name);

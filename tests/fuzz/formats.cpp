@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       raw_size(bytes);
     else if (format != Format::unknown && format != Format::jpeg)
       stated_size(format, bytes);
-  } catch (const DamagedPicture&) {
+  } catch (const DamagedImage&) {
   }
   return 0;
 }

@@ -45,13 +45,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool opened = best.open(file);
   for (jpeg::BaselineDecoder& other : others) require(opened == other.open(file));
   if (!opened || best.size().width > kMostPixels / best.size().height) return 0;
-  const Size picture = best.size();
+  const Size image = best.size();
   const auto part = [](int64_t whole, int share) { return whole * share / 256; };
   Box box;
-  box.left = part(picture.width, data[0]);
-  box.top = part(picture.height, data[1]);
-  box.width = 1 + part(picture.width - box.left - 1, data[2]);
-  box.height = 1 + part(picture.height - box.top - 1, data[3]);
+  box.left = part(image.width, data[0]);
+  box.top = part(image.height, data[1]);
+  box.width = 1 + part(image.width - box.left - 1, data[2]);
+  box.height = 1 + part(image.height - box.top - 1, data[3]);
   jpeg::SeekIndex index;
   const bool decoded = pixels_of(best, box, &index, a);
   for (jpeg::BaselineDecoder& other : others) {

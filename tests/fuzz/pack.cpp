@@ -33,15 +33,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   try {
     const PackedDataset pack(path);
-    std::vector<uint8_t> picture;
+    std::vector<uint8_t> image;
     jpeg::SeekIndex index;
     for (int64_t i = 0; i < pack.size(); ++i) {
       pack.name(i);
       pack.label(i);
       pack.seek_index(i, index);
       try {
-        pack.read(i, picture);
-      } catch (const DamagedPicture&) {
+        pack.read(i, image);
+      } catch (const DamagedImage&) {
       }
     }
   } catch (const std::invalid_argument&) {

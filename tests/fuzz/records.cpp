@@ -46,11 +46,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const auto opened =
         data[0] & 1 ? open_tf_records({path}, options) : open_record_io({path}, options);
-    std::vector<uint8_t> picture;
+    std::vector<uint8_t> image;
     for (int64_t i = 0; i < opened->size(); ++i) {
       try {
-        opened->read(i, picture);
-      } catch (const DamagedPicture&) {
+        opened->read(i, image);
+      } catch (const DamagedImage&) {
       }
     }
   } catch (const std::invalid_argument&) {

@@ -12,7 +12,7 @@ using namespace shoal::data;
 
 namespace {
 
-std::vector<uint8_t> picture() {
+std::vector<uint8_t> image() {
   std::vector<uint8_t> pixels(200 * 40 * 3);
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * i >> 7);
   return encode_jpeg(pixels.data(), {200, 40}, 80, false);
@@ -21,7 +21,7 @@ std::vector<uint8_t> picture() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::vector<uint8_t> file = picture();
+  static const std::vector<uint8_t> file = image();
   static jpeg::BaselineDecoder decoder;
   jpeg::SeekIndex index, again;
   if (!jpeg::unpack_index({data, size}, index)) return 0;

@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   HostileSource source(data, size);
   const auto stream = open_stream(source, labels, keys);
   try {
-    for (StreamPicture picture; stream->next(picture);)
-      if (picture.bytes.size() > size || picture.label < 0 || picture.label > 4) __builtin_trap();
+    for (StreamImage image; stream->next(image);)
+      if (image.bytes.size() > size || image.label < 0 || image.label > 4) __builtin_trap();
   } catch (const std::invalid_argument&) {
   }
   return 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes augment.txt (one case a line) and augment.bin (their pixels).
 
-They hold what Pillow, torchvision and timm make of a picture that tests/data computes by the same
+They hold what Pillow, torchvision and timm make of an image that tests/data computes by the same
 formula. A line: effect, amount, sampling, fill (three levels), width, height. Needs pillow 13, numpy,
 torchvision, timm. Usage: python make_augment.py
 """
@@ -20,7 +20,7 @@ RESAMPLE = {"nearest": Image.NEAREST, "bilinear": Image.BILINEAR, "bicubic": Ima
 GREY, BLACK = (124, 116, 104), (0, 0, 0)
 
 
-def picture(width, height):
+def image(width, height):
     y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(3), indexing="ij")
     noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
     smooth = (x * 2 + y + c * 40) & 255
@@ -75,7 +75,7 @@ def cases():
         yield "translate_y", pixels, of_timm("TranslateY", pixels), smooth
     for degrees in (-30, 0, 3.3, 27):
         yield "rotate", degrees, of_timm("Rotate", degrees), smooth
-    # torchvision moves the picture, timm the place that is looked at: the other sign.
+    # torchvision moves the image, timm the place that is looked at: the other sign.
     for factor in (-0.3, 0.99):
         yield "shear_x", factor, of_torchvision("ShearX", factor), plain
         yield "shear_y", factor, of_torchvision("ShearY", factor), plain
@@ -96,7 +96,7 @@ def main():
             fill = BLACK if sampling == "nearest" else GREY
             resample = sampling if getattr(function, "__qualname__", "").startswith(
                 "of_torchvision") else RESAMPLE[sampling]
-            made = function(picture(width, height), resample=resample, fillcolor=fill)
+            made = function(image(width, height), resample=resample, fillcolor=fill)
             lines.append(f"{effect} {amount} {sampling} {fill[0]} {fill[1]} {fill[2]} "
                          f"{width} {height}")
             pixels += np.asarray(made.convert("RGB")).tobytes()

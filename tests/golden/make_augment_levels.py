@@ -3,7 +3,7 @@
 
 A line: timm, auto, rand or wide; the number of the operation (data/augment/levels.h, and
 operation.h for torchvision's); the magnitude; the amount, the larger one where there are two signs.
-Pictures have 200 x 100 pixels. Needs timm, torchvision. Usage: python make_augment_levels.py
+Images have 200 x 100 pixels. Needs timm, torchvision. Usage: python make_augment_levels.py
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Writes tests/golden/erase.txt: small pictures, normalised and erased by timm's RandomErasing (mode
+"""Writes tests/golden/erase.txt: small images, normalised and erased by timm's RandomErasing (mode
 const), as 32-bit floats.
 
     python3 make_erase.py          # needs torch and timm 1.0
 
 Each case is one line: height width, x0 y0 x1 y1 of what was erased, then height·width·3 bytes of the
-picture and as many values of the result, both row by row with the channels of a pixel together.
+image and as many values of the result, both row by row with the channels of a pixel together.
 """
 
 import pathlib
@@ -24,14 +24,14 @@ def main():
     erasing = RandomErasing(probability=1, mode="const", device="cpu")
     lines = []
     for height, width in ((8, 8), (9, 12), (12, 7), (10, 10)):
-        picture = torch.randint(1, 255, (3, height, width), dtype=torch.uint8)
-        result = (picture.float().div(255) - MEAN) / STD
+        image = torch.randint(1, 255, (3, height, width), dtype=torch.uint8)
+        result = (image.float().div(255) - MEAN) / STD
         erasing(result)
         gone = (result == 0).all(dim=0).nonzero()
         (y0, x0), (y1, x1) = gone.min(dim=0).values.tolist(), (gone.max(dim=0).values + 1).tolist()
         assert len(gone) == (y1 - y0) * (x1 - x0) > 0
         numbers = [height, width, x0, y0, x1, y1]
-        numbers += picture.permute(1, 2, 0).flatten().tolist()
+        numbers += image.permute(1, 2, 0).flatten().tolist()
         values = [f"{value:.9g}" for value in result.permute(1, 2, 0).flatten().tolist()]
         lines.append(" ".join([*map(str, numbers), *values]))
     OUT.write_text("\n".join(lines) + "\n")

@@ -4,15 +4,15 @@
 For tests/models/model_golden_test.cpp. Run with torch 2.11 and torchvision 0.26:
 python3 tests/golden/make_models.py
 
-Both sides fill parameters, buffers and pictures by one formula. For a tensor called `name`, element
+Both sides fill parameters, buffers and images by one formula. For a tensor called `name`, element
 i in row-major order:
     state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
     u     = splitmix64_finaliser(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
     batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch;
                 bias and running mean 0.1 u; running variance 1 + 0.2 u
-    other biases: 0.1 u;  pictures ("images"): sqrt(3) u
-The classifier has 10 classes, pictures are 2x3x64x64, labels 3 and 7, the loss is the mean
+    other biases: 0.1 u;  images ("images"): sqrt(3) u
+The classifier has 10 classes, images are 2x3x64x64, labels 3 and 7, the loss is the mean
 cross-entropy with label smoothing 0.1, without dropout and stochastic depth.
 
 Lines:

@@ -29,7 +29,7 @@ EVAL = [  # width, height, resize, crop
 ]
 
 
-def picture(width, height):
+def image(width, height):
     y, x, c = np.meshgrid(np.arange(height), np.arange(width), np.arange(3), indexing="ij")
     noise = (x * x * 3 + y * y * 5 + x * y * 7 + c * 61 + (x ^ y) * 11) & 255
     smooth = (x * 2 + y + c * 40) & 255
@@ -41,11 +41,11 @@ def main():
     for name, how in (("bilinear", Image.BILINEAR), ("bicubic", Image.BICUBIC)):
         for w, h, ow, oh in SIZES:
             lines.append(f"resize {name} {w} {h} {ow} {oh}")
-            pixels += np.asarray(picture(w, h).resize((ow, oh), how)).tobytes()
+            pixels += np.asarray(image(w, h).resize((ow, oh), how)).tobytes()
         for w, h, side, crop in EVAL:
             lines.append(f"eval {name} {w} {h} {side} {crop}")
             oh, ow = F._compute_resized_output_size((h, w), [side])
-            image = picture(w, h).resize((ow, oh), how)
+            image = image(w, h).resize((ow, oh), how)
             pixels += np.asarray(F.center_crop(image, crop)).tobytes()
     open(os.path.join(HERE, "resize.txt"), "w").write("\n".join(lines) + "\n")
     version = PIL.__version__.split(".")[0]

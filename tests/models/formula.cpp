@@ -78,7 +78,7 @@ void fill(Classifier& model, at::ScalarType dtype) {
   }
 }
 
-at::Tensor pictures(at::ScalarType dtype) {
+at::Tensor test_images(at::ScalarType dtype) {
   return (std::sqrt(3.0) * uniform("images", {2, 3, 64, 64}))
       .to(dtype)
       .contiguous(at::MemoryFormat::ChannelsLast);

@@ -16,7 +16,7 @@ at::Tensor uniform(const std::string& name, at::IntArrayRef shape);
 // Replaces every parameter and buffer of the model by the formula's, in `dtype`, channels-last
 // where 4-D.
 void fill(Classifier& model, at::ScalarType dtype = at::kDouble);
-// 2×3×64×64 pictures of the formula, channels-last.
-at::Tensor pictures(at::ScalarType dtype = at::kDouble);
+// 2×3×64×64 images of the formula, channels-last.
+at::Tensor test_images(at::ScalarType dtype = at::kDouble);
 
 }  // namespace shoal::models::testing

@@ -150,7 +150,7 @@ TEST_CASE("squeeze-excite has the values and gradients of the separate operation
   for (size_t i = 0; i < v.size(); ++i) CHECK(distance(v[i].grad(), w[i].grad()) < 1e-11);
 }
 
-TEST_CASE("a branch scaled per picture is added, and its gradient is scaled") {
+TEST_CASE("a branch scaled per image is added, and its gradient is scaled") {
   const at::Tensor skip = leaf("skip", {3, 8, 2, 2}), branch = leaf("branch", {3, 8, 2, 2});
   const at::Tensor scale = at::tensor({0.0, 2.0, 1.25}, at::kDouble);
   const at::Tensor y = add_scaled(skip, branch, scale);

@@ -36,7 +36,7 @@ TEST_CASE("a mask drops the asked share and keeps the mean") {
   CHECK(row_mask(at::empty({4, 2}), 1, 0, context_of(keys)).abs().sum().item<double>() == 0);
 }
 
-TEST_CASE("a mask belongs to the picture's key, whatever the batch around it") {
+TEST_CASE("a mask belongs to the image's key, whatever the batch around it") {
   const std::vector<uint64_t> keys = counting(64), part(keys.begin() + 40, keys.end());
   const at::Tensor whole = element_mask(at::empty({64, 10}), 0.5, 7, context_of(keys));
   const at::Tensor slice = element_mask(at::empty({24, 10}), 0.5, 7, context_of(part));

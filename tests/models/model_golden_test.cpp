@@ -163,7 +163,7 @@ TEST_CASE("every model has torchvision's parameter count, multiply-adds and stat
 }
 
 TEST_CASE("logits of every model equal torchvision's in evaluation and training mode") {
-  const at::Tensor images = testing::pictures();
+  const at::Tensor images = testing::test_images();
   for (const std::string& name : names()) {
     INFO(name);
     const Golden& golden = goldens().at(name);
@@ -183,7 +183,7 @@ TEST_CASE("gradients and updated buffers of B0, B4 and ResNet-50 equal torchvisi
     INFO(name);
     const std::unique_ptr<Classifier> model = build(name);
     model->train(true);
-    const at::Tensor logits = model->forward(testing::pictures(), {});
+    const at::Tensor logits = model->forward(testing::test_images(), {});
     compare_logits(logits, goldens().at(name).logits.at("train"));
     compare_step(*model, logits, goldens().at(name));
   }

@@ -130,7 +130,7 @@ TEST_CASE("any input size and number of classes works, and gradients reach every
 TEST_CASE("masters may be replaced by views of a flat buffer whose gradients are preset views") {
   const std::unique_ptr<Classifier> model = create(named("resnet18"));
   testing::fill(*model);
-  const at::Tensor images = testing::pictures();
+  const at::Tensor images = testing::test_images();
   model->train(false);
   const at::Tensor before = model->forward(images, {}).detach();
   int64_t total = 0;
@@ -156,7 +156,7 @@ TEST_CASE("a model with bfloat16 copies stays close to float") {
   const std::unique_ptr<Classifier> model = create(named("efficientnet_b0"));
   testing::fill(*model, at::kFloat);
   model->train(false);
-  const at::Tensor images = testing::pictures(at::kFloat);
+  const at::Tensor images = testing::test_images(at::kFloat);
   const at::Tensor want = model->forward(images, {}).detach();
   for (const ParameterSlot& s : model->parameters()) {
     if (s.copy) *s.copy = s.master->detach().to(at::kBFloat16);
@@ -221,7 +221,7 @@ TEST_CASE("two synchronised ranks compute the step of one, dropout and drop path
 }
 
 TEST_CASE("the strength of a step scales dropout") {
-  const at::Tensor images = testing::pictures();
+  const at::Tensor images = testing::test_images();
   const std::vector<uint64_t> keys = {1, 2};
   ModelOptions options = named("resnet18");
   options.dropout = 0.6;
@@ -243,7 +243,7 @@ TEST_CASE("the strength of a step scales dropout") {
 }
 
 TEST_CASE("drop path and dropout work in training only") {
-  const at::Tensor images = testing::pictures();
+  const at::Tensor images = testing::test_images();
   const std::vector<uint64_t> keys = {1, 2};
   ModelOptions options = named("resnet18");
   options.drop_path = 0.9;

@@ -16,15 +16,15 @@ struct DepthwiseCase {
   std::vector<float> x, dy;
   int64_t out_height, out_width;
 
-  DepthwiseCase(int64_t pictures, int64_t height, int64_t width, int64_t channels, int64_t kernel,
+  DepthwiseCase(int64_t images, int64_t height, int64_t width, int64_t channels, int64_t kernel,
                 int64_t stride)
-      : op{Type::f32, pictures, height, width, channels, kernel, stride, (kernel - 1) / 2},
+      : op{Type::f32, images, height, width, channels, kernel, stride, (kernel - 1) / 2},
         out_height((height - 1) / stride + 1),
         out_width((width - 1) / stride + 1) {
-    for (int64_t i = 0; i < pictures * height * width * channels; ++i) {
+    for (int64_t i = 0; i < images * height * width * channels; ++i) {
       x.push_back(std::sin(0.7f * static_cast<float>(i % 9973)));
     }
-    for (int64_t i = 0; i < pictures * out_height * out_width * channels; ++i) {
+    for (int64_t i = 0; i < images * out_height * out_width * channels; ++i) {
       dy.push_back(std::cos(0.3f * static_cast<float>(i % 9949)));
     }
   }
@@ -45,7 +45,7 @@ struct DepthwiseCase {
   // loss is linear in the weights, so this is the gradient in that place.
   double probe(int64_t c, int64_t row, int64_t column) const {
     double loss = 0;
-    for (int64_t n = 0; n < op.pictures; ++n) {
+    for (int64_t n = 0; n < op.images; ++n) {
       for (int64_t h = 0; h < out_height; ++h) {
         for (int64_t w = 0; w < out_width; ++w) {
           const int64_t from_h = h * op.stride + row - op.padding,
@@ -66,7 +66,7 @@ struct DepthwiseCase {
 
 }  // namespace
 
-TEST_CASE("each depthwise weight's gradient is the loss of the picture that only it makes") {
+TEST_CASE("each depthwise weight's gradient is the loss of the image that only it makes") {
   const DepthwiseCase c(2, 5, 6, 3, 3, 2);
   const std::vector<float> gradient = c.gradient(shoal::ops::reference());
   for (int64_t i = 0; i < 27; ++i) {

@@ -13,11 +13,11 @@ struct GateResults {
   Buffer pooled, y, d_gate, dx;
 };
 
-GateResults run(const Table& table, Type type, int64_t pictures, int64_t pixels, int64_t channels) {
-  const int64_t n = pictures * pixels * channels, columns = pictures * channels;
+GateResults run(const Table& table, Type type, int64_t images, int64_t pixels, int64_t channels) {
+  const int64_t n = images * pixels * channels, columns = images * channels;
   const Type stat = statistics(type);
   const Buffer x(type, n, 1), dy(type, n, 2), gate(stat, columns, 3), d_pooled(stat, columns, 4);
-  const Gate op{type, pictures, pixels, channels, x.data(), gate.data()};
+  const Gate op{type, images, pixels, channels, x.data(), gate.data()};
   GateResults r{{stat, columns}, {type, n}, {stat, columns}, {type, n}};
   table.pool(op, r.pooled.data(), nullptr);
   table.gate_apply(op, r.y.data(), nullptr);
@@ -28,13 +28,12 @@ GateResults run(const Table& table, Type type, int64_t pictures, int64_t pixels,
 
 }  // namespace
 
-TEST_CASE(
-    "the gate multiplies each picture's channels and its gradients are sums over the pixels") {
-  const int64_t pictures = 2, pixels = 5, channels = 3;
-  const GateResults r = run(reference(), Type::f64, pictures, pixels, channels);
+TEST_CASE("the gate multiplies each image's channels and its gradients are sums over the pixels") {
+  const int64_t images = 2, pixels = 5, channels = 3;
+  const GateResults r = run(reference(), Type::f64, images, pixels, channels);
   const Buffer x(Type::f64, 30, 1), dy(Type::f64, 30, 2), gate(Type::f64, 6, 3),
       d_pooled(Type::f64, 6, 4);
-  for (int64_t n = 0; n < pictures; ++n) {
+  for (int64_t n = 0; n < images; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t column = n * channels + c;
       double mean = 0, sum = 0;

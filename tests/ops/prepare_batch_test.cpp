@@ -15,17 +15,17 @@ using namespace shoal::ops::testing;
 namespace {
 
 constexpr int64_t kN = 3, kHeight = 6, kWidth = 7;
-constexpr int64_t kPicture = kHeight * kWidth * 3;
+constexpr int64_t kImage = kHeight * kWidth * 3;
 constexpr float kMean[3] = {0.485f, 0.456f, 0.406f}, kStd[3] = {0.229f, 0.224f, 0.225f};
 
-std::vector<uint8_t> pictures() {
-  std::vector<uint8_t> images(kN * kPicture);
+std::vector<uint8_t> made_images() {
+  std::vector<uint8_t> images(kN * kImage);
   for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(i * 37 + i / 11);
   return images;
 }
 
 Buffer run(const Table& table, Type type, const std::vector<uint8_t>& images, const MixRow* mix) {
-  Buffer out(type, kN * kPicture);
+  Buffer out(type, kN * kImage);
   PrepareBatch op{images.data(), mix, out.data(), type, kN, kHeight, kWidth, {}, {}};
   for (int c = 0; c < 3; ++c) {
     op.mean[c] = kMean[c];
@@ -47,7 +47,7 @@ std::vector<MixRow> mixing() {
 }  // namespace
 
 TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of the bytes") {
-  const std::vector<uint8_t> images = pictures();
+  const std::vector<uint8_t> images = made_images();
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const Buffer out = run(*table, Type::f64, images, nullptr);
     for (int64_t i = 0; i < out.size; ++i) {
@@ -57,31 +57,30 @@ TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of
   }
 }
 
-TEST_CASE("of two pictures a row is made of the first, with the second mixed in") {
-  const std::vector<uint8_t> images = pictures();
+TEST_CASE("of two images a row is made of the first, with the second mixed in") {
+  const std::vector<uint8_t> images = made_images();
   const MixRow mix{.partner = 1, .lambda = 0.75f};
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const auto prepare = [&](const MixRow* rows, int64_t n, int64_t each) {
-      Buffer out(Type::f64, n * kPicture);
+      Buffer out(Type::f64, n * kImage);
       PrepareBatch op{images.data(), rows, out.data(), Type::f64, n, kHeight, kWidth, {}, {}, each};
       std::copy(kMean, kMean + 3, op.mean);
       std::copy(kStd, kStd + 3, op.std);
       table->prepare_batch(op, nullptr);
       return out;
     };
-    // Three pictures, two per row: the last is nobody's.
+    // Three images, two per row: the last is nobody's.
     const Buffer half = prepare(&mix, 1, 2), plain = prepare(nullptr, 3, 1);
-    for (int64_t i = 0; i < kPicture; ++i)
+    for (int64_t i = 0; i < kImage; ++i)
       CHECK(half.get(i) ==
-            Approx(0.75 * plain.get(i) + 0.25 * plain.get(kPicture + i)).margin(1e-12));
-    const Buffer last = prepare(nullptr, 2, 2);  // pictures 0 and 2
-    for (int64_t i = 0; i < kPicture; ++i)
-      CHECK(last.get(kPicture + i) == plain.get(2 * kPicture + i));
+            Approx(0.75 * plain.get(i) + 0.25 * plain.get(kImage + i)).margin(1e-12));
+    const Buffer last = prepare(nullptr, 2, 2);  // images 0 and 2
+    for (int64_t i = 0; i < kImage; ++i) CHECK(last.get(kImage + i) == plain.get(2 * kImage + i));
   }
 }
 
 TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing writes zero") {
-  const std::vector<uint8_t> images = pictures();
+  const std::vector<uint8_t> images = made_images();
   const std::vector<MixRow> mix = mixing();
   const Buffer plain = run(reference(), Type::f64, images, nullptr);
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
@@ -92,17 +91,17 @@ TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing write
         const bool box = x >= 2 && x < 5 && y >= 1 && y < 4, erased = x >= 4 && y >= 3;
         INFO("x " << x << " y " << y);
         CHECK(out.get(i) ==
-              Approx(0.75 * plain.get(i) + 0.25 * plain.get(kPicture + i)).margin(1e-12));
-        const double cut = erased ? 0 : plain.get((box ? 2 : 1) * kPicture + i);
-        CHECK(out.get(kPicture + i) == Approx(cut).margin(1e-12));
-        CHECK(out.get(2 * kPicture + i) == plain.get(2 * kPicture + i));
+              Approx(0.75 * plain.get(i) + 0.25 * plain.get(kImage + i)).margin(1e-12));
+        const double cut = erased ? 0 : plain.get((box ? 2 : 1) * kImage + i);
+        CHECK(out.get(kImage + i) == Approx(cut).margin(1e-12));
+        CHECK(out.get(2 * kImage + i) == plain.get(2 * kImage + i));
       }
     }
   }
 }
 
 TEST_CASE("the threaded batch preparation equals the plain one in every type") {
-  const std::vector<uint8_t> images = pictures();
+  const std::vector<uint8_t> images = made_images();
   const std::vector<MixRow> mix = mixing();
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     INFO(type_name(type));
@@ -114,7 +113,7 @@ TEST_CASE("the threaded batch preparation equals the plain one in every type") {
   }
 }
 
-TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised picture") {
+TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised image") {
   std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/erase.txt");
   int cases = 0;
   for (std::string line; std::getline(file, line); ++cases) {
@@ -123,21 +122,21 @@ TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised
     MixRow mix{.erased = 1};
     numbers >> op.height >> op.width;
     for (int32_t& edge : mix.erase[0]) numbers >> edge;
-    std::vector<uint8_t> picture(static_cast<size_t>(op.height * op.width * 3));
-    for (uint8_t& byte : picture) {
+    std::vector<uint8_t> image(static_cast<size_t>(op.height * op.width * 3));
+    for (uint8_t& byte : image) {
       int value = 0;
       numbers >> value;
       byte = static_cast<uint8_t>(value);
     }
-    op.images = picture.data();
+    op.images = image.data();
     op.mix = &mix;
     op.type = Type::f32;
     op.n = 1;
     std::copy(kMean, kMean + 3, op.mean);
     std::copy(kStd, kStd + 3, op.std);
-    Buffer out(Type::f32, static_cast<int64_t>(picture.size()));
+    Buffer out(Type::f32, static_cast<int64_t>(image.size()));
     op.out = out.data();
-    std::vector<double> expected(picture.size());
+    std::vector<double> expected(image.size());
     for (double& value : expected) numbers >> value;
     REQUIRE(numbers);
     for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
@@ -198,7 +197,7 @@ TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as t
   }
 }
 
-TEST_CASE("noise is another in every picture") {
+TEST_CASE("noise is another in every image") {
   MixRow a, b;
   a.erase_fill = b.erase_fill = EraseFill::noise;
   a.erase_key = 1, b.erase_key = 2;

@@ -23,7 +23,7 @@ import boto3
 from moto.server import ThreadedMotoServer
 
 PROGRAM = os.environ["SHOAL_PROGRAM"]
-PICTURES = Path(__file__).resolve().parents[1] / "golden/pictures"
+IMAGES = Path(__file__).resolve().parents[1] / "golden/images"
 GRACE_SECONDS = 120  # between SIGTERM and SIGKILL
 CHECKPOINT = re.compile(r"epoch-\d+-step-(\d+)\.(pt|json)")
 REWRITTEN = ("manifest.json", "history.jsonl")
@@ -35,7 +35,7 @@ HYPERPARAMETERS = (
     '"ema": "0.9", "checkpoint_steps": "10", "keep": "2", "nproc": "2", "threads": "1", '
     '"workers": "1", "seed": "7"}'
 )
-UPDATES = 40  # 40 pictures, 2 processes of 4, 8 epochs
+UPDATES = 40  # 40 images, 2 processes of 4, 8 epochs
 
 
 def step_of(name):
@@ -119,7 +119,7 @@ class Watch:
 
 
 class Container:
-    """A made-up /opt/ml with the pictures, and `train` in it."""
+    """A made-up /opt/ml with the images, and `train` in it."""
 
     def __init__(self, folder):
         self.base = Path(folder)
@@ -140,7 +140,7 @@ class Container:
                 place.mkdir(parents=True)
                 for index in range(count):
                     for jpeg in jpegs:
-                        shutil.copy(PICTURES / f"{jpeg}.jpg", place / f"{index}_{jpeg}.jpg")
+                        shutil.copy(IMAGES / f"{jpeg}.jpg", place / f"{index}_{jpeg}.jpg")
 
     def start(self):
         return subprocess.Popen(

@@ -125,18 +125,18 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
   return run_together({invocation}, watch, limit_seconds).front();
 }
 
-void make_pictures(const fs::path& root, int train, int val, int classes, int side) {
+void make_images(const fs::path& root, int train, int val, int classes, int side) {
   data::SyntheticOptions options;
-  options.pictures = options.distinct = train + val;
+  options.images = options.distinct = train + val;
   options.classes = classes;
   options.width = options.height = side;
-  const auto pictures = data::make_synthetic(options);
+  const auto images = data::make_synthetic(options);
   std::vector<uint8_t> bytes;
   for (int i = 0; i < train + val; ++i) {
-    const auto label = static_cast<size_t>(pictures->label(i));
-    const fs::path folder = root / (i < train ? "train" : "val") / pictures->classes()[label];
+    const auto label = static_cast<size_t>(images->label(i));
+    const fs::path folder = root / (i < train ? "train" : "val") / images->classes()[label];
     fs::create_directories(folder);
-    pictures->read(i, bytes);
+    images->read(i, bytes);
     std::ofstream(folder / (std::to_string(i) + ".jpg"), std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));

@@ -47,6 +47,6 @@ std::string read_text(const std::filesystem::path& path);
 std::vector<std::string> lines_of(const std::string& text);
 
 // Class folders under `root`/train and `root`/val with small made-up JPEGs; classes can be learnt.
-void make_pictures(const std::filesystem::path& root, int train, int val, int classes, int side);
+void make_images(const std::filesystem::path& root, int train, int val, int classes, int side);
 
 }  // namespace shoal::test

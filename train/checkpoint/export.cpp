@@ -30,11 +30,11 @@ Json settings_of(const CheckpointData& data, const Exported& which) {
                {"step", data.integer("step")},  {"weights", which.best ? "best" : "last"}};
   if (which.top1) json["top1"] = *which.top1;
   if (data.numbers.contains("best_top1")) json["best_top1"] = data.number("best_top1");
-  json["pictures"] = {{"resize", data.integer("val_resize")},
-                      {"crop", data.integer("val_size")},
-                      {"interpolation", data.string("interpolation")},
-                      {"mean", {0.485, 0.456, 0.406}},
-                      {"std", {0.229, 0.224, 0.225}}};
+  json["images"] = {{"resize", data.integer("val_resize")},
+                    {"crop", data.integer("val_size")},
+                    {"interpolation", data.string("interpolation")},
+                    {"mean", {0.485, 0.456, 0.406}},
+                    {"std", {0.229, 0.224, 0.225}}};
   for (const auto& [name, value] : data.settings) json["settings"][name] = value;
   return json;
 }

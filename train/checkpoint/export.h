@@ -4,7 +4,7 @@
 //   FOLDER/model.safetensors   weights by torchvision's names, 32-bit floats, the averaged ones
 //                              where there are any; in its metadata all that `shoal predict` needs
 //   FOLDER/classes.json        class name → label
-//   FOLDER/settings.json       how pictures are prepared, how far training came, every setting
+//   FOLDER/settings.json       how images are prepared, how far training came, every setting
 
 #include <functional>
 #include <string>

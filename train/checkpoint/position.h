@@ -33,7 +33,7 @@ struct Position {
   Meter posted;           // over all ranks, of the update that they have not yet told each other of
   int64_t rollbacks = 0;  // for the trouble the run was in last (recovery.h)
   int64_t trouble_start = 0;  // its first update
-  int64_t skip_until = 0;     // pictures of updates up to this one are skipped
+  int64_t skip_until = 0;     // images of updates up to this one are skipped
 };
 
 }  // namespace shoal::train

@@ -103,7 +103,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["epoch"] = position.epoch;
   data.integers["step_in_epoch"] = position.step_in_epoch;
   data.integers["step"] = position.step;
-  data.integers["samples"] = position.step * job.global_batch_size * job.job.mix.pictures_per_row();
+  data.integers["samples"] = position.step * job.global_batch_size * job.job.mix.images_per_row();
   data.integers["non_finite"] = position.non_finite;
   data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
   data.integers["rollbacks"] = position.rollbacks;
@@ -159,7 +159,7 @@ namespace {
 const char* const kFixed[] = {"model",        "classes",           "val_split",
                               "train_images", "global_batch_size", "accumulate",
                               "seed",         "optimizer"};
-// Settings that say which pictures an epoch has left: they may change between epochs.
+// Settings that say which images an epoch has left: they may change between epochs.
 const char* const kFixedWithinEpoch[] = {"order", "repeated_augmentation"};
 // Of the first, the ones that evaluation needs too.
 const char* const kFixedForEvaluation[] = {"model", "classes"};
@@ -215,7 +215,7 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
     if (within_epoch && holds(kFixedWithinEpoch, name))
       throw UserError("the checkpoint was made within an epoch with " + name + " " + was +
                       ", this run has " + it->second +
-                      "; give the setting it was made with, so that each picture is met once, or "
+                      "; give the setting it was made with, so that each image is met once, or "
                       "continue from the checkpoint of an epoch's end");
     changed += (changed.empty() ? "" : ", ") + name + " " + was + " → " + it->second;
   }
@@ -233,9 +233,9 @@ void compare_settings(const CheckpointData& data, const ResolvedJob& job,
              static_cast<long long>(data.integer("world_size")),
              static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
              data.string("torch").c_str(),
-             job.ranks_have_own_pictures()
-                 ? "each rank has pictures of its own, so others follow than would have"
-                 : "the same pictures follow in the same order, but results may differ in the last "
+             job.ranks_have_own_images()
+                 ? "each rank has images of its own, so others follow than would have"
+                 : "the same images follow in the same order, but results may differ in the last "
                    "bits"));
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Of all pictures of an epoch, their order, pixels and mixing: equal runs print equal numbers.
+// Of all images of an epoch, their order, pixels and mixing: equal runs print equal numbers.
 
 #include <cstdint>
 

@@ -16,17 +16,17 @@ namespace shoal::train {
 
 namespace {
 
-constexpr std::chrono::seconds kCountingTime(5);  // for pictures that nobody will take
+constexpr std::chrono::seconds kCountingTime(5);  // for images that nobody will take
 
 }  // namespace
 
 data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  if (train && job.ranks_have_own_pictures())
+  if (train && job.ranks_have_own_images())
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
-  options.hosts = 1;  // others have other pictures
+  options.hosts = 1;  // others have other images
   const int64_t host = rank / job.local_world_size;
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;
@@ -57,7 +57,7 @@ bool Supply::lasts(data::Loader& loader, int64_t step_in_epoch) {
 void Supply::tell_end(data::Loader& loader, int64_t epoch, int64_t steps) {
   const data::StreamCounts counts =
       loader.count_rest(kCountingTime, [] { return shoal::train::stop_signal() != 0; });
-  const int64_t taken = job_.accumulate * job_.batch_size * job_.job.mix.pictures_per_row();
+  const int64_t taken = job_.accumulate * job_.batch_size * job_.job.mix.images_per_row();
   const int64_t used = steps * taken;
   at::Tensor mine = at::empty({2}, at::kLong);
   mine.mutable_data_ptr<int64_t>()[0] = counts.read - used;
@@ -76,13 +76,13 @@ void Supply::tell_end(data::Loader& loader, int64_t epoch, int64_t steps) {
   if (steps == 0)
     throw std::runtime_error(
         "epoch " + std::to_string(epoch) + " has no update: the streams of rank " + out +
-        " ended with fewer pictures than one update takes (" + std::to_string(taken) +
+        " ended with fewer images than one update takes (" + std::to_string(taken) +
         " of each rank); look at what writes them, or lower --batch-size");
   const std::string of = job_.open_ended ? "" : " of " + std::to_string(job_.steps_per_epoch);
   std::string text =
-      strf("epoch %lld ended after %lld%s updates, when the pictures of rank %s were used up; ",
+      strf("epoch %lld ended after %lld%s updates, when the images of rank %s were used up; ",
            static_cast<long long>(epoch), static_cast<long long>(steps), of.c_str(), out.c_str());
-  text += strf("%s%lld pictures were left out", open > 0 ? "at least " : "",
+  text += strf("%s%lld images were left out", open > 0 ? "at least " : "",
                static_cast<long long>(left));
   if (open > 0)
     text += strf(", and %lld streams closed before their end", static_cast<long long>(open));

@@ -104,10 +104,10 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   report.seconds = now() - start;
   const double all = report.sum.images + report.sum.skipped;
   if (all == 0)
-    throw std::runtime_error("the evaluation has met no picture; look at what fills --val");
+    throw std::runtime_error("the evaluation has met no image; look at what fills --val");
   if (report.sum.skipped > 0.01 * all) {
     throw TooManyUnreadable(
-        strf("%.0f of %.0f validation pictures cannot be read, more than 1 %%; the log names them. "
+        strf("%.0f of %.0f validation images cannot be read, more than 1 %%; the log names them. "
              "Repair or remove them",
              report.sum.skipped, all));
   }

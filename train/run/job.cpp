@@ -60,7 +60,7 @@ void check_values(const Job& job) {
           "--weights-entry names a part of the file of --weights; add --weights PATH");
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
           "--decoder turbo has no --resize fast; leave one of them out");
-  check_pictures(job);
+  check_images(job);
   try {
     validate(job.optimizer);
     validate(job.schedule);
@@ -105,23 +105,23 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.batch_size = batch.value_or(32);
   }
   out.global_batch_size = out.batch_size * parts;
-  require(!job.mix.mixes() || out.batch_size % 2 == 0 || job.mix.pictures_per_row() == 2,
+  require(!job.mix.mixes() || out.batch_size % 2 == 0 || job.mix.images_per_row() == 2,
           "--mixup and --cutmix mix pairs, so the batch of each process must be even; it is " +
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
 
-// How many pictures an epoch of a stream has, or what stands for it.
+// How many images an epoch of a stream has, or what stands for it.
 void resolve_stream(const Job& job, ResolvedJob& out) {
   require(!job.train_samples || !job.steps_per_epoch,
           "--train-samples and --steps-per-epoch both say how long an epoch is; give one of them");
   require(job.train_samples || job.steps_per_epoch || job.max_steps,
-          "how many training pictures come through a pipe is not known beforehand; say how long an "
+          "how many training images come through a pipe is not known beforehand; say how long an "
           "epoch is with --train-samples N or --steps-per-epoch N, or how long the run is with "
           "--max-steps N");
   require(job.repeated_augmentation == 1, "--repeated-augmentation has no use with a pipe");
   out.open_ended = !job.train_samples && !job.steps_per_epoch;
   out.train_images = job.train_samples.value_or(job.steps_per_epoch.value_or(0) *
-                                                out.global_batch_size * job.mix.pictures_per_row());
+                                                out.global_batch_size * job.mix.images_per_row());
   if (!out.open_ended) return;
   out.total_steps = out.last_step = *job.max_steps;
   out.steps_per_epoch =
@@ -130,7 +130,7 @@ void resolve_stream(const Job& job, ResolvedJob& out) {
 
 void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) {
   if (job.eval_only) return;
-  const int64_t taken = out.global_batch_size * job.mix.pictures_per_row();  // by an update
+  const int64_t taken = out.global_batch_size * job.mix.images_per_row();  // by an update
   out.train_streamed = here.train_streamed;
   out.train_whole_files = here.train_whole_files;
   require(!out.train_whole_files || job.repeated_augmentation == 1,
@@ -138,18 +138,18 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
           "it out, or give --no-forward-reads");
   if (out.train_streamed) resolve_stream(job, out);
   require(out.train_streamed || !job.train_samples,
-          "--train-samples has no use: the training pictures can be counted");
+          "--train-samples has no use: the training images can be counted");
   if (out.open_ended) return;
   require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +
-              " pictures, fewer than one update of " + std::to_string(taken) +
+              " images, fewer than one update of " + std::to_string(taken) +
               "; lower --batch-size, --global-batch-size or --accumulate");
   out.steps_per_epoch = out.train_images / taken;
   if (here.smallest_share > 0) {
     const int64_t of_host = taken * here.local_world_size / here.world_size;
     out.steps_per_epoch = here.smallest_share / of_host;
     require(out.steps_per_epoch > 0, "a host has only " + std::to_string(here.smallest_share) +
-                                         " training pictures, fewer than its " +
+                                         " training images, fewer than its " +
                                          std::to_string(of_host) +
                                          " of one update; lower --batch-size, or use fewer hosts");
   }
@@ -159,10 +159,10 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.last_step = std::min(out.total_steps, job.max_steps.value_or(out.total_steps));
 }
 
-void resolve_pictures(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
+void resolve_images(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
   out.progression = progression_of(job);
   out.progression.seed = job.seed;
-  out.progression.update = out.global_batch_size * job.mix.pictures_per_row();
+  out.progression.update = out.global_batch_size * job.mix.images_per_row();
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   const int64_t size = job.size.value_or(
       out.progression.sizes.empty() ? model.train_size : out.progression.side(last_epoch, 0));
@@ -282,7 +282,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.job.model.drop_path = here.model.drop_path;
   resolve_batches(job, here, out);
   resolve_length(job, here, out);
-  resolve_pictures(job, here.model, out);
+  resolve_images(job, here.model, out);
   resolve_machine(job, here, out);
   out.lr = job.schedule.lr;
   if (job.scale_lr) {
@@ -338,7 +338,7 @@ std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
   if (job.train_samples) list.push_back({"train_samples", std::to_string(*job.train_samples)});
   if (job.steps_per_epoch)
     list.push_back({"steps_per_epoch", std::to_string(*job.steps_per_epoch)});
-  for (auto& entry : describe_pictures(job)) list.push_back(entry);
+  for (auto& entry : describe_images(job)) list.push_back(entry);
   for (auto& entry : describe(o)) list.push_back(entry);
   for (auto& entry : describe(job.schedule)) list.push_back(entry);
   return list;

@@ -37,20 +37,20 @@ struct Job {
   // Data.
   std::string data;  // directory holding train/ and val/; empty: see train_dir, val_dir
   std::string train_dir, val_dir;  // data::open_dataset's; each overrides its half of `data`
-  // Classes of validation pictures that carry none, and what numbers in it mean
+  // Classes of validation images that carry none, and what numbers in it mean
   // (data/labels/labels.h).
   std::string val_labels, val_synsets;
   std::string tfrecord_keys;  // names of the features of TFRecords (data/records/tf_example.h)
   std::string classes_file;   // names of the classes, one in each line, in the order of labels
-  // Of training pictures that are streamed, whose number is not known: how many an epoch has over
-  // all processes, or how many updates. With neither it lasts as long as each process has pictures.
+  // Of training images that are streamed, whose number is not known: how many an epoch has over
+  // all processes, or how many updates. With neither it lasts as long as each process has images.
   std::optional<int64_t> train_samples, steps_per_epoch;
-  // Pictures of a pipe, or with forward_reads, that each process holds to mix their order.
+  // Images of a pipe, or with forward_reads, that each process holds to mix their order.
   int64_t shuffle_buffer = 1024;
   // Share of the training images that is held out for validation, by their paths (data/sources/split.h);
   // 0: none, there are validation images.
   double val_split = 0;
-  // none | train | val | both: of which pictures each host holds a share of its own.
+  // none | train | val | both: of which images each host holds a share of its own.
   std::string sharded = "none";
   // Tars, TFRecord and RecordIO are read from front to back (data/file.h, Reads::forward).
   bool forward_reads = false;
@@ -58,24 +58,24 @@ struct Job {
   data::MixOptions mix;
   std::optional<int64_t> classes;  // default: as many as the data has
   std::optional<int64_t> size;     // pixels, training crop; default: the model's own
-  // Side of training pictures by epoch, and how strong augmentation and dropout are
+  // Side of training images by epoch, and how strong augmentation and dropout are
   // (data/loader/progression.h: parse_course); none: always the same.
   std::string size_schedule = "none", strength_schedule = "none";
-  // "MIN-MAX": pixels, between which each update's training pictures have one side; or none.
+  // "MIN-MAX": pixels, between which each update's training images have one side; or none.
   std::string multi_scale = "none";
   // Pixels, evaluation crop; default: the model's own, or `size` when that is given.
   std::optional<int64_t> val_size;
   // bilinear | bicubic | random; default: the model's own, which evaluation has instead of random.
   std::optional<std::string> interpolation;
-  data::Resize resize = data::Resize::exact;     // of training pictures
+  data::Resize resize = data::Resize::exact;     // of training images
   data::Order order = data::Order::random;       // likewise
   data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
   double crop_scale_min = 0.08;                  // smallest share of the area a random crop covers
   double crop_scale_max = 1;                     // largest
   double crop_ratio_min = 3.0 / 4;               // smallest width / height of a random crop
   double crop_ratio_max = 4.0 / 3;               // largest
-  data::AugmentOptions augment;                  // of training pictures
-  int64_t repeated_augmentation = 1;             // times each picture stands in its epoch
+  data::AugmentOptions augment;                  // of training images
+  int64_t repeated_augmentation = 1;             // times each image stands in its epoch
 
   // Model.
   models::ModelOptions model;
@@ -88,8 +88,8 @@ struct Job {
   double epochs = 90;
   // Stop after so many updates; the schedule still spans `epochs`.
   std::optional<int64_t> max_steps;
-  std::optional<int64_t> batch_size;  // pictures per process and micro-batch; default 32
-  // Pictures per update: batch_size × world × accumulate.
+  std::optional<int64_t> batch_size;  // images per process and micro-batch; default 32
+  // Images per update: batch_size × world × accumulate.
   std::optional<int64_t> global_batch_size;
   // Micro-batches per update; when both batch sizes are given it follows from them.
   int64_t accumulate = 1;
@@ -132,7 +132,7 @@ struct Job {
   ExportWeights export_weights = ExportWeights::best;
   // Listings of data folders, indexes of their JPEGs; unset: OUTPUT/cache in training, else none.
   std::optional<std::string> cache_dir;
-  int64_t cache_bytes = 0;  // of memory per process for training pictures; 0: none
+  int64_t cache_bytes = 0;  // of memory per process for training images; 0: none
   bool seek_index = true;   // learn where in each JPEG its parts begin, for the next epoch
   // Updates between checkpoints; default: by time and at epoch ends only.
   std::optional<int64_t> checkpoint_steps;
@@ -141,7 +141,7 @@ struct Job {
   bool resume = false;                    // continue from the newest good checkpoint
   std::string resume_path;                // file or directory to continue from instead
   std::string checkpoint;                 // weights for eval and predict
-  data::Views views = data::Views::none;  // of each picture that eval averages the logits of
+  data::Views views = data::Views::none;  // of each image that eval averages the logits of
   bool eval_only = false;
   bool dry_run = false;            // one step on every rank, and nothing is written
   int64_t print_freq = 10;         // updates between metric lines
@@ -157,11 +157,11 @@ struct Surroundings {
   int64_t train_images = 0, val_images = 0;
   bool train_streamed = false;     // train_images is not known
   bool train_whole_files = false;  // data/stream/whole_files.h
-  int64_t smallest_share = 0;  // training pictures of the host that has the fewest; 0: all have all
-  int64_t classes = 0;         // of the data
-  int processors = 1;          // usable by this host's processes
-  bool on_gpu = false;         // ranks compute on GPUs
-  int gpu = 0;                 // this rank's
+  int64_t smallest_share = 0;    // training images of the host that has the fewest; 0: all have all
+  int64_t classes = 0;           // of the data
+  int processors = 1;            // usable by this host's processes
+  bool on_gpu = false;           // ranks compute on GPUs
+  int gpu = 0;                   // this rank's
   std::string backend = "none";  // how ranks talk: none | gloo | nccl
   models::ModelInfo model;       // describe(job.model) with the resolved number of classes
 };
@@ -178,7 +178,7 @@ struct ResolvedJob {
   // The length of an epoch is not known: it ends with the first stream, and for the schedule
   // --max-steps stands for --epochs of them.
   bool open_ended = false;
-  // Each host holds pictures of its own, which its ranks divide among themselves.
+  // Each host holds images of its own, which its ranks divide among themselves.
   bool train_sharded = false, val_sharded = false;
   int64_t local_world_size = 1;
   int64_t dropped_images = 0;  // of each epoch: the last partial global batch
@@ -198,8 +198,8 @@ struct ResolvedJob {
   std::string train_source, val_source;  // where the images are; train: empty with --eval-only
   Provenance provenance;
 
-  // Another number of processes is another run: who meets which pictures depends on it.
-  bool ranks_have_own_pictures() const {
+  // Another number of processes is another run: who meets which images depends on it.
+  bool ranks_have_own_images() const {
     return train_streamed || train_whole_files || train_sharded;
   }
 

@@ -24,7 +24,7 @@ void check_count(const char* option, std::optional<int64_t> value, int64_t most)
               "; it must be a number from 1 to " + std::to_string(most));
 }
 
-void check_pictures(const Job& job) {
+void check_images(const Job& job) {
   check_range("--val-split", job.val_split, 0, 0.9);
   require(job.val_split == 0 || job.sharded != "val",
           "--sharded val has no use with --val-split, which takes validation images from the "
@@ -105,7 +105,7 @@ data::Progression progression_of(const Job& job) {
   progression.strengths = course_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
   if (job.multi_scale == "none") return progression;
   require(progression.sizes.empty(),
-          "--multi-scale and --size-schedule both say how large pictures are; leave one out");
+          "--multi-scale and --size-schedule both say how large images are; leave one out");
   read_scales(job.multi_scale, progression);
   return progression;
 }
@@ -169,7 +169,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   if (train) options.repeats = job.job.repeated_augmentation;
   if (train) options.index_dir = job.index_dir;
   options.bad_images = job.job.bad_images;
-  options.batch_size = job.batch_size * (train ? job.job.mix.pictures_per_row() : 1);
+  options.batch_size = job.batch_size * (train ? job.job.mix.images_per_row() : 1);
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
@@ -177,8 +177,8 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   return options;
 }
 
-// How training pictures are made.
-Pairs describe_pictures(const Job& job) {
+// How training images are made.
+Pairs describe_images(const Job& job) {
   return {{"size_schedule", job.size_schedule},
           {"strength_schedule", job.strength_schedule},
           {"multi_scale", job.multi_scale},

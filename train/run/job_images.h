@@ -1,5 +1,5 @@
 #pragma once
-// The part of a job that says how training pictures are made: checks, names, what is saved, and
+// The part of a job that says how training images are made: checks, names, what is saved, and
 // what the loader is told. For train/ only. Torch-free.
 
 #include <optional>
@@ -20,7 +20,7 @@ void check_range(const char* option, double value, double low, double high);
 void check_count(const char* option, std::optional<int64_t> value, int64_t most);
 
 // Crops, mixing, erasing, augmentation. Throws UserError naming the option.
-void check_pictures(const Job& job);
+void check_images(const Job& job);
 
 // Sizes and strengths by epoch, of a run of job.epochs. Throws UserError naming the option.
 data::Progression progression_of(const Job& job);
@@ -33,6 +33,6 @@ const char* name(data::Interpolation filter);
 data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 // What settings() says of all these.
-Pairs describe_pictures(const Job& job);
+Pairs describe_images(const Job& job);
 
 }  // namespace shoal::train

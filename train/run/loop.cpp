@@ -19,13 +19,13 @@
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
-#include "train/run/bad_images.h"
 #include "train/run/data_hash.h"
 #include "train/run/epoch_agreement.h"
 #include "train/run/evaluate.h"
 #include "train/run/pace.h"
 #include "train/run/recovery.h"
 #include "train/run/stop.h"
+#include "train/run/unreadable_images.h"
 #include "train/step/device.h"
 #include "train/step/trainer.h"
 
@@ -50,7 +50,7 @@ class Run {
         supply_(job, communicator),
         val_loader_(val, share_options(job, communicator.rank(), false), log::warning,
                     batch_memory(job)),
-        bad_pictures_(job) {
+        unreadable_images_(job) {
     if (train)
       train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning,
                             batch_memory(job));
@@ -110,7 +110,7 @@ class Run {
 
   RunResult result_;
   Pace pace_;
-  BadPictures bad_pictures_;
+  UnreadableImages unreadable_images_;
   double run_start_ = now(), saved_at_ = now();
 };
 
@@ -192,10 +192,10 @@ bool Run::train_epoch() {
   const int64_t first = position_.step_in_epoch;
   train_loader_->start_epoch(position_.epoch, first * job_.accumulate);
   if (leader() && !job_.progression.sizes.empty())
-    log::info(strf("epoch %lld: training pictures of %lld pixels",
+    log::info(strf("epoch %lld: training images of %lld pixels",
                    static_cast<long long>(position_.epoch),
                    static_cast<long long>(job_.progression.side(position_.epoch, 0))));
-  bad_pictures_.begin_epoch();
+  unreadable_images_.begin_epoch();
   pace_.begin_epoch();
   while (position_.step_in_epoch < steps) {
     const double start = now();
@@ -229,7 +229,7 @@ bool Run::train_epoch() {
   return true;
 }
 
-// What the ranks said at the last update; or a stop that came while they waited for pictures.
+// What the ranks said at the last update; or a stop that came while they waited for images.
 bool Run::hear_last(int signal) {
   dist::ControlWord word = control_.collect();
   posted_ = {};
@@ -245,7 +245,7 @@ dist::ControlWord Run::word_now() {
       now() - saved_at_ > 60 * job_.job.checkpoint_minutes) {
     word.checkpoint_requested = true;
   }
-  word.bad_pictures = bad_pictures_.fresh(train_loader_->stats().bad);
+  word.unreadable_images = unreadable_images_.fresh(train_loader_->stats().bad);
   return word;
 }
 
@@ -258,7 +258,8 @@ void Run::post(dist::ControlWord word, const Meter& meter) {
 
 // Does what all ranks have agreed on: they said it when they had done update `step`. False: stop.
 bool Run::act(const dist::ControlWord& word, int64_t step) {
-  const std::string too_bad = bad_pictures_.heard(word.bad_pictures, position_.step_in_epoch);
+  const std::string too_bad =
+      unreadable_images_.heard(word.unreadable_images, position_.step_in_epoch);
   if (!too_bad.empty()) save_and_fail(too_bad);
   const bool spiked = recovery_.heard(word, step);
   if (word.stop_signal != 0) {

@@ -8,18 +8,18 @@
 namespace shoal::train {
 
 struct Meter {
-  double loss = 0;     // sum over pictures
+  double loss = 0;     // sum over images
   double top1 = 0;     // images whose label came first by score (ops/places.h)
   double top5 = 0;     // images whose label is among the first five
-  double images = 0;   // pictures that count
-  double skipped = 0;  // pictures that do not: unreadable, or of an update that was not finite
+  double images = 0;   // images that count
+  double skipped = 0;  // images that do not: unreadable, or of an update that was not finite
 
   void add(const Meter& other) {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
         skipped += other.skipped;
   }
   // `sum` on a grid of 2^-24: such numbers add up without rounding (to 2^29), so a total is the
-  // same however the pictures were cut into batches, ranks and reports.
+  // same however the images were cut into batches, ranks and reports.
   static double exact(double sum) { return std::ldexp(std::nearbyint(std::ldexp(sum, 24)), -24); }
 
   bool empty() const { return images <= 0; }

@@ -1,5 +1,5 @@
 #pragma once
-// How long a process's updates take, and how much of that is waiting for pictures. Torch-free.
+// How long a process's updates take, and how much of that is waiting for images. Torch-free.
 
 #include <algorithm>
 #include <chrono>
@@ -48,7 +48,7 @@ class Pace {
   const WaitReport& whole() const { return whole_; }
 
  private:
-  static constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for pictures
+  static constexpr double kWaited = 1e-3;  // seconds: an update that was kept waiting for images
 
   void begin_stretch() {
     stretch_start_ = now();

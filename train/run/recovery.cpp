@@ -70,7 +70,7 @@ void Recovery::roll_back(int64_t spike) {
                    {"last_skipped", static_cast<double>(position_.skip_until)}});
   if (communicator_.rank() == 0)
     log::warning(
-        strf("the loss spiked in update %lld: back to the weights of %s; the pictures of updates "
+        strf("the loss spiked in update %lld: back to the weights of %s; the images of updates "
              "%lld to "
              "%lld are skipped",
              static_cast<long long>(spike), found->file.c_str(), static_cast<long long>(from + 1),

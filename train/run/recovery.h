@@ -3,8 +3,8 @@
 //
 // Going back (--on-spike rollback): parameters, optimizer, statistics and averages become those of
 // the newest good checkpoint from before the spike. The run does not repeat what came since: it
-// goes on behind it, so the pictures of the updates in between are skipped, and update numbers,
-// schedule and order stay what they would have been. When the loss spikes again soon, the pictures
+// goes on behind it, so the images of the updates in between are skipped, and update numbers,
+// schedule and order stay what they would have been. When the loss spikes again soon, the images
 // of 2, 4, 8, … more updates are skipped, until the run is past what troubles it.
 
 #include <cstdint>

@@ -242,7 +242,7 @@ void Reporter::evaluation(const EvaluationReport& r) {
   if (!on_) return;
   if (r.sum.skipped > 0) {
     log::warning(
-        strf("%.0f of %.0f validation pictures could not be read; accuracy is over the other %.0f",
+        strf("%.0f of %.0f validation images could not be read; accuracy is over the other %.0f",
              r.sum.skipped, r.sum.images + r.sum.skipped, r.sum.images));
   }
   const char* which = r.ema ? "EMA " : "";

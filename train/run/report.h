@@ -26,7 +26,7 @@ struct StepReport {
   int64_t epoch = 0, step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: updates done, from 1
   int64_t step = 0;                                           // updates since the start of training
   // Of the last update, and averaged over this process's part of the epoch; then how much of each
-  // was waiting for pictures.
+  // was waiting for images.
   double step_seconds = 0, step_seconds_average = 0;
   double data_seconds = 0, data_seconds_average = 0;
   Meter last, epoch_sum;  // over all ranks: the last update, the epoch so far
@@ -36,7 +36,7 @@ struct StepReport {
 
 struct EvaluationReport {
   int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
-  Meter sum;                    // over all ranks; skipped = unreadable pictures
+  Meter sum;                    // over all ranks; skipped = unreadable images
   double seconds = 0;
   bool ema = false;      // of the averaged weights
   bool stopped = false;  // broken off: the sum is of no use

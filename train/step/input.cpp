@@ -44,10 +44,10 @@ struct Rows {
   bool special = false;  // mixed or erased
 };
 
-Rows read_rows(const data::Batch& batch, int64_t pictures_per_row, Input& input) {
-  const int64_t n = batch.count / pictures_per_row;
+Rows read_rows(const data::Batch& batch, int64_t images_per_row, Input& input) {
+  const int64_t n = batch.count / images_per_row;
   const auto row_of = [&](int64_t i) -> const data::Row& {
-    return batch.rows[static_cast<size_t>(i * pictures_per_row)];
+    return batch.rows[static_cast<size_t>(i * images_per_row)];
   };
   Rows rows;
   rows.mix.resize(static_cast<size_t>(n));
@@ -59,7 +59,7 @@ Rows read_rows(const data::Batch& batch, int64_t pictures_per_row, Input& input)
     a[i] = row.label;
     input.keys.push_back(row.key);
     rows.mix[static_cast<size_t>(i)] = mix_row(row);
-    mixed |= row.partner != i * pictures_per_row;
+    mixed |= row.partner != i * images_per_row;
     rows.special |= mixed || row.erased > 0;
     if (row.unreadable) ++input.unreadable;
   }
@@ -83,9 +83,8 @@ Rows read_rows(const data::Batch& batch, int64_t pictures_per_row, Input& input)
 
 // Enqueues the making of input.images from pixels and rows that lie where these shall lie.
 void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, at::Device device,
-             int64_t pictures_per_row, const uint8_t* pixels, const ops::MixRow* mix,
-             Input& input) {
-  const int64_t n = batch.count / pictures_per_row;
+             int64_t images_per_row, const uint8_t* pixels, const ops::MixRow* mix, Input& input) {
+  const int64_t n = batch.count / images_per_row;
   input.images = at::empty({n * batch.views, 3, batch.height, batch.width},
                            at::TensorOptions(device)
                                .dtype(scalar_type(type))
@@ -99,7 +98,7 @@ void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, 
                               batch.width,
                               {0.485f, 0.456f, 0.406f},
                               {0.229f, 0.224f, 0.225f},
-                              pictures_per_row};
+                              images_per_row};
   if (n > 0) table.prepare_batch(job, models::stream_of(device));
 }
 
@@ -110,7 +109,7 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A batch's pictures and what is written behind them, which go to the device together.
+// A batch's images and what is written behind them, which go to the device together.
 class Cargo {
  public:
   Cargo(const data::Batch& batch, int64_t pixel_bytes)
@@ -150,20 +149,20 @@ int64_t room_per_row() {
 }
 
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
-                 int64_t pictures_per_row) {
+                 int64_t images_per_row) {
   const ops::Table& table = models::operations(device);
-  if (!device.is_cpu()) return make_input_there(batch, type, table, device, pictures_per_row);
+  if (!device.is_cpu()) return make_input_there(batch, type, table, device, images_per_row);
   Input input;
-  const Rows rows = read_rows(batch, pictures_per_row, input);
-  prepare(batch, type, table, device, pictures_per_row, batch.images,
+  const Rows rows = read_rows(batch, images_per_row, input);
+  prepare(batch, type, table, device, images_per_row, batch.images,
           rows.special ? rows.mix.data() : nullptr, input);
   return input;
 }
 
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
-                       at::Device device, int64_t pictures_per_row) {
+                       at::Device device, int64_t images_per_row) {
   Input input;
-  const Rows rows = read_rows(batch, pictures_per_row, input);
+  const Rows rows = read_rows(batch, images_per_row, input);
   Cargo cargo(batch, batch.count * batch.views * batch.height * batch.width * 3);
   const int64_t mix =
       rows.special ? cargo.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
@@ -177,7 +176,7 @@ Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Tabl
     input.batch_was_read->record(models::current_stream(device));
   }
   for (const auto& [tensor, place] : places) *tensor = cargo.tensor(place, *tensor);
-  prepare(batch, type, table, device, pictures_per_row, cargo.bytes_at(0),
+  prepare(batch, type, table, device, images_per_row, cargo.bytes_at(0),
           rows.special ? reinterpret_cast<const ops::MixRow*>(cargo.bytes_at(mix)) : nullptr,
           input);
   return input;

@@ -1,5 +1,5 @@
 #pragma once
-// From a loader's batch to what a model and its loss take: the one place where pictures become
+// From a loader's batch to what a model and its loss take: the one place where images become
 // tensors.
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,7 @@ struct Input {
   // bytes there, which stay as long as they do.
   models::Labels labels;
   std::vector<uint64_t> keys;  // N, for models::StepContext
-  // Evaluation: rows whose picture could be read, when that is not all of them.
+  // Evaluation: rows whose image could be read, when that is not all of them.
   std::vector<int64_t> readable;
   int64_t unreadable = 0;
   // On a GPU: when it has happened, the batch may be reused.
@@ -32,17 +32,17 @@ struct Input {
 // Bytes of room that a batch needs for each of its rows.
 int64_t room_per_row();
 
-// The input lies on `device`. `type`: f32, f64 or bf16. With two pictures per row, the first of
+// The input lies on `device`. `type`: f32, f64 or bf16. With two images per row, the first of
 // every two rows of the batch is a row of the input. For a GPU the batch must have room_per_row()
 // bytes of room for each of its rows, which are written to (std::logic_error), and must not be
 // reused before `batch_was_read`.
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
-                 int64_t pictures_per_row = 1);
+                 int64_t images_per_row = 1);
 
-// The way of a GPU: labels and mixing are written behind the pictures of the batch, in its room; all
+// The way of a GPU: labels and mixing are written behind the images of the batch, in its room; all
 // of it goes to the device in one copy, for which the host does not wait where the memory is
-// page-locked; and `table` makes one pass over the pictures there. Also for the CPU (tests).
+// page-locked; and `table` makes one pass over the images there. Also for the CPU (tests).
 Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
-                       at::Device device, int64_t pictures_per_row = 1);
+                       at::Device device, int64_t images_per_row = 1);
 
 }  // namespace shoal::train

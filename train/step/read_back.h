@@ -13,7 +13,7 @@ namespace shoal::train {
 // not for each of them.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
-// Of models::LossResult::sums in the host's memory, over `images` pictures.
+// Of models::LossResult::sums in the host's memory, over `images` images.
 Meter meter_of(const at::Tensor& sums, int64_t images);
 
 }  // namespace shoal::train

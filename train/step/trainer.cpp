@@ -65,7 +65,7 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
   const Input input =
-      make_input(batch, compute_type_, device_of(job_), job_.job.mix.pictures_per_row());
+      make_input(batch, compute_type_, device_of(job_), job_.job.mix.images_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.job.seed;
@@ -102,7 +102,7 @@ StepResult Trainer::skip(data::Loader& loader) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
     result.meter.skipped +=
-        static_cast<double>(next(loader, result).count / job_.job.mix.pictures_per_row());
+        static_cast<double>(next(loader, result).count / job_.job.mix.images_per_row());
   return result;
 }
 
@@ -114,7 +114,7 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   std::vector<int64_t> images;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
-    images.push_back(batch.count / job_.job.mix.pictures_per_row());
+    images.push_back(batch.count / job_.job.mix.images_per_row());
     told.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();

@@ -50,9 +50,8 @@ TEST_CASE("missing values, stray words and unknown options are the user's mistak
   CHECK_THROWS_WITH(parsed({"--lr"}), Contains("--lr needs a value"));
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));
-  CHECK_THROWS_WITH(parsed({"data", "pictures"}), Contains("unexpected word 'pictures'"));
-  CHECK_THROWS_WITH(app::parse(Command::eval, {"pictures"}),
-                    Contains("unexpected word 'pictures'"));
+  CHECK_THROWS_WITH(parsed({"data", "images"}), Contains("unexpected word 'images'"));
+  CHECK_THROWS_WITH(app::parse(Command::eval, {"images"}), Contains("unexpected word 'images'"));
   CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
 }
@@ -105,18 +104,18 @@ TEST_CASE("a recipe is overridden by hyperparameters and these by the command li
 TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder alone") {
   CHECK(parsed({"--amp"}).job.amp == train::Precision::bf16);
   CHECK(parsed({"--amp", "fp16"}).job.amp == train::Precision::fp16);
-  const Arguments arguments = parsed({"--amp", "pictures"});
+  const Arguments arguments = parsed({"--amp", "images"});
   CHECK(arguments.job.amp == train::Precision::bf16);
-  CHECK(arguments.job.data == "pictures");
+  CHECK(arguments.job.data == "images");
   CHECK(parsed({}, {{"amp", "", "SM_HPS"}}).job.amp == train::Precision::bf16);
 }
 
 TEST_CASE("a stray word is no data folder where data is named") {
-  CHECK(parsed({"pictures"}).job.data == "pictures");
-  CHECK_THROWS_WITH(parsed({"--data", "pictures", "--amp", "fp8"}),
+  CHECK(parsed({"images"}).job.data == "images");
+  CHECK_THROWS_WITH(parsed({"--data", "images", "--amp", "fp8"}),
                     Contains("unexpected word 'fp8'"));
   CHECK_THROWS_WITH(parsed({"--train", "a", "--val", "b", "c"}), Contains("unexpected word 'c'"));
-  CHECK(parsed({"pictures", "--val", "b"}).job.data == "pictures");
+  CHECK(parsed({"images", "--val", "b"}).job.data == "images");
 }
 
 TEST_CASE("a recipe's batch gives way to a global one") {

@@ -91,7 +91,7 @@ TEST_CASE("more classes than the data has were asked for and are asked for again
   CHECK(arguments.job.classes == 10);
 }
 
-TEST_CASE("evaluation takes over the model and the pictures' sizes only") {
+TEST_CASE("evaluation takes over the model and the images' sizes only") {
   Arguments arguments = parsed({"--resume", "--eval-only"});
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.model.name == "resnet18");

@@ -77,7 +77,7 @@ TEST_CASE("one channel may hold both halves, whatever its name") {
         kData + "imagenet/train");
 }
 
-TEST_CASE("channels of code and weights are not taken for pictures") {
+TEST_CASE("channels of code and weights are not taken for images") {
   const Paths paths =
       paths_in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
   CHECK(train_of(paths) == kData + "flowers");

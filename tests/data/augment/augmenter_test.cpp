@@ -22,12 +22,12 @@ Augmenter augmenter(const std::string& policy, Interpolation filter = Interpolat
   return Augmenter(options, filter);
 }
 
-// The operations of many pictures.
-std::vector<std::vector<Operation>> drawn(const std::string& policy, int pictures,
+// The operations of many images.
+std::vector<std::vector<Operation>> drawn(const std::string& policy, int images,
                                           Interpolation filter = Interpolation::bicubic) {
   Augmenter made = augmenter(policy, filter);
   std::vector<std::vector<Operation>> all;
-  for (int i = 0; i < pictures; ++i) {
+  for (int i = 0; i < images; ++i) {
     KeyedRandom random(static_cast<uint64_t>(i));
     all.push_back(made.draw(kSize, random));
   }
@@ -35,7 +35,7 @@ std::vector<std::vector<Operation>> drawn(const std::string& policy, int picture
 }
 
 Bytes augmented(Augmenter& made, uint64_t key) {
-  Bytes pixels = formula_picture(kSize);
+  Bytes pixels = formula_image(kSize);
   made.apply(key, pixels.data(), kSize);
   return pixels;
 }
@@ -56,7 +56,7 @@ const std::vector<std::string> kPolicies = {"imagenet",
 
 }  // namespace
 
-TEST_CASE("a picture's augmentation is a function of its key, whatever came before", "[single]") {
+TEST_CASE("an image's augmentation is a function of its key, whatever came before", "[single]") {
   for (const std::string& policy : kPolicies) {
     INFO(policy);
     Augmenter used = augmenter(policy);
@@ -76,10 +76,10 @@ TEST_CASE("each of RandAugment's layers happens with its probability, any operat
   std::map<Effect, int> effects;
   int operations = 0;
   const int n = 15'000;
-  for (const auto& picture : drawn("rand-m9-mstd0.5-inc1", n)) {
-    REQUIRE(picture.size() <= 2);
-    operations += static_cast<int>(picture.size());
-    for (const Operation& operation : picture) ++effects[operation.effect];
+  for (const auto& image : drawn("rand-m9-mstd0.5-inc1", n)) {
+    REQUIRE(image.size() <= 2);
+    operations += static_cast<int>(image.size());
+    for (const Operation& operation : image) ++effects[operation.effect];
   }
   CHECK(operations == Approx(n).margin(300));
   CHECK(effects.size() == 15);
@@ -89,8 +89,8 @@ TEST_CASE("each of RandAugment's layers happens with its probability, any operat
 TEST_CASE("magnitudes spread as asked and stay in range", "[single]") {
   double sum = 0, squares = 0;
   int count = 0;
-  for (const auto& picture : drawn("rand-m5-n1-p1-mstd2", 30'000))
-    for (const Operation& operation : picture)
+  for (const auto& image : drawn("rand-m5-n1-p1-mstd2", 30'000))
+    for (const Operation& operation : image)
       if (operation.effect == Effect::rotate) {
         const double magnitude = std::abs(operation.amount) / 3;
         REQUIRE((magnitude >= 0 && magnitude <= 10));
@@ -100,20 +100,20 @@ TEST_CASE("magnitudes spread as asked and stay in range", "[single]") {
       }
   CHECK(sum / count == Approx(5).margin(0.15));
   CHECK(squares / count == Approx(4).margin(0.4));
-  for (const auto& picture : drawn("rand-m9-n1-p1-mstd5-mmax9", 2000))
-    for (const Operation& operation : picture)
+  for (const auto& image : drawn("rand-m9-n1-p1-mstd5-mmax9", 2000))
+    for (const Operation& operation : image)
       if (operation.effect == Effect::rotate) REQUIRE(std::abs(operation.amount) <= 27.0001);
 }
 
 TEST_CASE("a weighted set takes each operation once, the heavy ones more often", "[single]") {
   std::map<Effect, int> effects;
-  for (const auto& picture : drawn("rand-p1-n15-tweights", 50)) {
+  for (const auto& image : drawn("rand-p1-n15-tweights", 50)) {
     std::set<Effect> seen;
-    for (const Operation& operation : picture) seen.insert(operation.effect);
-    REQUIRE(picture.size() == 15);
+    for (const Operation& operation : image) seen.insert(operation.effect);
+    REQUIRE(image.size() == 15);
     REQUIRE(seen.size() == 15);
   }
-  for (const auto& picture : drawn("rand-p1-n1-tweights", 12'000)) ++effects[picture[0].effect];
+  for (const auto& image : drawn("rand-p1-n1-tweights", 12'000)) ++effects[image[0].effect];
   CHECK(effects[Effect::rotate] == Approx(12'000 * 3 / 10.05).margin(200));  // of the weights' sum
   CHECK(effects[Effect::shear_x] == Approx(12'000 * 2 / 10.05).margin(200));
 }
@@ -125,15 +125,15 @@ TEST_CASE("AutoAugment takes its pairs alike, each operation with its probabilit
   const Policy policy = parse_policy("v0");
   for (const auto& pair : policy.sequences)
     for (const Step& step : pair) expected += step.probability;
-  for (const auto& picture : drawn("v0", n)) operations += static_cast<int>(picture.size());
+  for (const auto& image : drawn("v0", n)) operations += static_cast<int>(image.size());
   CHECK(operations == Approx(n * expected / 25).epsilon(0.02));
 }
 
 TEST_CASE("shapes look between pixels with the crop's filter, or with either", "[single]") {
   const auto samplings = [](Interpolation filter) {
     std::set<Sampling> found;
-    for (const auto& picture : drawn("rand-p1", 300, filter))
-      for (const Operation& operation : picture)
+    for (const auto& image : drawn("rand-p1", 300, filter))
+      for (const Operation& operation : image)
         if (operation.effect == Effect::rotate) found.insert(operation.sampling);
     return found;
   };
@@ -143,8 +143,8 @@ TEST_CASE("shapes look between pixels with the crop's filter, or with either", "
 }
 
 TEST_CASE("TrivialAugment takes one operation; AugMix keeps what all chains share", "[single]") {
-  for (const auto& picture : drawn("trivial", 300)) REQUIRE(picture.size() == 1);
-  // At magnitude 0 only posterize changes a picture of one level: to 80.
+  for (const auto& image : drawn("trivial", 300)) REQUIRE(image.size() == 1);
+  // At magnitude 0 only posterize changes an image of one level: to 80.
   for (const char* policy : {"augmix-m0-w3", "augmix-m0-w3-b1"}) {
     Augmenter augmix = augmenter(policy);
     int changed = 0;
@@ -160,22 +160,22 @@ TEST_CASE("TrivialAugment takes one operation; AugMix keeps what all chains shar
   }
 }
 
-TEST_CASE("grey, blurred and solarized pictures are as many as asked for", "[single]") {
+TEST_CASE("grey, blurred and solarized images are as many as asked for", "[single]") {
   AugmentOptions options;
   options.grayscale = 0.25;
   Augmenter grey(options, Interpolation::bilinear);
   options = {};
   options.solarize = 0.5;
   Augmenter solarized(options, Interpolation::bilinear);
-  const Bytes picture = formula_picture(kSize);
+  const Bytes image = formula_image(kSize);
   int greys = 0, inverted = 0;
   for (uint64_t key = 0; key < 2000; ++key) {
     const Bytes a = augmented(grey, key), b = augmented(solarized, key);
-    greys += a != picture;
-    inverted += b != picture;
-    if (a != picture) REQUIRE((a[0] == a[1] && a[1] == a[2]));
-    for (size_t i = 0; b != picture && i < b.size(); ++i)
-      REQUIRE(b[i] == (picture[i] < 128 ? picture[i] : 255 - picture[i]));
+    greys += a != image;
+    inverted += b != image;
+    if (a != image) REQUIRE((a[0] == a[1] && a[1] == a[2]));
+    for (size_t i = 0; b != image && i < b.size(); ++i)
+      REQUIRE(b[i] == (image[i] < 128 ? image[i] : 255 - image[i]));
   }
   CHECK(greys == Approx(500).margin(80));
   CHECK(inverted == Approx(1000).margin(100));
@@ -210,7 +210,7 @@ TEST_CASE("jitter of brightness alone keeps to its range", "[single]") {
 }
 
 TEST_CASE("a training row is augmented after crop and flip, under the same key", "[single]") {
-  const Bytes file = encode_bmp(formula_picture({90, 70}), {90, 70});
+  const Bytes file = encode_bmp(formula_image({90, 70}), {90, 70});
   TransformOptions options;
   options.size = 32;
   Transform plain(options);
@@ -226,8 +226,8 @@ TEST_CASE("a training row is augmented after crop and flip, under the same key",
   }
 }
 
-TEST_CASE("a random filter is one of both for each picture", "[single]") {
-  const Bytes file = encode_bmp(formula_picture({90, 70}), {90, 70});
+TEST_CASE("a random filter is one of both for each image", "[single]") {
+  const Bytes file = encode_bmp(formula_image({90, 70}), {90, 70});
   std::deque<Transform> transforms;
   for (const auto filter :
        {Interpolation::bilinear, Interpolation::bicubic, Interpolation::random}) {

@@ -12,7 +12,7 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kSide = 24, kBytes = kSide * kSide * 3, kGlobal = 12, kPictures = 96;
+constexpr int64_t kSide = 24, kBytes = kSide * kSide * 3, kGlobal = 12, kImages = 96;
 
 // Everything that draws at once.
 LoaderOptions everything() {
@@ -76,10 +76,10 @@ void check_same(const std::map<int64_t, Made>& part, const std::map<int64_t, Mad
 
 }  // namespace
 
-TEST_CASE("augmented pictures do not depend on ranks, threads, or where an epoch goes on") {
-  const auto data = made_dataset(kPictures);
+TEST_CASE("augmented images do not depend on ranks, threads, or where an epoch goes on") {
+  const auto data = made_dataset(kImages);
   const auto whole = made(data, everything());
-  REQUIRE(whole.size() == kPictures);
+  REQUIRE(whole.size() == kImages);
   for (const int64_t world : {2, 3}) {
     size_t seen = 0;
     for (int64_t rank = 0; rank < world; ++rank) {
@@ -92,21 +92,21 @@ TEST_CASE("augmented pictures do not depend on ranks, threads, or where an epoch
       check_same(part, whole);
       seen += part.size();
     }
-    CHECK(seen == kPictures);
+    CHECK(seen == kImages);
   }
   const auto tail = made(data, everything(), 5);
-  CHECK(tail.size() == kPictures - 5 * kGlobal);
+  CHECK(tail.size() == kImages - 5 * kGlobal);
   check_same(tail, whole);
 }
 
-TEST_CASE("a repeated picture looks different each time") {
-  const auto data = made_dataset(kPictures);
+TEST_CASE("a repeated image looks different each time") {
+  const auto data = made_dataset(kImages);
   LoaderOptions options = everything();
   options.transform.scale_min = options.transform.scale_max = 1;
   std::set<uint64_t> looks;
   for (const auto& [position, one] : made(data, options))
     looks.insert(hash_bytes(one.pixels.data(), kBytes));
-  CHECK(looks.size() > kPictures * 9 / 10);  // two may draw no operation, and the same filter
+  CHECK(looks.size() > kImages * 9 / 10);  // two may draw no operation, and the same filter
 }
 
 TEST_CASE("batches of views hold them row by row; what cannot be read is zero in all") {
@@ -134,7 +134,7 @@ TEST_CASE("batches of views hold them row by row; what cannot be read is zero in
     }
     CHECK(position == 5);
   }
-  data->pictures[1].resize(100);
+  data->images[1].resize(100);
   Loader loader(data, options);
   loader.start_epoch(0);
   const Batch* const batch = loader.next();

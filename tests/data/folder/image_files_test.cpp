@@ -96,7 +96,7 @@ TEST_CASE("a class folder without an image is refused") {
   TempFolder t;
   t.write("cat/a.jpg", jpeg_text(1));
   t.write("notes/README.txt", "our cats");
-  CHECK_THAT(message_of(t.path()), Contains("notes holds no picture (notes/README.txt is none by"));
+  CHECK_THAT(message_of(t.path()), Contains("notes holds no image (notes/README.txt is none by"));
 }
 
 TEST_CASE("a cached listing knows what it left out, and that it is still no image") {
@@ -154,7 +154,7 @@ TEST_CASE("what a tar leaves out is said again when its list comes from the cach
   options.cache_dir = cache.path();
   const Texts first = Opened(t / "set.tar", options).warnings;
   CHECK_FALSE(fs::is_empty(cache.path()));
-  options.progress = [](int64_t pictures) { CHECK(pictures == 0); };  // nothing is scanned
+  options.progress = [](int64_t count) { CHECK(count == 0); };  // nothing is scanned
   CHECK(Opened(t / "set.tar", options).warnings == first);
 }
 
@@ -180,9 +180,9 @@ TEST_CASE("packed sets and class folders made anew hold no files that are no ima
   const TempFolder& t = mixed.folder;
   const auto data = open_dataset(t / "set");
   const PackSummary packed = write_pack(*data, t / "set.pack", {});
-  CHECK((packed.pictures == 3 && packed.damaged == 1));  // d.JPEG
+  CHECK((packed.images == 3 && packed.damaged == 1));  // d.JPEG
   const auto ignore = [](const auto&) {};
   const ArrangeSummary arranged =
       arrange(*data, t / "made", Arrangement::folders, 1, ignore, ignore);
-  CHECK((arranged.pictures == 4 && arranged.damaged == 0));  // as they are
+  CHECK((arranged.images == 4 && arranged.damaged == 0));  // as they are
 }

@@ -81,16 +81,16 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
 TEST_CASE("what the user must mend is said plainly") {
   TempFolder t;
   CHECK_THROWS_WITH(names(t / "none"), "there is no folder " + t / "none");
-  t.write("picture.jpg", "x");
+  t.write("image.jpg", "x");
   CHECK_THROWS_WITH(names(t.path()), Catch::Contains("holds no class folders; expected " +
-                                                     t.path() + "/<class>/<pictures>"));
+                                                     t.path() + "/<class>/<images>"));
   t.write("full/1.jpg", "x");
   fs::create_directories(t / "empty/inside");
   CHECK_THROWS_WITH(names(t.path()),
-                    Catch::Contains("the class folder " + t / "empty" + " holds no picture"));
+                    Catch::Contains("the class folder " + t / "empty" + " holds no image"));
 }
 
-TEST_CASE("files are read as they are, and one that is gone is a damaged picture") {
+TEST_CASE("files are read as they are, and one that is gone is a damaged image") {
   TempFolder t;
   const Bytes bytes = made_jpeg(3);
   t.write("a/1.jpg", bytes);
@@ -105,10 +105,10 @@ TEST_CASE("files are read as they are, and one that is gone is a damaged picture
   CHECK_THROWS_WITH(data->read(1, read), "cannot open it: No such file or directory");
   std::ofstream(t / "a/1.jpg").close();
   fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // sparse
-  CHECK_THROWS_AS(data->read(0, read), DamagedPicture);
+  CHECK_THROWS_AS(data->read(0, read), DamagedImage);
 }
 
-TEST_CASE("a folder that is gone is no damaged picture, but an error of all") {
+TEST_CASE("a folder that is gone is no damaged image, but an error of all") {
   TempFolder t;
   t.write("set/a/1.jpg", made_jpeg(1));
   const auto data = open_image_folder(t / "set");
@@ -117,7 +117,7 @@ TEST_CASE("a folder that is gone is no damaged picture, but an error of all") {
   try {
     data->read(0, bytes);
     FAIL("it was read");
-  } catch (const DamagedPicture&) {
+  } catch (const DamagedImage&) {
     FAIL("it counts as damaged");
   } catch (const std::runtime_error& error) {
     CHECK_THAT(error.what(), Catch::Contains("set/a/1.jpg"));

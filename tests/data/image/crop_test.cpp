@@ -6,15 +6,15 @@
 using namespace shoal::data;
 
 TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for", "[single]") {
-  const Size picture{500, 375};
+  const Size image{500, 375};
   const TransformOptions options;
   KeyedRandom random(1);
   double area = 0, log_ratio = 0;
   const int n = 20'000;
   for (int i = 0; i < n; ++i) {
-    const Box box = random_resized_crop(picture, options, random);
+    const Box box = random_resized_crop(image, options, random);
     REQUIRE((box.left >= 0 && box.top >= 0 && box.width > 0 && box.height > 0));
-    REQUIRE((box.left + box.width <= picture.width && box.top + box.height <= picture.height));
+    REQUIRE((box.left + box.width <= image.width && box.top + box.height <= image.height));
     const double share = static_cast<double>(box.width * box.height) / (500.0 * 375.0);
     const double ratio = static_cast<double>(box.width) / static_cast<double>(box.height);
     REQUIRE((share > 0.079 && share < 1.001));
@@ -28,7 +28,7 @@ TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for
   CHECK(log_ratio / n == Approx(0.0309).margin(0.005));
 }
 
-TEST_CASE("a picture too narrow for any try gets the largest central box in range", "[single]") {
+TEST_CASE("an image too narrow for any try gets the largest central box in range", "[single]") {
   KeyedRandom random(2);
   TransformOptions options;
   const Box wide = random_resized_crop({1000, 10}, options, random);

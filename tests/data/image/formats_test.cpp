@@ -19,20 +19,20 @@ struct Stored {
   Bytes bytes;
 };
 
-// The golden pictures of all formats.
-std::vector<Stored> stored_pictures() {
+// The golden images of all formats.
+std::vector<Stored> stored_images() {
   const std::map<std::string, Format> formats = {{"jpg", Format::jpeg},
                                                  {"png", Format::png},
                                                  {"webp", Format::webp},
                                                  {"bmp", Format::bmp},
                                                  {"tiff", Format::tiff}};
-  const Bytes list = read_golden("pictures.txt");
+  const Bytes list = read_golden("images.txt");
   std::istringstream lines(std::string(list.begin(), list.end()));
   std::vector<Stored> all;
   Stored one;
   while (lines >> one.name >> one.size.width >> one.size.height) {
     one.format = formats.at(one.name.substr(one.name.rfind('.') + 1));
-    one.bytes = read_golden("pictures/" + one.name);
+    one.bytes = read_golden("images/" + one.name);
     all.push_back(one);
   }
   REQUIRE(all.size() > 20);
@@ -46,13 +46,13 @@ Bytes bytes_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a format is known by its first bytes and its header states the size", "[single]") {
-  for (const Stored& picture : stored_pictures()) {
-    INFO(picture.name);
-    CHECK(recognise(picture.bytes) == picture.format);
-    if (picture.format == Format::jpeg) continue;  // its header is libjpeg-turbo's business
-    const Size size = stated_size(picture.format, picture.bytes);
-    CHECK(size.width == picture.size.width);
-    CHECK(size.height == picture.size.height);
+  for (const Stored& image : stored_images()) {
+    INFO(image.name);
+    CHECK(recognise(image.bytes) == image.format);
+    if (image.format == Format::jpeg) continue;  // its header is libjpeg-turbo's business
+    const Size size = stated_size(image.format, image.bytes);
+    CHECK(size.width == image.size.width);
+    CHECK(size.height == image.size.height);
   }
   for (const std::string text : {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello"}) {
     CHECK(recognise(bytes_of(text)) == Format::unknown);
@@ -60,17 +60,17 @@ TEST_CASE("a format is known by its first bytes and its header states the size",
 }
 
 TEST_CASE("a header that is cut short or of another format is damage", "[single]") {
-  for (const Stored& picture : stored_pictures()) {
-    if (picture.format == Format::jpeg) continue;
-    INFO(picture.name);
-    const Bytes head(picture.bytes.begin(), picture.bytes.begin() + 12);
-    CHECK_THROWS_AS(stated_size(picture.format, head), DamagedPicture);
+  for (const Stored& image : stored_images()) {
+    if (image.format == Format::jpeg) continue;
+    INFO(image.name);
+    const Bytes head(image.bytes.begin(), image.bytes.begin() + 12);
+    CHECK_THROWS_AS(stated_size(image.format, head), DamagedImage);
   }
-  CHECK_THROWS_AS(stated_size(Format::unknown, bytes_of("hello, no picture")), DamagedPicture);
+  CHECK_THROWS_AS(stated_size(Format::unknown, bytes_of("hello, no image")), DamagedImage);
 }
 
 TEST_CASE("a bitmap stored from the top down has a positive height", "[single]") {
-  Bytes file = encode_bmp(formula_picture({7, 5}), {7, 5});
+  Bytes file = encode_bmp(formula_image({7, 5}), {7, 5});
   const int32_t height = -5;
   for (int i = 0; i < 4; ++i) {
     file[22 + static_cast<size_t>(i)] =
@@ -80,26 +80,26 @@ TEST_CASE("a bitmap stored from the top down has a positive height", "[single]")
   CHECK(stated_size(Format::bmp, file).height == 5);
 }
 
-TEST_CASE("a decoded picture lies at the front of a buffer that keeps its size", "[single]") {
+TEST_CASE("a decoded image lies at the front of a buffer that keeps its size", "[single]") {
   Bytes pixels;
   const Size large{31, 20}, small{7, 5};
   for (const Size& size : {large, small}) {
-    const Bytes picture = formula_picture(size);
-    const Size found = decode_other(Format::bmp, encode_bmp(picture, size), 64, pixels);
+    const Bytes image = formula_image(size);
+    const Size found = decode_other(Format::bmp, encode_bmp(image, size), 64, pixels);
     CHECK(found.width == size.width);
     CHECK(found.height == size.height);
     CHECK(pixels.size() == 31 * 20 * 3 + 64);
-    CHECK(std::equal(picture.begin(), picture.end(), pixels.begin()));
+    CHECK(std::equal(image.begin(), image.end(), pixels.begin()));
   }
 }
 
-TEST_CASE("a size out of bounds is refused before the picture is unpacked, and so are bad pixels",
+TEST_CASE("a size out of bounds is refused before the image is unpacked, and so are bad pixels",
           "[single]") {
   Bytes pixels;
-  Bytes bomb = encode_bmp(formula_picture({7, 5}), {7, 5});
+  Bytes bomb = encode_bmp(formula_image({7, 5}), {7, 5});
   for (const size_t at : {20, 24}) bomb[at] = 0x7f;  // more than eight million pixels each way
   CHECK_THROWS_WITH(decode_other(Format::bmp, bomb, 0, pixels), Catch::Contains("out of bounds"));
-  Bytes cut = read_golden("pictures/rgb.png");
+  Bytes cut = read_golden("images/rgb.png");
   cut.resize(cut.size() / 4);
-  CHECK_THROWS_AS(decode_other(Format::png, cut, 0, pixels), DamagedPicture);
+  CHECK_THROWS_AS(decode_other(Format::png, cut, 0, pixels), DamagedImage);
 }

@@ -19,13 +19,13 @@ struct Golden {
 };
 
 std::vector<Golden> goldens() {
-  const Bytes list = read_golden("pictures.txt"), pixels = read_golden("pictures.rgb");
+  const Bytes list = read_golden("images.txt"), pixels = read_golden("images.rgb");
   std::istringstream lines(std::string(list.begin(), list.end()));
   std::vector<Golden> all;
   Golden g;
   auto at = pixels.begin();
   while (lines >> g.name >> g.size.width >> g.size.height) {
-    g.file = read_golden("pictures/" + g.name);
+    g.file = read_golden("images/" + g.name);
     const int64_t bytes = g.size.width * g.size.height * 3;
     g.pixels.assign(at, at + bytes);
     at += bytes;
@@ -39,7 +39,7 @@ std::vector<Golden> goldens() {
 
 TEST_CASE("every format is recognised by content and has the pixels that Pillow gives it",
           "[single]") {
-  PictureReader reader;
+  ImageReader reader;
   for (const Golden& g : goldens()) {
     INFO(g.name);
     const Size size = reader.open(g.file);
@@ -54,19 +54,19 @@ TEST_CASE("every format is recognised by content and has the pixels that Pillow 
   }
 }
 
-TEST_CASE("empty files, text and other formats are damaged pictures", "[single]") {
-  PictureReader reader;
+TEST_CASE("empty files, text and other formats are damaged images", "[single]") {
+  ImageReader reader;
   CHECK_THROWS_WITH(reader.open({}), Catch::Contains("empty"));
   for (const std::string text :
-       {"x", "GIF89a", "hello, I am no picture at all", "\xff\xd8", "BM", "RIFF", "II*"}) {
+       {"x", "GIF89a", "hello, I am no image at all", "\xff\xd8", "BM", "RIFF", "II*"}) {
     const Bytes bytes(text.begin(), text.end());
-    CHECK_THROWS_AS(reader.open(bytes), DamagedPicture);
+    CHECK_THROWS_AS(reader.open(bytes), DamagedImage);
   }
 }
 
 TEST_CASE("files of other formats that are cut short or scrambled never crash", "[single]") {
   KeyedRandom random(8);
-  PictureReader reader;
+  ImageReader reader;
   std::map<std::string, int> refused;
   for (const Golden& g : goldens()) {
     const auto attempt = [&](const Bytes& bytes) {
@@ -74,7 +74,7 @@ TEST_CASE("files of other formats that are cut short or scrambled never crash", 
         const Size size = reader.open(bytes);
         if (size.width * size.height < 1'000'000)
           read_box(reader, bytes, {0, 0, size.width, size.height});
-      } catch (const DamagedPicture&) {
+      } catch (const DamagedImage&) {
         ++refused[g.name];
       }
     };
@@ -90,8 +90,8 @@ TEST_CASE("files of other formats that are cut short or scrambled never crash", 
 }
 
 TEST_CASE("a bomb is refused by its header", "[single]") {
-  PictureReader reader;
-  Bytes png = read_golden("pictures/rgb.png");
+  ImageReader reader;
+  Bytes png = read_golden("images/rgb.png");
   for (size_t i = 17; i < 24; ++i) png[i] = i == 20 ? 0 : 0xff;
   CHECK_THROWS_WITH(reader.open(png), Catch::Contains("out of bounds"));
 }

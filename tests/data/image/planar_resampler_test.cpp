@@ -38,7 +38,7 @@ double decibels(const Bytes& a, const Bytes& b) {
 }
 
 struct Request {
-  Size picture;
+  Size image;
   Box box;
   int64_t side;
   bool flip;
@@ -46,10 +46,10 @@ struct Request {
 
 std::vector<Request> cases() {
   std::vector<Request> all = {{{61, 47}, {0, 0, 61, 47}, 224, false},
-                           {{9, 5}, {0, 0, 9, 5}, 16, true},
-                           {{500, 375}, {0, 0, 500, 375}, 64, true},
-                           {{500, 375}, {499, 374, 1, 1}, 32, false},
-                           {{1000, 40}, {3, 1, 900, 38}, 96, false}};
+                              {{9, 5}, {0, 0, 9, 5}, 16, true},
+                              {{500, 375}, {0, 0, 500, 375}, 64, true},
+                              {{500, 375}, {499, 374, 1, 1}, 32, false},
+                              {{1000, 40}, {3, 1, 900, 38}, 96, false}};
   // Sides with every rest of a vector's pixels, and those of EfficientNets.
   for (int64_t side = 1; side <= 70; side += 3)
     all.push_back({{90, 80}, {5, 3, 80, 70}, side, false});
@@ -98,12 +98,12 @@ TEST_CASE("the fast way is near the exact one, and the same on every processor",
   int count = 0;
   uint64_t seed = 0;
   for (const Request& c : cases()) {
-    const Bytes picture = photograph(c.picture, ++seed);
+    const Bytes image = photograph(c.image, ++seed);
     for (const bool subsample : {false, true})
       for (const auto interpolation : {Interpolation::bilinear, Interpolation::bicubic}) {
-        INFO(c.picture.width << "x" << c.picture.height << " " << c.box.left << "," << c.box.top
-                             << " " << c.box.width << "x" << c.box.height << " to " << c.side);
-        const Bytes file = encode_jpeg(picture.data(), c.picture, 90, subsample);
+        INFO(c.image.width << "x" << c.image.height << " " << c.box.left << "," << c.box.top << " "
+                           << c.box.width << "x" << c.box.height << " to " << c.side);
+        const Bytes file = encode_jpeg(image.data(), c.image, 90, subsample);
         const Bytes fast = planar(file, c, interpolation, Isa::portable);
         for (const Isa isa : supported_isas()) REQUIRE(fast == planar(file, c, interpolation, isa));
         const double db = decibels(fast, exact(file, c, interpolation));
@@ -116,8 +116,8 @@ TEST_CASE("the fast way is near the exact one, and the same on every processor",
 }
 
 TEST_CASE("a transform takes the fast way where it is asked to", "[single]") {
-  const Bytes picture = photograph({300, 220}, 7);
-  const Bytes file = encode_jpeg(picture.data(), {300, 220}, 90, true);
+  const Bytes image = photograph({300, 220}, 7);
+  const Bytes file = encode_jpeg(image.data(), {300, 220}, 90, true);
   TransformOptions options;
   options.resize = Resize::fast;
   Transform fast(options);
@@ -133,7 +133,7 @@ TEST_CASE("a transform takes the fast way where it is asked to", "[single]") {
   fast.evaluation_row(file, a.data());
   usual.evaluation_row(file, b.data());
   CHECK(decibels(a, b) > 45);
-  const Bytes bmp = encode_bmp(picture, {300, 220});  // not a JPEG: exact either way
+  const Bytes bmp = encode_bmp(image, {300, 220});  // not a JPEG: exact either way
   fast.training_row(bmp, 3, a.data());
   usual.training_row(bmp, 3, b.data());
   CHECK(a == b);

@@ -54,7 +54,7 @@ TEST_CASE("resizing gives the bits of Pillow 13, enlarging and reducing, both fi
     INFO(filter << " " << in.width << "x" << in.height << " to " << out.width << "x" << out.height);
     const auto how = filter == "bilinear" ? Interpolation::bilinear : Interpolation::bicubic;
     for (const Isa isa : supported_isas())
-      CHECK(largest_difference(resize(formula_picture(in), in, out, how, isa), expected) == 0);
+      CHECK(largest_difference(resize(formula_image(in), in, out, how, isa), expected) == 0);
     ++checked;
     // Pillow 12 gives the same, except where the order of the passes is another.
     const int difference = largest_difference(before, expected);
@@ -72,18 +72,17 @@ TEST_CASE("every instruction set gives the same bits", "[single]") {
   for (const Size in : {Size{37, 23}, Size{301, 97}, Size{3, 5}, Size{1, 1}})
     for (const Size out : {Size{16, 16}, Size{41, 53}, Size{224, 7}, Size{1, 2}, Size{31, 3}})
       for (const auto how : {Interpolation::bilinear, Interpolation::bicubic}) {
-        const Bytes picture = formula_picture(in);
-        const Bytes expected = resize(picture, in, out, how, Isa::portable);
-        for (const Isa isa : supported_isas())
-          CHECK(resize(picture, in, out, how, isa) == expected);
+        const Bytes image = formula_image(in);
+        const Bytes expected = resize(image, in, out, how, Isa::portable);
+        for (const Isa isa : supported_isas()) CHECK(resize(image, in, out, how, isa) == expected);
       }
 }
 
-TEST_CASE("the same size is a copy and a flat picture stays flat", "[single]") {
+TEST_CASE("the same size is a copy and a flat image stays flat", "[single]") {
   const Size size{45, 31};
-  const Bytes picture = formula_picture(size);
-  CHECK(resize(picture, size, size, Interpolation::bilinear) == picture);
-  CHECK(resize(picture, size, size, Interpolation::bicubic) == picture);
+  const Bytes image = formula_image(size);
+  CHECK(resize(image, size, size, Interpolation::bilinear) == image);
+  CHECK(resize(image, size, size, Interpolation::bicubic) == image);
   for (const int level : {0, 1, 127, 254, 255}) {
     const Bytes flat(static_cast<size_t>(45 * 31 * 3), static_cast<uint8_t>(level));
     const Bytes small = resize(flat, size, {17, 64}, Interpolation::bicubic);
@@ -93,9 +92,9 @@ TEST_CASE("the same size is a copy and a flat picture stays flat", "[single]") {
 
 TEST_CASE("a mirrored resize is the mirror image of the resize", "[single]") {
   const Size in{50, 20}, out{33, 16};
-  const Bytes plain = resize(formula_picture(in), in, out, Interpolation::bicubic);
+  const Bytes plain = resize(formula_image(in), in, out, Interpolation::bicubic);
   const Bytes mirrored =
-      resize(formula_picture(in), in, out, Interpolation::bicubic, best_isa(), true);
+      resize(formula_image(in), in, out, Interpolation::bicubic, best_isa(), true);
   Bytes expected;
   for (int64_t y = 0; y < out.height; ++y)
     for (int64_t x = out.width - 1; x >= 0; --x)
@@ -108,8 +107,7 @@ TEST_CASE("a part of the output needs only a part of the source and has the same
           "[single]") {
   // The second with the vertical pass first.
   const Size in = GENERATE(Size{200, 120}, Size{200, 480}), out{100, 60};
-  const Bytes picture = formula_picture(in),
-              whole = resize(picture, in, out, Interpolation::bilinear);
+  const Bytes image = formula_image(in), whole = resize(image, in, out, Interpolation::bilinear);
   Resizer resizer;
   const AxisRequest x{in.width, out.width, 40, 20, false}, y{in.height, out.height, 30, 10, false};
   CHECK(vertical_first(x, y) == (in.height == 480));
@@ -118,7 +116,7 @@ TEST_CASE("a part of the output needs only a part of the source and has the same
   CHECK(box.left >= 76);
   CHECK(box.width <= 48);
   CHECK(box.height <= 28 * in.height / 120);
-  resizer.push({picture.data() + 3 * (box.top * in.width + box.left), 3 * in.width, box.height});
+  resizer.push({image.data() + 3 * (box.top * in.width + box.left), 3 * in.width, box.height});
   Bytes part(20 * 10 * 3);
   resizer.finish(part.data(), 60);
   for (size_t y = 0; y < 10; ++y)

@@ -26,7 +26,7 @@ TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for b
     options.interpolation = filter == "bilinear" ? Interpolation::bilinear : Interpolation::bicubic;
     Transform transform(options);
     Bytes row(static_cast<size_t>(bytes), 77);
-    transform.evaluation_row(encode_bmp(formula_picture({width, height}), {width, height}),
+    transform.evaluation_row(encode_bmp(formula_image({width, height}), {width, height}),
                              row.data());
     INFO(filter << " " << width << "x" << height << ", resize " << a << ", crop " << b);
     CHECK(largest_difference(row, expected) == 0);
@@ -37,7 +37,7 @@ TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for b
 
 TEST_CASE("a training row is the crop of its key, resized and flipped", "[single]") {
   const Size size{90, 70};
-  const Bytes picture = formula_picture(size), file = encode_bmp(picture, size);
+  const Bytes image = formula_image(size), file = encode_bmp(image, size);
   TransformOptions options;
   options.size = 32;
   Transform transform(options);
@@ -50,10 +50,10 @@ TEST_CASE("a training row is the crop of its key, resized and flipped", "[single
     const bool flip = random.uniform() < 0.5;
     flips += flip;
     const Box box = random_resized_crop(size, options, random);
-    // Cut first, then resize the piece as a picture of its own: pixels outside must not contribute.
+    // Cut first, then resize the piece as an image of its own: pixels outside must not contribute.
     Bytes piece;
     for (int64_t y = 0; y < box.height; ++y) {
-      const auto from = picture.begin() + 3 * ((box.top + y) * size.width + box.left);
+      const auto from = image.begin() + 3 * ((box.top + y) * size.width + box.left);
       piece.insert(piece.end(), from, from + 3 * box.width);
     }
     piece.resize(piece.size() + 4096);
@@ -81,7 +81,7 @@ TEST_CASE("rows of JPEGs do not depend on what the transform saw before", "[sing
     fresh.training_row(file, static_cast<uint64_t>(i), b.data());
     CHECK(a == b);
     CHECK_THROWS_AS(used.evaluation_row(Bytes(file.begin(), file.begin() + 300), b.data()),
-                    DamagedPicture);
+                    DamagedImage);
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("settings that make no sense are refused", "[single]") {
 
 TEST_CASE("ten views are five crops and their mirror images", "[single]") {
   const Size size{60, 40};
-  const Bytes picture = formula_picture(size), file = encode_bmp(picture, size);
+  const Bytes image = formula_image(size), file = encode_bmp(image, size);
   TransformOptions options;
   options.eval_resize = 40;
   options.eval_size = 16;
@@ -113,7 +113,7 @@ TEST_CASE("ten views are five crops and their mirror images", "[single]") {
       for (int64_t x = 0; x < 16; ++x) {
         const int64_t column = lefts[i / 2] + (i % 2 == 0 ? x : 15 - x), row = tops[i / 2] + y;
         const auto got = views.begin() + 3 * ((i * 16 + y) * 16 + x);
-        const auto expected = picture.begin() + 3 * (row * size.width + column);
+        const auto expected = image.begin() + 3 * (row * size.width + column);
         REQUIRE(std::equal(got, got + 3, expected));
       }
   for (const auto& [few, step] : {std::pair{Views::five, 2}, std::pair{Views::flip, 1}}) {

@@ -27,12 +27,12 @@ Bytes cut(const Bytes& whole, const Size& size, const Box& box) {
 
 }  // namespace
 
-TEST_CASE("a part of a picture has the pixels of the whole, whatever the sampling", "[single]") {
+TEST_CASE("a part of an image has the pixels of the whole, whatever the sampling", "[single]") {
   KeyedRandom random(9);
   JpegDecoder decoder;
   std::vector<Bytes> files;
-  for (const char* name : kFiles) files.push_back(read_golden(std::string("pictures/") + name));
-  const Bytes photo = formula_picture({211, 157});
+  for (const char* name : kFiles) files.push_back(read_golden(std::string("images/") + name));
+  const Bytes photo = formula_image({211, 157});
   files.push_back(encode_jpeg(photo.data(), {211, 157}, 90, true));
   files.push_back(encode_jpeg(photo.data(), {211, 157}, 95, false));
   for (const Bytes& file : files) {
@@ -55,14 +55,14 @@ TEST_CASE("a file cut short at any place is damaged, even when the wanted part i
           "[single]") {
   JpegDecoder decoder;
   for (const char* name : kFiles) {
-    const Bytes file = read_golden(std::string("pictures/") + name);
+    const Bytes file = read_golden(std::string("images/") + name);
     const Size size = decoder.open(file);
     for (size_t i = 0; i < 200; ++i) {
       const Bytes head(file.begin(),
                        file.begin() + static_cast<int64_t>((file.size() - 1) * i / 199));
       INFO(name << ", " << head.size() << " of " << file.size() << " bytes");
-      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, size.width, size.height}), DamagedPicture);
-      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, 4, 4}), DamagedPicture);
+      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, size.width, size.height}), DamagedImage);
+      CHECK_THROWS_AS(read_box(decoder, head, {0, 0, 4, 4}), DamagedImage);
     }
     CHECK_NOTHROW(
         read_box(decoder, file, {0, 0, size.width, size.height}));  // good again afterwards
@@ -71,7 +71,7 @@ TEST_CASE("a file cut short at any place is damaged, even when the wanted part i
 
 TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm", "[single]") {
   JpegDecoder decoder;
-  Bytes file = read_golden("pictures/baseline_420.jpg");
+  Bytes file = read_golden("images/baseline_420.jpg");
   const Bytes clean = read_box(decoder, file, {0, 0, 67, 45});
   file.insert(file.end(), 300, 0);
   CHECK(read_box(decoder, file, {0, 0, 67, 45}) == clean);
@@ -84,7 +84,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage", "[s
   KeyedRandom random(4);
   JpegDecoder decoder;
   for (const char* name : kFiles) {
-    const Bytes file = read_golden(std::string("pictures/") + name);
+    const Bytes file = read_golden(std::string("images/") + name);
     int damaged = 0;
     for (int i = 0; i < 300; ++i) {
       Bytes broken = file;
@@ -94,7 +94,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage", "[s
         const Size size = decoder.open(broken);
         if (size.width * size.height > 1'000'000) continue;
         read_box(decoder, broken, {0, 0, size.width, size.height});
-      } catch (const DamagedPicture&) {
+      } catch (const DamagedImage&) {
         ++damaged;
       }
     }
@@ -105,7 +105,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage", "[s
 
 TEST_CASE("a huge stated size is refused before memory is taken for it", "[single]") {
   JpegDecoder decoder;
-  Bytes file = read_golden("pictures/baseline_444.jpg");
+  Bytes file = read_golden("images/baseline_444.jpg");
   for (size_t i = 0; i + 8 < file.size(); ++i)
     if (file[i] == 0xff && file[i + 1] == 0xc0) {
       for (size_t k = 5; k < 9; ++k) file[i + k] = 0xfd;  // 65021 x 65021
@@ -120,10 +120,10 @@ namespace {
 std::vector<Bytes> own_files() {
   std::vector<Bytes> files;
   for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
-    files.push_back(read_golden(std::string("pictures/") + name));
+    files.push_back(read_golden(std::string("images/") + name));
   for (const Size size : {Size{211, 157}, Size{64, 64}, Size{65, 33}, Size{16, 17}, Size{1, 1},
                           Size{2, 3}, Size{5, 1}, Size{500, 375}}) {
-    const Bytes photo = formula_picture(size);
+    const Bytes photo = formula_image(size);
     for (const int quality : {20, 90, 100})
       for (const bool subsample : {false, true})
         if (!subsample || size.width > 4)  // narrower ones are left to libjpeg-turbo
@@ -187,7 +187,7 @@ TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while
 
 namespace {
 
-Bytes noise_picture(const Size& size, KeyedRandom& random) {
+Bytes noise_image(const Size& size, KeyedRandom& random) {
   Bytes pixels(static_cast<size_t>(3 * size.width * size.height));
   for (uint8_t& value : pixels) value = static_cast<uint8_t>(random.next());
   return pixels;
@@ -195,7 +195,7 @@ Bytes noise_picture(const Size& size, KeyedRandom& random) {
 
 }  // namespace
 
-TEST_CASE("small pictures of noise have libjpeg-turbo's pixels, or are left to it", "[single]") {
+TEST_CASE("small images of noise have libjpeg-turbo's pixels, or are left to it", "[single]") {
   TurboDecoder turbo;
   KeyedRandom random(7);
   for (const Isa isa : supported_isas()) {
@@ -203,7 +203,7 @@ TEST_CASE("small pictures of noise have libjpeg-turbo's pixels, or are left to i
     for (int64_t width = 1; width <= 20; ++width)
       for (const int64_t height : {1, 2, 3, 4, 5, 8, 9, 17}) {
         const Size size{width, height};
-        const Bytes pixels = noise_picture(size, random);
+        const Bytes pixels = noise_image(size, random);
         for (const bool subsample : {false, true}) {
           const Bytes file = encode_jpeg(pixels.data(), size, 95, subsample);
           const Box whole{0, 0, width, height};
@@ -222,7 +222,7 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
   jpeg::BaselineDecoder decoder;
   KeyedRandom random(8);
   const Size size{21, 19};
-  const Bytes pixels = noise_picture(size, random);
+  const Bytes pixels = noise_image(size, random);
   for (const bool subsample : {false, true}) {
     Bytes file = encode_jpeg(pixels.data(), size, 90, subsample);
     const uint8_t adobe[] = {0xff, 0xee, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 1};
@@ -231,7 +231,7 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
     int64_t ours = 0;
     size_t table_end = 0;
     for (size_t at = 2; at < scan; ++at) {
-      // Changed tables make coefficients that no picture has, for which the two may differ.
+      // Changed tables make coefficients that no image has, for which the two may differ.
       if (file[at] == 0xff && (file[at + 1] == 0xdb || file[at + 1] == 0xc4))
         table_end = at + 2 + (size_t{file[at + 2]} << 8 | file[at + 3]);
       if (at < table_end) continue;
@@ -287,7 +287,7 @@ TEST_CASE("every instruction set makes the same colours and keeps to its row", "
 }
 
 TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
-  const Bytes photo = formula_picture({211, 157}), other = formula_picture({214, 160});
+  const Bytes photo = formula_image({211, 157}), other = formula_image({214, 160});
   const Bytes file = encode_jpeg(photo.data(), {211, 157}, 90, true);
   const Bytes stale = encode_jpeg(other.data(), {211, 157}, 80, true);
   TurboDecoder turbo;
@@ -330,7 +330,7 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
         if (read_box(turbo, broken, box) == pixels) continue;  // throws where it sees damage
-        // Coefficients that no picture has overflow 16 bits, in other places than theirs.
+        // Coefficients that no image has overflow 16 bits, in other places than theirs.
         CHECK(largest_coefficient(broken) > 8300);
       }
     }
@@ -341,6 +341,6 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
 TEST_CASE("other kinds of JPEG are left to libjpeg-turbo", "[single]") {
   jpeg::BaselineDecoder decoder;
   for (const char* name : {"progressive.jpg", "restart.jpg", "cmyk.jpg"})
-    CHECK_FALSE(decoder.open(read_golden(std::string("pictures/") + name)));
+    CHECK_FALSE(decoder.open(read_golden(std::string("images/") + name)));
   CHECK_FALSE(decoder.open({}));
 }

@@ -50,7 +50,7 @@ TEST_CASE("a packed index is the same again, and takes little room") {
     CHECK_FALSE(jpeg::unpack_index(bytes(cut), again));
 }
 
-TEST_CASE("what one store writes another finds; changed pictures have no index") {
+TEST_CASE("what one store writes another finds; changed images have no index") {
   const TempFolder folder;
   const Bytes file = noisy_jpeg(1), other = noisy_jpeg(2);
   const SeekIndex index = index_of(file);
@@ -81,7 +81,7 @@ TEST_CASE("what one store writes another finds; changed pictures have no index")
   CHECK(reader.find(3, other, found) == Answer::found);
 }
 
-TEST_CASE("a picture whose index would take more than 4 % of its bytes has none") {
+TEST_CASE("an image whose index would take more than 4 % of its bytes has none") {
   const TempFolder folder;
   const Bytes flat(64 * 64 * 3, 90);
   const Bytes file = encode_jpeg(flat.data(), {64, 64}, 90, false);
@@ -127,7 +127,7 @@ TEST_CASE("damaged and cut files of indexes are as if they were not there") {
   CHECK(found == index);
 }
 
-TEST_CASE("a folder that cannot be written is told once, and pictures are read without") {
+TEST_CASE("a folder that cannot be written is told once, and images are read without") {
   const TempFolder folder;
   std::ofstream(folder / "file") << "x";
   int warnings = 0;

@@ -10,7 +10,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-// Three pictures without classes, in a tar and in a folder.
+// Three images without classes, in a tar and in a folder.
 struct Validation {
   Validation() {
     Members members;
@@ -58,7 +58,7 @@ std::string refused_synsets(const std::string& path, const std::map<int64_t, std
 
 }  // namespace
 
-TEST_CASE("the classes of flat pictures come from a list, Kaggle's table or the devkit") {
+TEST_CASE("the classes of flat images come from a list, Kaggle's table or the devkit") {
   Validation v;
   const Texts expected = {"0 n01 2", "0 n01 3", "1 n02 1"};
   CHECK(v.opened("ILSVRC2012_val_00000001.JPEG n02\nval/ILSVRC2012_val_00000002.JPEG n01\n"
@@ -87,13 +87,13 @@ TEST_CASE("labels that do not suffice are refused with what is missing") {
   const std::string base = "ILSVRC2012_val_0000000";
   CHECK_THAT(v.refused("7\n9\n9\n"), Contains("--val-synsets FILE") && Contains("meta.mat"));
   CHECK_THAT(v.refused("7\n9\n", "n02 7\nn01 9\n"),
-             Contains("no class for the picture") && Contains(base + "3"));
+             Contains("no class for the image") && Contains(base + "3"));
   CHECK_THAT(v.refused("7\n5\n7\n", "n02 7\nn01 9\n"), Contains("line 2") && Contains("number 5"));
   CHECK_THAT(v.refused("7\n9\n9\n", "n02 7\nn01 kit\n"), Contains("synsets line 2"));
   CHECK_THAT(v.refused("7\n9\n9\n", "n02 7\nn01 7\n"), Contains("another class already"));
-  CHECK_THAT(v.refused(base + "1 a\n" + base + "2 b\n"), Contains("no class for the picture"));
+  CHECK_THAT(v.refused(base + "1 a\n" + base + "2 b\n"), Contains("no class for the image"));
   CHECK_THAT(v.refused(base + "1 a\n" + base + "1 b\n"), Contains("line 2"));
-  CHECK_THAT(v.refused(base + "1\n"), Contains("expected a picture's name and its class"));
+  CHECK_THAT(v.refused(base + "1\n"), Contains("expected an image's name and its class"));
   CHECK_THAT(v.refused("\n"), Contains("is empty"));
   CHECK_THAT(v.refused(base + "1 a\n", "n02 7\n"), Contains("--val-synsets has no use"));
   v.options.labels = v.folder / "gone";
@@ -119,7 +119,7 @@ TEST_CASE("the devkit's numbers may be told by a MATLAB file as its meta.mat is"
   }
 }
 
-TEST_CASE("labels for pictures that have classes are refused") {
+TEST_CASE("labels for images that have classes are refused") {
   Validation v;
   v.folder.write("labels", "a b\n");
   v.options.labels = v.folder / "labels";

@@ -1,4 +1,4 @@
-// Once it is warm, the loader's threads allocate nothing for a picture. This program takes malloc's
+// Once it is warm, the loader's threads allocate nothing for an image. This program takes malloc's
 // place to count; the C library's own does the work.
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -57,16 +57,16 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kPictures = 96, kEpochs = 8;
+constexpr int64_t kImages = 96, kEpochs = 8;
 
 // Of several sizes and chroma samplings, under paths that are too long for a string's own room.
-Members pictures() {
+Members images() {
   constexpr Size kSizes[] = {{90, 70}, {64, 120}, {150, 50}};
   Members all;
-  for (int64_t i = 0; i < kPictures; ++i) {
+  for (int64_t i = 0; i < kImages; ++i) {
     const Bytes jpeg = made_jpeg(i, kSizes[i % 3]);
-    all.emplace_back("class_of_a_long_name_" + std::to_string(i % 4) +
-                         "/a_picture_of_a_long_name_" + std::to_string(i) + ".jpg",
+    all.emplace_back("class_of_a_long_name_" + std::to_string(i % 4) + "/a_image_of_a_long_name_" +
+                         std::to_string(i) + ".jpg",
                      std::string(jpeg.begin(), jpeg.end()));
   }
   return all;
@@ -100,16 +100,16 @@ int64_t allocated_when_warm(const std::string& source, const LoaderOptions& opti
 }
 
 // A buffer may still meet a larger crop than all before: rarely, and ever more so.
-constexpr int64_t kFew = kPictures * kEpochs / 32;
+constexpr int64_t kFew = kImages * kEpochs / 32;
 
 }  // namespace
 
-TEST_CASE("a warm loader allocates nothing for a picture, whatever it reads from") {
+TEST_CASE("a warm loader allocates nothing for an image, whatever it reads from") {
   const TempFolder folder;
-  for (const auto& [name, content] : pictures()) folder.write("folder/" + name, content);
-  folder.write("pictures.tar", make_tar(pictures()));
+  for (const auto& [name, content] : images()) folder.write("folder/" + name, content);
+  folder.write("images.tar", make_tar(images()));
   write_pack(*open_dataset(folder / "folder"), folder / "set.pack", PackOptions{});
-  for (const std::string source : {"folder", "pictures.tar", "set.pack"}) {
+  for (const std::string source : {"folder", "images.tar", "set.pack"}) {
     LoaderOptions options = small();
     INFO(source);
     CHECK(allocated_when_warm(folder / source, options) < kFew);
@@ -119,11 +119,11 @@ TEST_CASE("a warm loader allocates nothing for a picture, whatever it reads from
   }
 }
 
-TEST_CASE("a warm loader allocates nothing for a picture, whatever becomes of it") {
+TEST_CASE("a warm loader allocates nothing for an image, whatever becomes of it") {
   const TempFolder folder;
-  folder.write("pictures.tar", make_tar(pictures()));
+  folder.write("images.tar", make_tar(images()));
   const auto allocated = [&](const LoaderOptions& options) {
-    return allocated_when_warm(folder / "pictures.tar", options);
+    return allocated_when_warm(folder / "images.tar", options);
   };
   LoaderOptions options = small();
   options.transform.resize = Resize::fast;

@@ -48,7 +48,7 @@ struct Announced {
 
 }  // namespace
 
-TEST_CASE("each picture of a rank, and none of another's, is announced before its turn") {
+TEST_CASE("each image of a rank, and none of another's, is announced before its turn") {
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(1000));
   Announced announced;
   const BatchPlan plan{1000, 8, 1, 3, true};
@@ -67,23 +67,23 @@ TEST_CASE("each picture of a rank, and none of another's, is announced before it
 }
 
 TEST_CASE("in chunked order too, in the first window and behind it") {
-  constexpr int64_t kPictures = 3 * ChunkedOrder::kWindow;
-  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kPictures));
+  constexpr int64_t kImages = 3 * ChunkedOrder::kWindow;
+  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
-  const Feed feed(data, 5, 3, true, Order::chunked, 1, BatchPlan{kPictures, 8, 0, 1, true});
+  const Feed feed(data, 5, 3, true, Order::chunked, 1, BatchPlan{kImages, 8, 0, 1, true});
   int64_t missed = 0;
-  for (int64_t position = 0; position < kPictures; ++position) {
+  for (int64_t position = 0; position < kImages; ++position) {
     missed += !announced.times.contains(feed.sample(position));
     feed.announce(position, announced.will_read);
   }
   CHECK(missed == 1);  // the very first
 }
 
-TEST_CASE("and of three hosts each announces its own pictures") {
-  constexpr int64_t kPictures = 3 * ChunkedOrder::kWindow;
-  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kPictures));
+TEST_CASE("and of three hosts each announces its own images") {
+  constexpr int64_t kImages = 3 * ChunkedOrder::kWindow;
+  const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
-  const BatchPlan plan{kPictures, 8, 1, 3, true, 3};
+  const BatchPlan plan{kImages, 8, 1, 3, true, 3};
   const Feed feed(data, 5, 3, true, Order::chunked, 1, plan);
   std::set<int64_t> own;
   int64_t missed = 0;
@@ -109,15 +109,15 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
   CHECK(keys.size() == 60);
 }
 
-TEST_CASE("a repeated picture stands in its epoch so many times, under keys of its own") {
-  constexpr int64_t kPictures = 192, kRepeats = 3;
-  const auto data = made_dataset(kPictures);
+TEST_CASE("a repeated image stands in its epoch so many times, under keys of its own") {
+  constexpr int64_t kImages = 192, kRepeats = 3;
+  const auto data = made_dataset(kImages);
   const Feed feed(data, 5, 3, true, Order::random, kRepeats);
-  const EpochOrder order(kPictures, 5, 3);
+  const EpochOrder order(kImages, 5, 3);
   std::map<int64_t, int> times;
   std::set<uint64_t> keys;
   std::set<std::pair<int64_t, int64_t>> pairs;
-  for (int64_t position = 0; position < kPictures; ++position) {
+  for (int64_t position = 0; position < kImages; ++position) {
     const Ticket ticket = feed.ticket(position);
     CHECK(ticket.sample == feed.sample(position));
     CHECK(ticket.key == feed.key(position));
@@ -125,17 +125,17 @@ TEST_CASE("a repeated picture stands in its epoch so many times, under keys of i
     ++times[ticket.sample];
     keys.insert(ticket.key);
     if (position % 2 == 0) {
-      CHECK(feed.sample(position + 1) != ticket.sample);  // mixing is with another picture
+      CHECK(feed.sample(position + 1) != ticket.sample);  // mixing is with another image
       pairs.insert({ticket.sample, feed.sample(position + 1)});
     }
   }
-  CHECK(keys.size() == kPictures);
-  CHECK(pairs.size() == kPictures / 2);  // and with another each time
-  CHECK(times.size() == kPictures / kRepeats);
-  for (int64_t i = 0; i < kPictures / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
+  CHECK(keys.size() == kImages);
+  CHECK(pairs.size() == kImages / 2);  // and with another each time
+  CHECK(times.size() == kImages / kRepeats);
+  for (int64_t i = 0; i < kImages / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
 }
 
-TEST_CASE("few pictures can be repeated, too, and evaluation repeats none") {
+TEST_CASE("few images can be repeated, too, and evaluation repeats none") {
   const auto data = made_dataset(5);
   for (int64_t position = 0; position < 5; ++position) {
     const int64_t sample = Feed(data, 1, 0, true, Order::random, 4).sample(position);

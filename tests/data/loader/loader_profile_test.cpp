@@ -10,15 +10,15 @@ using Catch::Contains;
 
 namespace {
 
-// A measurement of one second: `rate` pictures of 100 kB, each taking so many milliseconds of a
+// A measurement of one second: `rate` images of 100 kB, each taking so many milliseconds of a
 // thread to read and of a core to decode.
 LoaderRate measured(int threads, double rate, double read_ms, double decode_ms) {
   LoaderRate r;
   r.threads = threads;
   r.seconds = 1;
   r.images_per_second = rate;
-  r.stages.pictures = static_cast<int64_t>(rate);
-  r.stages.bytes = 100'000 * r.stages.pictures;
+  r.stages.images = static_cast<int64_t>(rate);
+  r.stages.bytes = 100'000 * r.stages.images;
   r.stages.seconds[static_cast<size_t>(Stage::read)] = 1e-3 * read_ms * rate;
   r.stages.seconds[static_cast<size_t>(Stage::entropy)] = 1e-3 * decode_ms * rate;
   r.stages.cpu_seconds = 1e-3 * decode_ms * rate;
@@ -92,9 +92,9 @@ TEST_CASE("a disk that gives no more asks for less data") {
   CHECK(advise(rates, 8, 250).threads == 1);
 }
 
-TEST_CASE("a profile counts every picture and byte once") {
-  const Bytes picture = made_jpeg(0);
-  const auto dataset = std::make_shared<MemoryDataset>(std::vector<Bytes>(64, picture));
+TEST_CASE("a profile counts every image and byte once") {
+  const Bytes image = made_jpeg(0);
+  const auto dataset = std::make_shared<MemoryDataset>(std::vector<Bytes>(64, image));
   LoaderOptions options;
   options.batch_size = 16;
   options.threads = 2;
@@ -108,8 +108,8 @@ TEST_CASE("a profile counts every picture and byte once") {
     }
     times = loader.stage_times();
   }
-  CHECK(times.pictures >= 64);  // the next epoch has been begun
-  CHECK(times.bytes == times.pictures * static_cast<int64_t>(picture.size()));
+  CHECK(times.images >= 64);  // the next epoch has been begun
+  CHECK(times.bytes == times.images * static_cast<int64_t>(image.size()));
   CHECK(times.busy_seconds() > 0);
   CHECK(times.of(Stage::resize) > 0);
   CHECK(times.cpu_seconds > 0);
@@ -119,7 +119,7 @@ TEST_CASE("a profile counts every picture and byte once") {
   silent.start_epoch(0);
   while (silent.next()) {
   }
-  CHECK(silent.stage_times().pictures == 0);
+  CHECK(silent.stage_times().images == 0);
 }
 
 TEST_CASE("a profile measures each number of threads it is asked for") {

@@ -96,7 +96,7 @@ TEST_CASE("the hash and every pixel are the same for any number of threads and b
   CHECK(run(data, options).stats.hash != one.stats.hash);
   options = small();
   const uint64_t plain = run(data, options).stats.hash;
-  data->pictures[EpochOrder(40, 5, 0)(7)] = made_jpeg(99);  // other pixels, nothing else
+  data->images[EpochOrder(40, 5, 0)(7)] = made_jpeg(99);  // other pixels, nothing else
   CHECK(run(data, options).stats.hash != plain);
   options.seed = 6;
   CHECK(run(data, options).stats.hash != plain);
@@ -105,7 +105,7 @@ TEST_CASE("the hash and every pixel are the same for any number of threads and b
 TEST_CASE(
     "ranks share the order in consecutive blocks and their hashes sum to that of one process") {
   const auto data = made_dataset(48);
-  data->pictures[7].resize(200);  // damaged: replaced alike at any world size
+  data->images[7].resize(200);  // damaged: replaced alike at any world size
   LoaderOptions options = small(12);
   options.mix.mixup = 0.4;
   const Epoch whole = run(data, options);
@@ -163,12 +163,12 @@ TEST_CASE("a batch stays as it is until the next call") {
   batch = loader.next();
   Transform busy(options.transform);  // time in which the workers fill everything they may
   Bytes row(kRowBytes);
-  for (int i = 0; i < 200; ++i) busy.evaluation_row(data->pictures[0], row.data());
+  for (int i = 0; i < 200; ++i) busy.evaluation_row(data->images[0], row.data());
   CHECK(std::equal(batch->images, batch->images + 4 * kRowBytes,
                    whole.pixels.begin() + 4 * kRowBytes));
 }
 
-TEST_CASE("evaluation goes through the listing, every picture once, at any world size") {
+TEST_CASE("evaluation goes through the listing, every image once, at any world size") {
   const auto data = made_dataset(21);
   LoaderOptions options = small();
   options.train = false;
@@ -195,13 +195,13 @@ TEST_CASE("evaluation goes through the listing, every picture once, at any world
 }
 
 TEST_CASE(
-    "a damaged picture is named once and replaced by the next good one of the order, under its own "
+    "a damaged image is named once and replaced by the next good one of the order, under its own "
     "key") {
   const auto data = made_dataset(12);
   const EpochOrder order(12, 5, 0);
-  data->pictures[order(3)].clear();
-  data->pictures[order(4)].resize(100);
-  data->pictures[order(11)].resize(100);  // the last: its replacement is the first of the order
+  data->images[order(3)].clear();
+  data->images[order(4)].resize(100);
+  data->images[order(11)].resize(100);  // the last: its replacement is the first of the order
   std::mutex mutex;
   std::vector<std::string> named;
   LoaderOptions options = small();
@@ -214,13 +214,13 @@ TEST_CASE(
   CHECK(result.stats.bad == 3);
   CHECK(named.size() == 3);
   CHECK(std::any_of(named.begin(), named.end(), [&](const std::string& s) {
-    return s == "picture " + std::to_string(order(3)) + ": the file is empty";
+    return s == "image " + std::to_string(order(3)) + ": the file is empty";
   }));
   Transform transform(options.transform);
   const auto expect = [&](int64_t position, int64_t replacement) {
     Bytes pixels(kRowBytes);
     const uint64_t key = sample_key(5, 0, order(position));
-    transform.training_row(data->pictures[order(replacement)], key, pixels.data());
+    transform.training_row(data->images[order(replacement)], key, pixels.data());
     CHECK(result.rows[position].key == key);
     CHECK(result.rows[position].label == data->label(order(replacement)));
     CHECK(row_pixels(result, position) == pixels);
@@ -232,9 +232,9 @@ TEST_CASE(
   CHECK(named.size() == 3);              // named in none again
 }
 
-TEST_CASE("in evaluation a damaged picture is marked, not replaced") {
+TEST_CASE("in evaluation a damaged image is marked, not replaced") {
   const auto data = made_dataset(6);
-  data->pictures[2].resize(50);
+  data->images[2].resize(50);
   LoaderOptions options = small();
   options.train = false;
   const Epoch result = run(data, options);
@@ -246,8 +246,8 @@ TEST_CASE("in evaluation a damaged picture is marked, not replaced") {
 TEST_CASE("with bad images as errors, next names the first one") {
   const auto data = made_dataset(24);
   const EpochOrder order(24, 5, 0);
-  data->pictures[order(9)].resize(50);
-  data->pictures[order(10)].resize(50);
+  data->images[order(9)].resize(50);
+  data->images[order(10)].resize(50);
   LoaderOptions options = small();
   options.bad_images = BadImages::error;
   options.threads = 3;
@@ -255,10 +255,10 @@ TEST_CASE("with bad images as errors, next names the first one") {
   loader.start_epoch(0);
   CHECK(loader.next() != nullptr);
   CHECK(loader.next() != nullptr);
-  const auto name = "picture " + std::to_string(order(9)) + ":";
+  const auto name = "image " + std::to_string(order(9)) + ":";
   CHECK_THROWS_WITH(loader.next(), Catch::StartsWith(name));
   CHECK_THROWS_WITH(loader.next(), Catch::StartsWith(name));
-  data->pictures[order(9)] = data->pictures[order(10)] = made_jpeg(1);
+  data->images[order(9)] = data->images[order(10)] = made_jpeg(1);
   CHECK(run(loader, 0).counts.size() == 6);
 }
 
@@ -271,9 +271,9 @@ TEST_CASE("any other failure of a worker comes out of next") {
   CHECK_THROWS_WITH(loader.next(), Catch::Contains("gone"));
 }
 
-TEST_CASE("data without a single good picture is an error, not an endless search") {
+TEST_CASE("data without a single good image is an error, not an endless search") {
   const auto data = made_dataset(8);
-  for (Bytes& picture : data->pictures) picture.resize(30);
+  for (Bytes& image : data->images) image.resize(30);
   Loader loader(data, small());
   loader.start_epoch(0);
   CHECK_THROWS_WITH(loader.next(), Catch::Contains("all damaged"));

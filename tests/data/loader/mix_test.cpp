@@ -79,8 +79,7 @@ TEST_CASE("without mixing a row is its own", "[single]") {
   CHECK(row.erased == 0);
 }
 
-TEST_CASE("the pictures of an update, both of a pair, or each for itself get one draw",
-          "[single]") {
+TEST_CASE("the images of an update, both of a pair, or each for itself get one draw", "[single]") {
   MixOptions options;
   options.mixup = 0.8;
   options.cutmix = 1;
@@ -111,7 +110,7 @@ TEST_CASE("mixing and cutmix happen as often as they are asked to", "[single]") 
   CHECK(boxes == Approx(1500).margin(150));
 }
 
-TEST_CASE("erasing hits the share of rows asked for, inside the picture, each row for itself",
+TEST_CASE("erasing hits the share of rows asked for, inside the image, each row for itself",
           "[single]") {
   MixOptions options;
   options.erase = 0.25;

@@ -204,7 +204,7 @@ TEST_CASE("closing ends workers that wait for a row") {
   CHECK_FALSE(worker.get());
 }
 
-TEST_CASE("a rank without a picture in the last batch gets an empty one") {
+TEST_CASE("a rank without an image in the last batch gets an empty one") {
   Ring ring({3, kBatch, 1, 2, false}, kSide, 1, heap());
   ring.restart(feed(), 0);
   const Batch* batch = ring.next();

@@ -13,14 +13,14 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kPictureSide = 16;
+constexpr int64_t kImageSide = 16;
 
 LoaderOptions options_of(bool train) {
   LoaderOptions options;
   options.train = train;
-  options.transform.size = kPictureSide;
+  options.transform.size = kImageSide;
   options.transform.eval_resize = 20;
-  options.transform.eval_size = kPictureSide;
+  options.transform.eval_size = kImageSide;
   return options;
 }
 
@@ -32,7 +32,7 @@ struct Desk {
   BadImageLog log{[this](const std::string& sentence) { named.push_back(sentence); }};
   Worker worker{options, log};
   Row row;
-  Bytes pixels = Bytes(kPictureSide * kPictureSide * 3, 77);
+  Bytes pixels = Bytes(kImageSide * kImageSide * 3, 77);
 
   explicit Desk(const LoaderOptions& o) : options(o) {}
   Worker::Result make(int64_t position, int32_t index) {
@@ -43,7 +43,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("a row is its ticket's picture, cropped under the ticket's key") {
+TEST_CASE("a row is its ticket's image, cropped under the ticket's key") {
   Desk desk(options_of(true));
   Transform transform(desk.options.transform);
   const EpochOrder order(12, 5, 2);
@@ -51,8 +51,8 @@ TEST_CASE("a row is its ticket's picture, cropped under the ticket's key") {
     const Worker::Result result = desk.make(position, 3);
     const int64_t sample = order(position);
     Bytes expected(desk.pixels.size());
-    transform.training_row(desk.data->pictures[static_cast<size_t>(sample)],
-                           sample_key(5, 2, sample), expected.data());
+    transform.training_row(desk.data->images[static_cast<size_t>(sample)], sample_key(5, 2, sample),
+                           expected.data());
     CHECK(desk.pixels == expected);
     CHECK(desk.row.key == sample_key(5, 2, sample));
     CHECK(desk.row.label == desk.data->label(sample));
@@ -70,17 +70,17 @@ TEST_CASE("the hash repeats and sees position, label and pixels") {
   CHECK(desk.make(4, 1).hash == hash);  // the place in a batch is no part of it
   CHECK(desk.make(5, 0).hash != hash);
   const auto sample = static_cast<size_t>(EpochOrder(12, 5, 2)(4));
-  const Bytes picture = desk.data->pictures[sample];
-  desk.data->pictures[sample] = made_jpeg(99);
+  const Bytes image = desk.data->images[sample];
+  desk.data->images[sample] = made_jpeg(99);
   CHECK(desk.make(4, 0).hash != hash);
-  desk.data->pictures[sample] = picture;
+  desk.data->images[sample] = image;
   CHECK(desk.make(4, 0).hash == hash);
 }
 
 TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with its name") {
   Desk train(options_of(true));
   const EpochOrder order(12, 5, 2);
-  train.data->pictures[static_cast<size_t>(order(0))].resize(60);
+  train.data->images[static_cast<size_t>(order(0))].resize(60);
   CHECK(train.make(0, 0).bad == 1);
   CHECK(train.row.label == train.data->label(order(1)));
   CHECK_FALSE(train.row.unreadable);
@@ -88,25 +88,25 @@ TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with 
   CHECK(train.named.size() == 1);  // counted again, named once
 
   Desk eval(options_of(false));
-  eval.data->pictures[6].clear();
+  eval.data->images[6].clear();
   CHECK(eval.make(6, 0).bad == 1);
   CHECK(eval.row.unreadable);
   CHECK(eval.row.label == eval.data->label(6));
-  CHECK(eval.pixels == Bytes(kPictureSide * kPictureSide * 3, 0));
+  CHECK(eval.pixels == Bytes(kImageSide * kImageSide * 3, 0));
   CHECK(eval.make(7, 0).bad == 0);
   CHECK_FALSE(eval.row.unreadable);
 
   LoaderOptions strict = options_of(true);
   strict.bad_images = BadImages::error;
   Desk desk(strict);
-  desk.data->pictures[static_cast<size_t>(order(0))].resize(60);
-  CHECK_THROWS_AS(desk.make(0, 0), DamagedPicture);
+  desk.data->images[static_cast<size_t>(order(0))].resize(60);
+  CHECK_THROWS_AS(desk.make(0, 0), DamagedImage);
   CHECK_THROWS_WITH(desk.make(0, 0), Catch::StartsWith(desk.data->name(order(0)) + ": "));
 }
 
 namespace {
 
-// Pictures whose indexes are kept with them, some microseconds away.
+// Images whose indexes are kept with them, some microseconds away.
 struct FarDataset : MemoryDataset {
   FarDataset() : MemoryDataset(std::vector<Bytes>(70, made_jpeg(0))) {}
   void will_read(int64_t first, int64_t count) const override {
@@ -131,7 +131,7 @@ TEST_CASE("a worker announces what it will read, and waiting for an index is rea
   const LoaderOptions options = options_of(true);
   BadImageLog log({});
   Worker worker(options, log);
-  Bytes pixels(kPictureSide * kPictureSide * 3);
+  Bytes pixels(kImageSide * kImageSide * 3);
   StageClock clock;
   clock.attach();
   const BatchPlan plan{70, 10, 0, 1, true};

@@ -33,13 +33,13 @@ Bytes batch_pixels(std::shared_ptr<const Dataset> data) {
 
 }  // namespace
 
-TEST_CASE("a packed set holds the same pictures, labels, names and batches as its source") {
+TEST_CASE("a packed set holds the same images, labels, names and batches as its source") {
   const TempFolder folder;
-  const auto source = noise_pictures(20);
+  const auto source = noise_images(20);
   PackOptions options;
   options.threads = 3;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
-  CHECK(summary.pictures == 20);
+  CHECK(summary.images == 20);
   CHECK(summary.original == 20);
   CHECK(summary.index_bytes > 0);
   CHECK(summary.file_bytes == fs::file_size(folder / "set.pack"));
@@ -67,9 +67,9 @@ TEST_CASE("a packed set holds the same pictures, labels, names and batches as it
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 2, [](const std::string&) {}) == 0);
 }
 
-TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays as it was") {
+TEST_CASE("large images are reduced, a share is kept as pixels, the rest stays as it was") {
   const TempFolder folder;
-  const auto source = noise_pictures(20);
+  const auto source = noise_images(20);
   PackOptions options;
   options.max_side = 150;
   options.raw_share = 0.3;
@@ -77,7 +77,7 @@ TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays
   CHECK(summary.original + summary.encoded + summary.pixels == 20);
   CHECK(summary.pixels >= 2);
   const PackedDataset pack(folder / "set.pack");
-  PictureReader reader;
+  ImageReader reader;
   Bytes bytes, before;
   for (int64_t i = 0; i < 20; ++i) {
     pack.read(i, bytes);
@@ -93,16 +93,16 @@ TEST_CASE("large pictures are reduced, a share is kept as pixels, the rest stays
   }
 }
 
-TEST_CASE("with a quality, pictures are encoded anew where that saves a tenth") {
+TEST_CASE("with a quality, images are encoded anew where that saves a tenth") {
   const TempFolder folder;
-  const auto source = noise_pictures(20);
+  const auto source = noise_images(20);
   PackOptions options;
   options.quality = 60;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
   CHECK(summary.encoded >= 10);
   CHECK(summary.original + summary.encoded == 20);
   const PackedDataset pack(folder / "set.pack");
-  PictureReader reader;
+  ImageReader reader;
   Bytes bytes, before;
   for (int64_t i = 0; i < 20; ++i) {
     pack.read(i, bytes);
@@ -127,11 +127,11 @@ TEST_CASE("a set in shards may lie in the folder one is in") {
   PackOptions options;
   options.shard_bytes = 100'000;
   fs::create_directory(folder / "here");
-  CHECK(write_pack(*noise_pictures(5), folder / "here/.", options).pictures == 5);
+  CHECK(write_pack(*noise_images(5), folder / "here/.", options).images == 5);
   CHECK(open_dataset(folder / "here")->size() == 5);
 }
 
-TEST_CASE("a picture too long for a JPEG stays as it is") {
+TEST_CASE("an image too long for a JPEG stays as it is") {
   const TempFolder folder;
   const Size size{65501, 1};
   const auto source = std::make_shared<MemoryDataset>(
@@ -139,16 +139,16 @@ TEST_CASE("a picture too long for a JPEG stays as it is") {
   PackOptions options;
   options.quality = 90;
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
-  CHECK(summary.pictures == 2);
+  CHECK(summary.images == 2);
   CHECK(summary.original >= 1);
   Bytes bytes;
   PackedDataset(folder / "set.pack").read(0, bytes);
-  CHECK((bytes == source->pictures[0]));
+  CHECK((bytes == source->images[0]));
 }
 
 TEST_CASE("damage is found and named") {
   const TempFolder folder;
-  const auto source = noise_pictures(10);
+  const auto source = noise_images(10);
   write_pack(*source, folder / "set.pack", {});
   const Bytes good = file_bytes(folder / "set.pack");
   PackHeader header;
@@ -166,7 +166,7 @@ TEST_CASE("damage is found and named") {
       const int64_t found =
           verify_pack(pack, 1, [&](const std::string& s) { sentences.push_back(s); });
       if (at < header.table - 8) CHECK(found == 1);  // else perhaps filling before the table
-      if (found == 1) CHECK(sentences[0].find("bad.pack:picture ") != std::string::npos);
+      if (found == 1) CHECK(sentences[0].find("bad.pack:image ") != std::string::npos);
       CHECK(at >= sizeof header);
       CHECK(at < header.table);
     } catch (const std::invalid_argument& error) {
@@ -183,11 +183,11 @@ TEST_CASE("damage is found and named") {
   }
 }
 
-TEST_CASE("a picture is checked when it is read, pixels the first time and when verified") {
+TEST_CASE("an image is checked when it is read, pixels the first time and when verified") {
   const TempFolder folder;
   PackOptions options;
   options.raw_share = GENERATE(0.0, 1.0);
-  write_pack(*noise_pictures(3), folder / "set.pack", options);
+  write_pack(*noise_images(3), folder / "set.pack", options);
   const PackedDataset pack(folder / "set.pack");
   const auto damage = [&](int64_t sample) {
     std::fstream file(folder / "set.pack", std::ios::in | std::ios::out | std::ios::binary);
@@ -196,52 +196,52 @@ TEST_CASE("a picture is checked when it is read, pixels the first time and when 
   };
   Bytes bytes;
   damage(1);
-  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(pack.read(1, bytes), DamagedPicture);
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(pack.read(1, bytes), DamagedImage);
   pack.read(2, bytes);
   const Bytes good = bytes;
   damage(2);
   if (options.raw_share == 0) {
-    CHECK_THROWS_AS(pack.read(2, bytes), DamagedPicture);
+    CHECK_THROWS_AS(pack.read(2, bytes), DamagedImage);
   } else {
     pack.read(2, bytes);
     CHECK(bytes.size() == good.size());
     CHECK((bytes != good));
   }
-  CHECK_THROWS_AS(pack.read_checked(2, bytes), DamagedPicture);
+  CHECK_THROWS_AS(pack.read_checked(2, bytes), DamagedImage);
   CHECK(verify_pack(pack, 1, [](const std::string&) {}) == 2);
 }
 
-TEST_CASE("damaged pictures are left out and named; a set that exists is not overwritten") {
+TEST_CASE("damaged images are left out and named; a set that exists is not overwritten") {
   const TempFolder folder;
-  const auto source = noise_pictures(10);
-  source->pictures[3].resize(200);
+  const auto source = noise_images(10);
+  source->images[3].resize(200);
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& text) { warnings.push_back(text); };
   const PackSummary summary = write_pack(*source, folder / "set.pack", {}, {}, warn);
   CHECK(summary.damaged == 1);
-  CHECK(summary.pictures == 9);
+  CHECK(summary.images == 9);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("picture 3") != std::string::npos);
+  CHECK(warnings[0].find("image 3") != std::string::npos);
   CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}), Catch::Contains("--overwrite"));
   PackOptions again;
   again.overwrite = true;
-  CHECK(write_pack(*source, folder / "set.pack", again).pictures == 9);
-  for (Bytes& bytes : source->pictures) bytes.clear();
-  CHECK_THROWS_WITH(write_pack(*source, folder / "none.pack", {}), Catch::Contains("no picture"));
+  CHECK(write_pack(*source, folder / "set.pack", again).images == 9);
+  for (Bytes& bytes : source->images) bytes.clear();
+  CHECK_THROWS_WITH(write_pack(*source, folder / "none.pack", {}), Catch::Contains("no image"));
   PackOptions wrong;
   wrong.quality = 101;
   CHECK_THROWS_AS(write_pack(*source, folder / "none.pack", wrong), std::invalid_argument);
 }
 
-TEST_CASE("a set in shards holds the same pictures as one file") {
+TEST_CASE("a set in shards holds the same images as one file") {
   const test::TemporaryDirectory directory;
-  const auto source = noise_pictures(23);
+  const auto source = noise_images(23);
   const std::string one = directory.path() / "one.pack", many = directory.path() / "many";
   PackOptions options;
   options.threads = 2;
   write_pack(*source, one, options);
   options.shard_bytes = 100'000;
-  CHECK(write_pack(*source, many, options).pictures == 23);
+  CHECK(write_pack(*source, many, options).images == 23);
   const auto files = packed_files(many);
   CHECK(files.size() >= 3);
   for (size_t i = 0; i + 1 < files.size(); ++i) {
@@ -262,7 +262,7 @@ TEST_CASE("a set in shards holds the same pictures as one file") {
     CHECK(a == b);
     CHECK(sharded->label(i) == whole->label(i));
     const auto file = std::upper_bound(starts.begin(), starts.end(), i) - starts.begin() - 1;
-    CHECK(sharded->name(i) == files[static_cast<size_t>(file)] + ":picture " + std::to_string(i));
+    CHECK(sharded->name(i) == files[static_cast<size_t>(file)] + ":image " + std::to_string(i));
     CHECK(sharded->seek_index(i, index) == whole->seek_index(i, other));
     CHECK(index == other);
   }
@@ -272,7 +272,7 @@ TEST_CASE("a set in shards holds the same pictures as one file") {
   options.quality = 80;  // another request
   CHECK_THROWS_WITH(write_pack(*source, many, options), Catch::Contains("other options"));
   options.overwrite = true;
-  CHECK(write_pack(*source, many, options).pictures == 23);
+  CHECK(write_pack(*source, many, options).images == 23);
 }
 
 TEST_CASE("a folder that is no packed set is not packed into") {
@@ -280,8 +280,8 @@ TEST_CASE("a folder that is no packed set is not packed into") {
   write_bytes(directory.path() / "letter.txt", {1, 2, 3});
   PackOptions options;
   options.shard_bytes = 1000;
-  CHECK_THROWS_WITH(write_pack(*noise_pictures(2), directory.path(), options),
+  CHECK_THROWS_WITH(write_pack(*noise_images(2), directory.path(), options),
                     Catch::Contains("is not empty"));
-  CHECK_THROWS_WITH(write_pack(*noise_pictures(2), directory.path() / "letter.txt", options),
+  CHECK_THROWS_WITH(write_pack(*noise_images(2), directory.path() / "letter.txt", options),
                     Catch::Contains("is a file"));
 }

@@ -18,7 +18,7 @@ inline Bytes noise_pixels(const Size& size, uint64_t seed) {
   return pixels;
 }
 
-inline std::shared_ptr<MemoryDataset> noise_pictures(int64_t count) {
+inline std::shared_ptr<MemoryDataset> noise_images(int64_t count) {
   std::vector<Bytes> files;
   for (int64_t i = 0; i < count; ++i) {
     const Size size{100 + 7 * i, 80 + 3 * i};

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 TEST_CASE("packing goes on where it was interrupted, and only the same request does") {
   const TempFolder folder;
-  const auto source = noise_pictures(60);
+  const auto source = noise_images(60);
   PackOptions options;
   write_pack(*source, folder / "whole.pack", options);
   for (const int64_t stop : {17, 33}) {
@@ -31,7 +31,7 @@ TEST_CASE("packing goes on where it was interrupted, and only the same request d
   std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
   CHECK(summary.resumed >= 33);
-  CHECK(summary.pictures == 60);
+  CHECK(summary.images == 60);
   CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
 
   const auto interrupt = [](int64_t) { throw std::runtime_error("stop"); };
@@ -42,8 +42,8 @@ TEST_CASE("packing goes on where it was interrupted, and only the same request d
 
 TEST_CASE("what a machine lost of an interrupted set is packed again") {
   const TempFolder folder;
-  const auto source = noise_pictures(60);
-  source->pictures[2].resize(200);
+  const auto source = noise_images(60);
+  source->images[2].resize(200);
   write_pack(*source, folder / "whole.pack", {});
   const auto interrupt = [](int64_t done) {
     if (done >= 40) throw std::runtime_error("stop");
@@ -63,7 +63,7 @@ TEST_CASE("what a machine lost of an interrupted set is packed again") {
 TEST_CASE(
     "what is known to be on the disk is not read again, and a torn table ends where it is torn") {
   const TempFolder folder;
-  const auto source = noise_pictures(60);
+  const auto source = noise_images(60);
   const auto interrupt = [](int64_t done) {
     if (done >= 40) throw std::runtime_error("stop");
   };
@@ -115,7 +115,7 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
 
 TEST_CASE("one writer at a time packs to a place, and nothing but the set is left") {
   const TempFolder folder;
-  const auto source = noise_pictures(10);
+  const auto source = noise_images(10);
   const auto beside = [&](int64_t) {
     CHECK_THROWS_WITH(write_pack(*source, folder / "set.pack", {}),
                       Catch::Contains("another run is writing to " + folder / "set.pack"));
@@ -135,7 +135,7 @@ TEST_CASE("one writer at a time packs to a place, and nothing but the set is lef
 
 TEST_CASE("a set in shards that was interrupted goes on, and is refused until it is whole") {
   const test::TemporaryDirectory directory;
-  const auto source = noise_pictures(23);
+  const auto source = noise_images(23);
   const std::string whole = directory.path() / "whole", killed = directory.path() / "killed";
   PackOptions options;
   options.shard_bytes = 100'000;

@@ -13,7 +13,7 @@ using Catch::Contains;
 using Texts = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-TEST_CASE("MXNet's image records give pictures and labels") {
+TEST_CASE("MXNet's image records give images and labels") {
   const auto data = open_dataset(golden_record("plain.rec"));
   CHECK(data->size() == 3);
   CHECK(data->classes() == Texts{"0", "1", "2", "3", "4"});
@@ -25,7 +25,7 @@ TEST_CASE("MXNet's image records give pictures and labels") {
   CHECK((array->label(0) == 3 && content(*array, 0) == "content"));
 }
 
-TEST_CASE("a list beside the records names pictures and classes") {
+TEST_CASE("a list beside the records names images and classes") {
   const auto data = open_dataset(golden_record("listed.rec"));
   CHECK(data->classes() == Texts{"n01", "n02", "n04"});
   CHECK((data->label(0) == 1 && data->label(1) == 0 && data->label(2) == 2));
@@ -74,9 +74,9 @@ TEST_CASE("wrapped objects take the label that stands behind or before them") {
   t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record(jpeg_text(2)) + mxnet_record("1"));
   CHECK_THAT(message_of(t / "c.rec"), Contains("c.rec:record 0 has no label"));
   t.write("c.rec", mxnet_record("1") + mxnet_record("1"));
-  CHECK_THAT(message_of(t / "c.rec"), Contains("record 1 is neither a picture nor a label"));
+  CHECK_THAT(message_of(t / "c.rec"), Contains("record 1 is neither an image nor a label"));
   t.write("c.rec", mxnet_record(jpeg_text(1)) + mxnet_record("1") + mxnet_record("1"));
-  CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without a picture"));
+  CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without an image"));
 }
 
 TEST_CASE("records without one usable label are refused by name") {

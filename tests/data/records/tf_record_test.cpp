@@ -61,7 +61,7 @@ TEST_CASE("CRC-32C is that of the standard, by instruction and by table") {
     }
 }
 
-TEST_CASE("ImageNet's records give pictures, synsets and names") {
+TEST_CASE("ImageNet's records give images, synsets and names") {
   const auto data = open_dataset(golden_record("imagenet.tfrecord"));
   CHECK(data->classes() == Texts{"n01", "n02", "n04"});
   REQUIRE(data->size() == 3);
@@ -100,7 +100,7 @@ TEST_CASE("other names of features are taken from a list") {
   pixels->read(1, bytes);
   Bytes expected;
   for (int i = 100; i < 112; ++i) expected.push_back(static_cast<uint8_t>(i));
-  CHECK((bytes == raw_picture(expected.data(), {2, 2})));
+  CHECK((bytes == raw_image(expected.data(), {2, 2})));
   CHECK(pixels->label(1) == 1);
   const auto doubles =
       open_dataset(golden_record("float64.tfrecord"),
@@ -114,9 +114,9 @@ TEST_CASE("other names of features are taken from a list") {
   CHECK((Bytes(bytes.end() - 12, bytes.end()) == Bytes{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}));
   const auto wrong = open_dataset(golden_record("uint8.tfrecord"),
                                   with_keys("image=data,label=labels,raw=uint8,shape=2x3x3"));
-  CHECK_THROWS_AS(wrong->read(0, bytes), DamagedPicture);
+  CHECK_THROWS_AS(wrong->read(0, bytes), DamagedImage);
   CHECK_THAT(message_of(golden_record("uint8.tfrecord")),
-             Contains("no picture under 'image/encoded'") && Contains("data, labels") &&
+             Contains("no image under 'image/encoded'") && Contains("data, labels") &&
                  Contains("--tfrecord-keys image=KEY"));
   for (const char* bad :
        {"image", "image=", "size=3", "label-offset=x", "raw=int8,shape=1x1x3", "raw=uint8",
@@ -125,7 +125,7 @@ TEST_CASE("other names of features are taken from a list") {
     CHECK_THROWS_WITH(parse_example_keys(bad), Contains("--tfrecord-keys"));
 }
 
-TEST_CASE("examples without one picture and one label are refused by record") {
+TEST_CASE("examples without one image and one label are refused by record") {
   TempFolder t;
   const std::string image = feature("image/encoded", 1, field(1, "x"));
   const std::string label = feature("image/class/label", 3, field(1, "\1"));
@@ -136,7 +136,7 @@ TEST_CASE("examples without one picture and one label are refused by record") {
   CHECK(refused(label + image).empty());
   CHECK(refused(image + feature("image/class/label", 3, std::string("\x08\2"))).empty());
   CHECK_THAT(refused(image), Contains("a:record 1 has no label under 'image/class/label'"));
-  CHECK_THAT(refused(label), Contains("record 1 has no picture"));
+  CHECK_THAT(refused(label), Contains("record 1 has no image"));
   CHECK_THAT(refused(image + feature("image/class/label", 3, field(1, "\1\2"))),
              Contains("has 2 labels"));
   CHECK_THAT(refused(image + feature("image/class/label", 2, field(1, "abcd"))),
@@ -147,9 +147,8 @@ TEST_CASE("examples without one picture and one label are refused by record") {
   CHECK_THAT(message_of(t / "a"), Contains("a:record 0 is no protocol buffer"));
 }
 
-TEST_CASE(
-    "a changed bit is a damaged picture, a record left out, or an error that names the record",
-    "[single]") {
+TEST_CASE("a changed bit is a damaged image, a record left out, or an error that names the record",
+          "[single]") {
   const std::string whole = golden_record_bytes("imagenet.tfrecord");
   const Texts good = described(*open_dataset(golden_record("imagenet.tfrecord")));
   TempFolder t;
@@ -171,7 +170,7 @@ TEST_CASE(
       for (int64_t i = 0; i < data->size(); ++i) {
         try {
           data->read(i, bytes);
-        } catch (const DamagedPicture&) {
+        } catch (const DamagedImage&) {
           ++damaged;
         }
       }

@@ -21,22 +21,22 @@ class Counted : public MemoryDataset {
   mutable std::atomic<int> reads{0};
 };
 
-std::shared_ptr<Counted> ten_pictures() {
-  std::vector<Bytes> pictures;
-  for (int64_t i = 0; i < 10; ++i) pictures.push_back(Bytes(1000, static_cast<uint8_t>(i)));
-  return std::make_shared<Counted>(pictures);
+std::shared_ptr<Counted> ten_images() {
+  std::vector<Bytes> images;
+  for (int64_t i = 0; i < 10; ++i) images.push_back(Bytes(1000, static_cast<uint8_t>(i)));
+  return std::make_shared<Counted>(images);
 }
 
 }  // namespace
 
-TEST_CASE("a cached picture is read from its source once") {
-  const auto source = ten_pictures();
+TEST_CASE("a cached image is read from its source once") {
+  const auto source = ten_images();
   const CachedDataset cached(source, 1 << 20);
   Bytes bytes;
   for (int pass = 0; pass < 3; ++pass)
     for (int64_t i = 0; i < 10; ++i) {
       cached.read(i, bytes);
-      CHECK(bytes == source->pictures[static_cast<size_t>(i)]);
+      CHECK(bytes == source->images[static_cast<size_t>(i)]);
     }
   CHECK(source->reads == 10);
   CHECK(cached.name(3) == source->name(3));
@@ -45,7 +45,7 @@ TEST_CASE("a cached picture is read from its source once") {
 }
 
 TEST_CASE("a cache holds no more than its limit") {
-  const auto source = ten_pictures();
+  const auto source = ten_images();
   const CachedDataset cached(source, 4500);
   Bytes bytes;
   for (int pass = 0; pass < 2; ++pass)
@@ -54,8 +54,8 @@ TEST_CASE("a cache holds no more than its limit") {
   CHECK(source->reads == 10 + 6);  // four of them fit
 }
 
-TEST_CASE("threads that read the same pictures share one copy") {
-  const auto source = ten_pictures();
+TEST_CASE("threads that read the same images share one copy") {
+  const auto source = ten_images();
   const CachedDataset cached(source, 1 << 20);
   {
     std::vector<std::jthread> threads;
@@ -70,5 +70,5 @@ TEST_CASE("threads that read the same pictures share one copy") {
   Bytes bytes;
   cached.read(7, bytes);
   CHECK(source->reads == before);
-  CHECK(bytes == source->pictures[7]);
+  CHECK(bytes == source->images[7]);
 }

@@ -71,9 +71,9 @@ TEST_CASE("different classes in training and validation are named") {
   CHECK_THROWS_AS(check_same_classes(*c, *a), std::invalid_argument);
 }
 
-TEST_CASE("synthetic pictures are the same every time, decode, and differ between classes") {
+TEST_CASE("synthetic images are the same every time, decode, and differ between classes") {
   SyntheticOptions options;
-  options.pictures = 20;
+  options.images = 20;
   options.classes = 5;
   options.width = 50;
   options.height = 40;

@@ -9,7 +9,7 @@ using namespace shoal::data;
 using Catch::Contains;
 using Texts = std::vector<std::string>;
 
-TEST_CASE("a manifest's pictures have the classes of their folders") {
+TEST_CASE("a manifest's images have the classes of their folders") {
   TempFolder t;
   t.write("dog/1.jpg", "a");
   t.write("cat/2.jpg", "b");
@@ -23,28 +23,28 @@ TEST_CASE("a manifest's pictures have the classes of their folders") {
   CHECK(open_dataset(t / "bare.manifest")->name(0) == t / "dog/1.jpg");
 }
 
-TEST_CASE("an augmented manifest's pictures have the labels of their lines") {
+TEST_CASE("an augmented manifest's images have the labels of their lines") {
   TempFolder t;
-  t.write("pictures/1.jpg", "a");
-  t.write("pictures/2.jpg", "b");
-  const std::string first = R"({"source-ref": "s3://bucket/set/pictures/1.jpg", "animal": 1})",
-                    second = R"({"animal": 0, "source-ref": "s3://bucket/set/pictures/2.jpg"})";
+  t.write("images/1.jpg", "a");
+  t.write("images/2.jpg", "b");
+  const std::string first = R"({"source-ref": "s3://bucket/set/images/1.jpg", "animal": 1})",
+                    second = R"({"animal": 0, "source-ref": "s3://bucket/set/images/2.jpg"})";
   t.write("a.jsonl", first + "\n" + second + "\n\n");
   CHECK(described(*open_dataset(t / "a.jsonl")) == Texts{"1 1 1.jpg a", "0 0 2.jpg b"});
-  t.write("a.jsonl", R"({"source-ref": "s3://b/pictures/1.jpg", "animal": 0, "animal-metadata":
+  t.write("a.jsonl", R"({"source-ref": "s3://b/images/1.jpg", "animal": 0, "animal-metadata":
       {"class-name": "dog", "type": "groundtruth/image-classification", "confidence": 0.9}})");
   CHECK_THAT(message_of(t / "a.jsonl"), Contains("line 1: expected a JSON object"));
-  t.write("a.jsonl", R"({"source-ref": "s3://b/pictures/1.jpg", "animal": 0, "animal-metadata": )"
+  t.write("a.jsonl", R"({"source-ref": "s3://b/images/1.jpg", "animal": 0, "animal-metadata": )"
                      R"({"class-name": "dog", "confidence": 0.9}})"
                      "\n"
-                     R"({"source-ref": "s3://b/pictures/2.jpg", "animal": "cat"})");
+                     R"({"source-ref": "s3://b/images/2.jpg", "animal": "cat"})");
   CHECK(described(*open_dataset(t / "a.jsonl")) == Texts{"1 dog 1.jpg a", "0 cat 2.jpg b"});
   OpenOptions options;
   options.classes = {"cat", "cow", "dog"};
   CHECK(described(*open_dataset(t / "a.jsonl", options)) ==
         Texts{"2 dog 1.jpg a", "0 cat 2.jpg b"});
   options.classes = {"cat"};
-  CHECK_THAT(message_of(t / "a.jsonl", options), Contains("pictures/1.jpg"));
+  CHECK_THAT(message_of(t / "a.jsonl", options), Contains("images/1.jpg"));
 }
 
 TEST_CASE("manifests that cannot be understood are refused by line") {
@@ -58,7 +58,7 @@ TEST_CASE("manifests that cannot be understood are refused by line") {
   CHECK_THAT(refused("[\"cat/1.jpg\""), Contains("it is not JSON"));
   CHECK_THAT(refused("[\"1.jpg\"]"), Contains("stands in no class folder"));
   CHECK_THAT(refused("[\"dog/1.jpg\"]"), Contains("dog/1.jpg, of which nothing lies in"));
-  CHECK_THAT(refused("[]"), Contains("names no picture"));
+  CHECK_THAT(refused("[]"), Contains("names no image"));
   CHECK_THAT(refused("{}"), Contains("line 1: there is no source-ref"));
   CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg"})"), Contains("there is no label"));
   CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg", "a": -1})"),
@@ -67,5 +67,5 @@ TEST_CASE("manifests that cannot be understood are refused by line") {
              Contains("several labels (a, b)"));
   t.write("m", "[\"cat/1.jpg\", \"cat/gone.jpg\"]");
   Bytes bytes;
-  CHECK_THROWS_AS(open_dataset(t / "m")->read(1, bytes), DamagedPicture);
+  CHECK_THROWS_AS(open_dataset(t / "m")->read(1, bytes), DamagedImage);
 }

@@ -19,7 +19,7 @@ std::string make_tar(const Members& members);
 // One ustar header; `type` as the format has it.
 std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
 
-// "LABEL CLASS NAME CONTENT" of each picture, the name without anything before its last slash or
+// "LABEL CLASS NAME CONTENT" of each image, the name without anything before its last slash or
 // colon.
 std::vector<std::string> described(const Dataset& data);
 

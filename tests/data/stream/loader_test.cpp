@@ -82,7 +82,7 @@ TEST_CASE("an epoch that is continued in its middle goes on as it would have") {
   CHECK(rest.keys == std::vector<uint64_t>(whole.keys.begin() + 8, whole.keys.end()));
 }
 
-TEST_CASE("evaluation counts every picture once, in the stream's order") {
+TEST_CASE("evaluation counts every image once, in the stream's order") {
   const Rows rows = rows_of(tar_of(10), small(false));
   CHECK(rows.counts == std::vector<int64_t>{4, 4, 2});
   CHECK(rows.labels == sorted(rows.labels));
@@ -90,7 +90,7 @@ TEST_CASE("evaluation counts every picture once, in the stream's order") {
   CHECK(rows_of(tar_of(8), small(false)).counts == std::vector<int64_t>{4, 4});
 }
 
-TEST_CASE("a damaged picture's row is made from the next one, whatever the threads do") {
+TEST_CASE("a damaged image's row is made from the next one, whatever the threads do") {
   LoaderOptions options = small();
   const Rows whole = rows_of(tar_of(12), options, 0, 0);
   const Rows damaged = rows_of(tar_of(12, 5), options, 0, 0);
@@ -157,7 +157,7 @@ TEST_CASE("what nobody takes of an epoch is counted, as far as it comes") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("a writer that dies in the middle of a picture ends the epoch with its place") {
+TEST_CASE("a writer that dies in the middle of an image ends the epoch with its place") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   const std::string tar = tar_of(20);
@@ -189,7 +189,7 @@ TEST_CASE("a loader ends at once while its pipe brings nothing") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("several processes may take turns in the pictures of pipes with the same content") {
+TEST_CASE("several processes may take turns in the images of pipes with the same content") {
   std::map<int32_t, int> seen;
   for (int64_t index = 0; index < 3; ++index) {
     const TempFolder folder;

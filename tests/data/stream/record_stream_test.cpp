@@ -15,11 +15,11 @@ const Texts kClasses = {"cat", "dog", "fox"};
 
 }  // namespace
 
-TEST_CASE("nothing at all is a stream without pictures") {
+TEST_CASE("nothing at all is a stream without images") {
   CHECK(streamed("", kClasses).empty());
 }
 
-TEST_CASE("pictures of a tar get their classes from folders, labels beside them, or their names") {
+TEST_CASE("images of a tar get their classes from folders, labels beside them, or their names") {
   const std::string tar = make_tar({{"set/dog/1.jpg", "one"},
                                     {"set/cat/2.jpg", "two"},
                                     {"000.cls", "2"},
@@ -52,7 +52,7 @@ TEST_CASE("tars may follow one another, and stand in a tar") {
         Texts{"0 1.jpg one", "1 1.jpg two"});
 }
 
-TEST_CASE("a tar's picture without a class that is known is named") {
+TEST_CASE("a tar's image without a class that is known is named") {
   CHECK_THAT(error_of_stream(make_tar({{"owl/1.jpg", "x"}}), kClasses),
              Contains("owl/1.jpg") && Contains("--classes FILE"));
   CHECK_THAT(error_of_stream(make_tar({{"1.jpg", "x"}, {"1.cls", "3"}}), kClasses),
@@ -60,7 +60,7 @@ TEST_CASE("a tar's picture without a class that is known is named") {
   CHECK_THAT(error_of_stream(make_tar({{"1.jpg", "x"}, {"1.cls", "owl"}}), kClasses),
              Contains("the class 'owl'"));
   CHECK_THAT(error_of_stream(make_tar({{"1.cls", "1"}}), kClasses),
-             Contains("a label without a picture"));
+             Contains("a label without an image"));
 }
 
 TEST_CASE("tars may stand in a tar, but not in one that stands in a tar itself") {
@@ -79,7 +79,7 @@ TEST_CASE("a stream that ends anywhere inside a tar is named so", "[single]") {
   CHECK(streamed(whole.substr(0, 2048 + 512), kClasses).size() == 2);
 }
 
-TEST_CASE("TFRecords give pictures by class or number") {
+TEST_CASE("TFRecords give images by class or number") {
   CHECK(streamed(golden_record_bytes("imagenet.tfrecord"), {"n01", "n02", "n03", "n04"}) ==
         Texts{"1 record 0 (n02_7.JPEG) content of n02_7.JPEG",
               "0 record 1 (n01_3.JPEG) content of n01_3.JPEG",
@@ -93,7 +93,7 @@ TEST_CASE("TFRecords give pictures by class or number") {
              Contains("before label-offset=2"));
 }
 
-TEST_CASE("a TFRecord's wrong checksum is a damaged picture, that of its length the stream's end") {
+TEST_CASE("a TFRecord's wrong checksum is a damaged image, that of its length the stream's end") {
   std::string bytes = golden_record_bytes("numbers.tfrecord");
   const Texts whole = streamed(bytes, {"a", "b", "c", "d"});
   bytes[bytes.find("content") + 3] ^= 1;
@@ -139,8 +139,8 @@ TEST_CASE("RecordIO gives MXNet's records and what SageMaker wraps") {
   CHECK(streamed(mxnet_record("1") + mxnet_record(a) + mxnet_record("3") + mxnet_record(b),
                  classes) == Texts{"1 record 1 " + a, "3 record 3 " + b});
   CHECK_THAT(error_of_stream(mxnet_record(a) + mxnet_record(b), classes),
-             Contains("record 0 is a picture without a label"));
-  CHECK_THAT(error_of_stream(mxnet_record("1"), classes), Contains("a label without a picture"));
+             Contains("record 0 is an image without a label"));
+  CHECK_THAT(error_of_stream(mxnet_record("1"), classes), Contains("a label without an image"));
 }
 
 TEST_CASE("records that were split at the magic number are put together in a stream too") {

@@ -43,7 +43,7 @@ std::vector<std::vector<int32_t>> all_labels(const TempFolder& folder, int64_t m
 
 }  // namespace
 
-TEST_CASE("processes of a host share one pipe: each picture comes to one of them") {
+TEST_CASE("processes of a host share one pipe: each image comes to one of them") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", tar_of(38));
@@ -57,7 +57,7 @@ TEST_CASE("processes of a host share one pipe: each picture comes to one of them
   CHECK_FALSE(std::filesystem::exists(folder / "relay"));
 }
 
-TEST_CASE("a process that stops taking its pictures does not keep the others") {
+TEST_CASE("a process that stops taking its images does not keep the others") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", tar_of(38));

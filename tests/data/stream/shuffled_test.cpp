@@ -10,8 +10,8 @@ namespace {
 class Counting : public RecordStream {
  public:
   explicit Counting(int32_t count) : count_(count) {}
-  bool next(StreamPicture& picture) override {
-    picture.label = next_;
+  bool next(StreamImage& image) override {
+    image.label = next_;
     return next_++ < count_;
   }
 
@@ -22,13 +22,13 @@ class Counting : public RecordStream {
 std::vector<int32_t> order(int32_t count, int64_t size, uint64_t seed = 1, int64_t epoch = 0) {
   ShuffledStream stream(std::make_unique<Counting>(count), size, seed, epoch);
   std::vector<int32_t> labels;
-  for (StreamPicture picture; stream.next(picture);) labels.push_back(picture.label);
+  for (StreamImage image; stream.next(image);) labels.push_back(image.label);
   return labels;
 }
 
 }  // namespace
 
-TEST_CASE("every picture comes once, at most the buffer's size sooner") {
+TEST_CASE("every image comes once, at most the buffer's size sooner") {
   for (const int64_t size : {2, 10, 100, 1000}) {
     INFO(size);
     const auto mixed = order(300, size);

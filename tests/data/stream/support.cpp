@@ -80,12 +80,12 @@ void write_text(int descriptor, const std::string& text) {
 
 std::vector<std::string> described(RecordStream& stream) {
   std::vector<std::string> lines;
-  for (StreamPicture picture; stream.next(picture);) {
-    const std::string name = picture.name.substr(picture.name.find_last_of("/:") + 1);
-    const std::string content = picture.damage.empty()
-                                    ? std::string(picture.bytes.begin(), picture.bytes.end())
-                                    : "(" + picture.damage + ")";
-    lines.push_back(std::to_string(picture.label) + " " + name + " " + content);
+  for (StreamImage image; stream.next(image);) {
+    const std::string name = image.name.substr(image.name.find_last_of("/:") + 1);
+    const std::string content = image.damage.empty()
+                                    ? std::string(image.bytes.begin(), image.bytes.end())
+                                    : "(" + image.damage + ")";
+    lines.push_back(std::to_string(image.label) + " " + name + " " + content);
   }
   return lines;
 }
@@ -137,10 +137,9 @@ std::string tar_of(int64_t count, int64_t damaged) {
   Members members;
   for (int64_t i = 0; i < count; ++i) {
     const Bytes bytes = made_jpeg(i);
-    const std::string picture =
-        i == damaged ? "no picture" : std::string(bytes.begin(), bytes.end());
+    const std::string image = i == damaged ? "no image" : std::string(bytes.begin(), bytes.end());
     const std::string name = std::to_string(100 + i % 50) + "/" + std::to_string(1 + i / 50);
-    members.push_back({"c" + name + ".jpg", picture});
+    members.push_back({"c" + name + ".jpg", image});
   }
   return make_tar(members);
 }

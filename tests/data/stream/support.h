@@ -38,7 +38,7 @@ class WriterProcess {
 
 void write_text(int descriptor, const std::string& text);
 
-// "LABEL NAME CONTENT" of each picture, the name without anything before its last slash or colon;
+// "LABEL NAME CONTENT" of each image, the name without anything before its last slash or colon;
 // a damaged one is "LABEL NAME (DAMAGE)".
 std::vector<std::string> described(RecordStream& stream);
 
@@ -50,11 +50,11 @@ std::string error_of_stream(const std::string& bytes, const std::vector<std::str
 
 std::vector<int32_t> sorted(std::vector<int32_t> labels);
 
-// Batches of 4 pictures of 24 × 24 pixels.
+// Batches of 4 images of 24 × 24 pixels.
 LoaderOptions small(bool train = true);
 // Classes c100 … c149.
 OpenOptions opening(int64_t shuffle_buffer = 8);
-// A tar of `count` pictures, picture i of class i (modulo 50); number `damaged` is no picture.
+// A tar of `count` images, image i of class i (modulo 50); number `damaged` is no image.
 std::string tar_of(int64_t count, int64_t damaged = -1);
 
 }  // namespace shoal::data

@@ -64,12 +64,12 @@ OpenOptions forward() {
   return options;
 }
 
-// Tars 0.tar … with so many pictures each, named 0.tar:a/0_0.jpg, 0.tar:b/0_1.jpg ….
-Names write_tars(const TempFolder& folder, const std::vector<int>& pictures, size_t bytes = 10) {
+// Tars 0.tar … with so many images each, named 0.tar:a/0_0.jpg, 0.tar:b/0_1.jpg ….
+Names write_tars(const TempFolder& folder, const std::vector<int>& images, size_t bytes = 10) {
   Names names;
-  for (size_t t = 0; t < pictures.size(); ++t) {
+  for (size_t t = 0; t < images.size(); ++t) {
     Members members;
-    for (int i = 0; i < pictures[t]; ++i) {
+    for (int i = 0; i < images[t]; ++i) {
       members.emplace_back(
           (i % 2 ? "b/" : "a/") + std::to_string(t) + "_" + std::to_string(i) + ".jpg",
           std::string(bytes, static_cast<char>('A' + i)));
@@ -88,7 +88,7 @@ Names drawn(const TempFolder& folder, const WholeFilesShare& share, const EpochR
   for (int64_t i = request.first;; ++i) {
     const auto one = epoch->draw(i);
     if (!one) return names;
-    const std::string& name = one->picture->name;
+    const std::string& name = one->image->name;
     names.push_back(name.substr(name.rfind('/', name.rfind(':')) + 1));
   }
 }
@@ -99,7 +99,7 @@ EpochRequest request(int64_t epoch, bool shuffled = true) {
 
 }  // namespace
 
-TEST_CASE("the readers of whole files have each picture once, and as many as each other") {
+TEST_CASE("the readers of whole files have each image once, and as many as each other") {
   const TempFolder folder;
   const Names all = write_tars(folder, {7, 3, 11, 4, 1});
   for (const int64_t readers : {1, 2, 3, 26}) {
@@ -133,7 +133,7 @@ TEST_CASE(
   CHECK(drawn(folder, share, later) == Names(first.begin() + 5, first.end()));
 }
 
-TEST_CASE("in training pictures come from several files in turn, as they lie in them") {
+TEST_CASE("in training images come from several files in turn, as they lie in them") {
   const TempFolder folder;
   write_tars(folder, {5, 5, 5});
   const Names line = drawn(folder, {0, 1, 0}, request(0));
@@ -169,13 +169,13 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
   CHECK(large <= 12);  // pieces of all files, and of each what its end is found by
 
   for (const bool shuffled : {true, false}) {
-    size_t pictures = 0;
+    size_t images = 0;
     for (int64_t reader = 0; reader < 2; ++reader) {
       const auto stream = read_whole_files(set, {reader, 2, 0});
       record(true);
       {
         const auto epoch = stream->begin_epoch(request(0, shuffled));
-        for (int64_t i = 0; epoch->draw(i); ++i) ++pictures;
+        for (int64_t i = 0; epoch->draw(i); ++i) ++images;
       }
       record(false);
       CHECK(calls.size() >= 2);  // files
@@ -184,7 +184,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
       CHECK(reads_of_all <= 15'000'000 / kPiece + 2 * calls.size());
       for (const auto& [descriptor, reads] : calls) CHECK(in_a_row(reads));
     }
-    CHECK(pictures == all.size());
+    CHECK(images == all.size());
   }
 }
 
@@ -208,8 +208,8 @@ TEST_CASE("read forward, records give the bytes they give otherwise") {
       REQUIRE(one);
       Bytes bytes;
       seeking->read(i, bytes);
-      CHECK(one->picture->bytes == bytes);
-      CHECK(one->picture->label == seeking->label(i));
+      CHECK(one->image->bytes == bytes);
+      CHECK(one->image->label == seeking->label(i));
     }
   }
   // What is compressed as a whole, in order only.
@@ -226,15 +226,15 @@ TEST_CASE("read forward, records give the bytes they give otherwise") {
     REQUIRE(one);
     Bytes bytes;
     plain->read(i, bytes);
-    CHECK(one->picture->bytes == bytes);
+    CHECK(one->image->bytes == bytes);
   }
 }
 
 TEST_CASE("long files among many short ones are opened once") {
   const TempFolder folder;
-  std::vector<int> pictures(60, 1);
-  for (const size_t file : {7, 20, 33, 50}) pictures[file] = 26;  // more than 16 MiB
-  const Names all = write_tars(folder, pictures, 700'000);
+  std::vector<int> images(60, 1);
+  for (const size_t file : {7, 20, 33, 50}) images[file] = 26;  // more than 16 MiB
+  const Names all = write_tars(folder, images, 700'000);
   const auto set = read_whole_files(open_dataset(folder / "", forward()), {0, 1, 0});
   record(true);
   size_t drawn = 0;
@@ -246,34 +246,34 @@ TEST_CASE("long files among many short ones are opened once") {
   for (const auto& [descriptor, reads] : calls)
     for (const ReadCall& read : reads)
       if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));
-  CHECK(begins.size() == 1 + 1);  // where its first picture begins; where the file ends
+  CHECK(begins.size() == 1 + 1);  // where its first image begins; where the file ends
 }
 
-TEST_CASE("a bad spot of a file that is read forward costs the picture that lies there") {
+TEST_CASE("a bad spot of a file that is read forward costs the image that lies there") {
   const TempFolder folder;
   write_tars(folder, {12}, 1'000'000);
   const auto set = open_dataset(folder / "", forward());
-  set_bad_spot(5'400'000);  // of the tar's bytes: in the sixth picture
+  set_bad_spot(5'400'000);  // of the tar's bytes: in the sixth image
   const auto epoch = read_whole_files(set, {0, 1, 0})->begin_epoch(request(0, false));
   Names damaged;
   for (int64_t i = 0; i < 12; ++i) {
     const auto one = epoch->draw(i);
     REQUIRE(one);
-    const StreamPicture& picture = *one->picture;
-    if (!picture.damage.empty()) {
-      damaged.push_back(picture.damage);
+    const StreamImage& image = *one->image;
+    if (!image.damage.empty()) {
+      damaged.push_back(image.damage);
       continue;
     }
     const char letter =
-        static_cast<char>('A' + std::stoi(picture.name.substr(picture.name.rfind('_') + 1)));
-    CHECK(picture.bytes == Bytes(1'000'000, static_cast<uint8_t>(letter)));
+        static_cast<char>('A' + std::stoi(image.name.substr(image.name.rfind('_') + 1)));
+    CHECK(image.bytes == Bytes(1'000'000, static_cast<uint8_t>(letter)));
   }
   set_bad_spot(-1);
   REQUIRE(damaged.size() == 1);
   CHECK_THAT(damaged[0], Contains("Input/output error"));
 }
 
-TEST_CASE("pictures in files of their own are read as ever") {
+TEST_CASE("images in files of their own are read as ever") {
   const auto set = open_dataset("synthetic:8:2:16x16", forward());
   CHECK(read_whole_files(set, {0, 1, 8}) == set);
 }

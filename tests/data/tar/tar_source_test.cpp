@@ -61,7 +61,7 @@ uint64_t epoch_hash(std::shared_ptr<const Dataset> data) {
 
 }  // namespace
 
-TEST_CASE("tars of every shape hold the same pictures in the same order as class folders") {
+TEST_CASE("tars of every shape hold the same images in the same order as class folders") {
   const Shapes shapes;
   const auto expected = open_dataset(shapes.folder / "folder");
   for (const char* name : {"whole.tar", "around.tar", "classes", "nested.tar", "classes/*.tar",
@@ -94,15 +94,15 @@ TEST_CASE("tars that cannot be understood are refused with what to do") {
   CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and other files"));
   t.write("empty.tar", make_tar({}));
   CHECK_THAT(message_of(t / "nested/none"), Contains("there is no folder"));
-  t.write("no-picture.tar", make_tar({{"cat.tar", make_tar({})}}));
-  CHECK_THAT(message_of(t / "no-picture.tar"), Contains("cat.tar holds no picture"));
+  t.write("no-image.tar", make_tar({{"cat.tar", make_tar({})}}));
+  CHECK_THAT(message_of(t / "no-image.tar"), Contains("cat.tar holds no image"));
   t.write("classes/cat.tar", make_tar({{"1.jpg", "x"}}));
   t.write("classes/dog.tar", make_tar({{".hidden", "x"}}));
-  CHECK_THAT(message_of(t / "classes"), Contains("dog.tar holds no picture"));
+  CHECK_THAT(message_of(t / "classes"), Contains("dog.tar holds no image"));
   t.write("classes/dog.tar", make_tar({{"dog/1.jpg", "x"}}));
   CHECK_THAT(message_of(t / "classes"), Contains("keep them apart"));
-  t.write("pictures/1.jpg", made_jpeg(1));
-  CHECK_THAT(message_of(t / "pictures"), Contains("<class>/<pictures>"));
+  t.write("images/1.jpg", made_jpeg(1));
+  CHECK_THAT(message_of(t / "images"), Contains("<class>/<images>"));
   t.write("texts/1.txt", "nothing");
   CHECK_THAT(message_of(t / "texts"), Contains("files of a kind that can be read: a tar"));
   CHECK_THAT(message_of(t / "texts/1.txt"), Contains("of no kind that can be read"));

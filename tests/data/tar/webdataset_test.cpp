@@ -56,10 +56,10 @@ TEST_CASE("samples that are not whole are refused by name") {
     return message_of(t / "a.tar");
   };
   CHECK_THAT(refused({{"1.jpg", "x"}}), Contains("a.tar:1.jpg has no label"));
-  CHECK_THAT(refused({{"1.cls", "1"}}), Contains("a.tar:1.cls is a label without a picture"));
+  CHECK_THAT(refused({{"1.cls", "1"}}), Contains("a.tar:1.cls is a label without an image"));
   CHECK(refused({{"README.txt", "what this is about"}, {"meta.json", "[]"}}).empty());
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.png", "y"}, {"1.cls", "1"}}),
-             Contains("1.png is the second picture"));
+             Contains("1.png is the second image"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "-1"}}), Contains("1.cls holds no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{\"a\": 1}"}}), Contains("holds no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{"}}), Contains("1.json holds no label"));

@@ -51,7 +51,7 @@ TEST_CASE("a rank that reads or saves for long keeps the others waiting") {
   pulses[1] = pulse(Phase::reading, 64);
   pulses[3] = pulse(Phase::reading, 2);  // it has only begun
   const std::string text = name_the_late(pulses, two_hosts(), 60);
-  CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading pictures for 64 s") &&
+  CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading images for 64 s") &&
                        !Contains("rank 3") && !Contains("rank 0"));
   pulses[1] = pulse(Phase::waiting, 61, "all_reduce_sum");
   pulses[0] = pulse(Phase::saving, 61);

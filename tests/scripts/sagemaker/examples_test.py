@@ -15,7 +15,7 @@ from support import ROOT, SCRIPTS, launch
 
 EXAMPLES = SCRIPTS / "examples"
 PROGRAM = Path(os.environ["SHOAL_PROGRAM"])
-PICTURES = ("baseline_420.jpg", "grey.jpg", "progressive.jpg", "restart.jpg")
+IMAGES = ("baseline_420.jpg", "grey.jpg", "progressive.jpg", "restart.jpg")
 # What a run with these hyperparameters has to say of itself.
 RESOLVED = {
     "imagenet_main": {
@@ -63,8 +63,8 @@ def train(hyperparameters):
         (config / "hyperparameters.json").write_text(json.dumps(hyperparameters))
         for part in ("train/a", "train/b", "validation/a", "validation/b"):
             (base / "input/data" / part).mkdir(parents=True)
-            for picture in PICTURES:
-                shutil.copy(ROOT / "tests/golden/pictures" / picture, base / "input/data" / part)
+            for image in IMAGES:
+                shutil.copy(ROOT / "tests/golden/images" / image, base / "input/data" / part)
         done = subprocess.run(
             [
                 PROGRAM,
@@ -147,9 +147,9 @@ class Examples(unittest.TestCase):
         spec = request_of("pack", "process")["AppSpecification"]
         self.assertEqual(spec["ContainerEntrypoint"], ["shoal", "pack"])
         with tempfile.TemporaryDirectory() as folder:
-            source, result = Path(folder) / "pictures", Path(folder) / "train.pack"
+            source, result = Path(folder) / "images", Path(folder) / "train.pack"
             (source / "a").mkdir(parents=True)
-            shutil.copy(ROOT / "tests/golden/pictures/baseline_420.jpg", source / "a")
+            shutil.copy(ROOT / "tests/golden/images/baseline_420.jpg", source / "a")
             done = subprocess.run(
                 [PROGRAM, "pack", source, result, *spec["ContainerArguments"][2:]],
                 capture_output=True,

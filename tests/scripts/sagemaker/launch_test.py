@@ -68,7 +68,7 @@ class Launching(unittest.TestCase):
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket="bucket")
         (self.folder / "train/cat").mkdir(parents=True)
-        (self.folder / "train/cat/1.jpg").write_text("picture")
+        (self.folder / "train/cat/1.jpg").write_text("image")
         code, out, err = launch(
             *words(),
             "--channel",
@@ -84,7 +84,7 @@ class Launching(unittest.TestCase):
         self.assertEqual((code, out.splitlines()), (0, ["job-1", "job-1: Completed"]), err)
         self.assertEqual(
             s3.get_object(Bucket="bucket", Key="jobs/upload/train/cat/1.jpg")["Body"].read(),
-            b"picture",
+            b"image",
         )
         found = boto3.client("sagemaker").describe_training_job(TrainingJobName="job-1")
         self.assertEqual(found["HyperParameters"], {"epochs": "2"})
@@ -155,7 +155,7 @@ class Launching(unittest.TestCase):
         return created[0] if created else None
 
     @mock_aws
-    def test_pictures_are_packed_by_a_processing_job(self):
+    def test_images_are_packed_by_a_processing_job(self):
         boto3.client("s3").create_bucket(Bucket="bucket")
         settings = words() + ["--source", "s3://bucket/imagenet/train/"]
         settings = [word for word in settings if word not in ("--metrics", "none")]

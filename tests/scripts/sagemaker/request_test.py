@@ -224,7 +224,7 @@ class ProcessingRequest(unittest.TestCase):
                 "ImageUri": support.IMAGE,
                 "ContainerEntrypoint": ["shoal", "pack"],
                 "ContainerArguments": [
-                    "/opt/ml/processing/input/pictures",
+                    "/opt/ml/processing/input/images",
                     "/opt/ml/processing/output/val.pack",
                     "--max-side",
                     "500",
@@ -250,7 +250,7 @@ class ProcessingRequest(unittest.TestCase):
                 spec["ContainerArguments"],
                 [
                     "imagenet",
-                    "/opt/ml/processing/input/pictures",
+                    "/opt/ml/processing/input/images",
                     "/opt/ml/processing/output",
                     "--as",
                     form,

@@ -64,7 +64,7 @@ TEST_CASE("the finished model holds the averaged weights and all that prediction
   CHECK(settings["averaged"] == true);
   CHECK(settings["weights"] == "best");
   CHECK(settings["top1"] == 33.25);
-  CHECK(settings["pictures"]["resize"] == 73);
+  CHECK(settings["images"]["resize"] == 73);
   CHECK(settings["settings"]["lr"] == "0.1");
 
   export_model(example(false), folder.string(), {});  // replaces what is there

@@ -84,7 +84,7 @@ TEST_CASE("hosts with shares of their own make as many updates as the smallest s
   REQUIRE((r.steps_per_epoch == 10 && r.dropped_images == 360));
   REQUIRE((r.train_sharded && r.val_sharded && r.local_world_size == 2));
   s.smallest_share = 31;
-  REQUIRE_THROWS_WITH(resolve(job, s), Catch::Contains("only 31 training pictures"));
+  REQUIRE_THROWS_WITH(resolve(job, s), Catch::Contains("only 31 training images"));
   s = here(2);
   REQUIRE_FALSE(resolve(job, s).train_sharded);  // one host
 }
@@ -153,7 +153,7 @@ TEST_CASE("a setting that cannot be is named with what to do") {
   REQUIRE(message(job, here()).find("even") != std::string::npos);
   job = {};
   job.batch_size = 2000;
-  REQUIRE(message(job, here()).find("1000 pictures") != std::string::npos);
+  REQUIRE(message(job, here()).find("1000 images") != std::string::npos);
   job = {};
   job.classes = 3;
   REQUIRE(message(job, here()).find("--classes is 3") != std::string::npos);
@@ -222,7 +222,7 @@ TEST_CASE("forward passes per update follow from the two batch sizes") {
   REQUIRE_THROWS_WITH(resolve(job, here(2)), Catch::Contains("give one of them"));
 }
 
-TEST_CASE("how pictures are made is resolved, saved and checked by name") {
+TEST_CASE("how images are made is resolved, saved and checked by name") {
   Job job;
   job.batch_size = 10;
   job.augment.policy = "rand-m9-mstd0.5-inc1";
@@ -312,7 +312,7 @@ TEST_CASE("sizes and strengths that make no sense are refused by name") {
   REQUIRE_THROWS_WITH(check_values(both), Catch::Matchers::Contains("leave one out"));
 }
 
-TEST_CASE("of mixup's half mode an update takes twice the pictures") {
+TEST_CASE("of mixup's half mode an update takes twice the images") {
   Job job;
   job.batch_size = 16;
   job.mix.mode = shoal::data::MixMode::half;

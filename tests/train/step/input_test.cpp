@@ -21,12 +21,12 @@ namespace {
 
 constexpr int64_t kRows = 6, kHeight = 9, kWidth = 7, kBytes = kHeight * kWidth * 3;
 
-struct Pictures {
+struct HostBatch {
   std::vector<uint8_t> pixels;
   std::vector<data::Row> rows = std::vector<data::Row>(kRows);
   data::Batch batch;
 
-  explicit Pictures(int64_t views = 1) {
+  explicit HostBatch(int64_t views = 1) {
     batch.room = kRows * train::room_per_row();
     pixels.resize(static_cast<size_t>(views * kRows * kBytes + batch.room));
     data::KeyedRandom random(8);
@@ -80,24 +80,24 @@ void require_same(const Input& a, const Input& b) {
 TEST_CASE("an input by way of the device is the input made from the loader's memory") {
   const auto type = GENERATE(ops::Type::f32, ops::Type::f64, ops::Type::bf16);
   const bool mixed = GENERATE(false, true);
-  Pictures pictures;
-  if (mixed) pictures.mix();
-  const Input direct = train::make_input(pictures.batch, type, at::kCPU);
-  require_same(there(pictures.batch, type), direct);
+  HostBatch host;
+  if (mixed) host.mix();
+  const Input direct = train::make_input(host.batch, type, at::kCPU);
+  require_same(there(host.batch, type), direct);
   CHECK(direct.labels.b.defined() == mixed);
   CHECK(direct.images.is_contiguous(at::MemoryFormat::ChannelsLast));
   // Pixel 3 of row 2, which nothing changes.
-  const double expected = (pictures.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
+  const double expected = (host.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
   CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
 }
 
 TEST_CASE("the copy on the device is a copy: the loader's memory may change afterwards") {
-  Pictures pictures;
-  pictures.mix();
-  const Input before = train::make_input(pictures.batch, ops::Type::f32, at::kCPU);
-  const Input staged = there(pictures.batch, ops::Type::f32);
-  std::fill(pictures.pixels.begin(), pictures.pixels.end(), uint8_t{0});
-  for (data::Row& row : pictures.rows) row = {};
+  HostBatch host;
+  host.mix();
+  const Input before = train::make_input(host.batch, ops::Type::f32, at::kCPU);
+  const Input staged = there(host.batch, ops::Type::f32);
+  std::fill(host.pixels.begin(), host.pixels.end(), uint8_t{0});
+  for (data::Row& row : host.rows) row = {};
   require_same(staged, before);
 }
 
@@ -141,21 +141,21 @@ class CopyObserver {
 
 TEST_CASE("a batch goes to the device in one asynchronous copy out of the loader's memory") {
   const bool mixed = GENERATE(false, true);
-  Pictures pictures;
-  if (mixed) pictures.mix();
+  HostBatch host;
+  if (mixed) host.mix();
   const CopyObserver observer;
-  const Input input = there(pictures.batch, ops::Type::f32);
+  const Input input = there(host.batch, ops::Type::f32);
   REQUIRE(observer.copies().size() == 1);
-  CHECK(observer.copies()[0].from == pictures.pixels.data());
+  CHECK(observer.copies()[0].from == host.pixels.data());
   CHECK(observer.copies()[0].asynchronous);
   CHECK(input.labels.b.defined() == mixed);
 }
 
 TEST_CASE("a batch without room for its labels is a mistake in the program; a little is enough") {
-  Pictures pictures;
-  pictures.batch.room = 0;
-  CHECK_THROWS_AS(there(pictures.batch, ops::Type::f32), std::logic_error);
-  Pictures one;
+  HostBatch host;
+  host.batch.room = 0;
+  CHECK_THROWS_AS(there(host.batch, ops::Type::f32), std::logic_error);
+  HostBatch one;
   one.mix();
   one.rows[0].partner = 0;
   one.rows[0].erased = 1;
@@ -165,12 +165,12 @@ TEST_CASE("a batch without room for its labels is a mistake in the program; a li
                train::make_input(one.batch, ops::Type::f32, at::kCPU));
 }
 
-TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch go the same way") {
-  Pictures views(2);
+TEST_CASE("several views, two images a row, unreadable rows and an empty batch go the same way") {
+  HostBatch views(2);
   require_same(there(views.batch, ops::Type::f32),
                train::make_input(views.batch, ops::Type::f32, at::kCPU));
 
-  Pictures pairs;
+  HostBatch pairs;
   for (int64_t i = 0; i < kRows; i += 2) {
     pairs.rows[i].partner = static_cast<int32_t>(i + 1);
     pairs.rows[i].lambda = 0.25f;
@@ -181,13 +181,13 @@ TEST_CASE("several views, two pictures a row, unreadable rows and an empty batch
   CHECK(halved.labels.b[1].item<int32_t>() == 30);
   require_same(there(pairs.batch, ops::Type::f32, 2), halved);
 
-  Pictures damaged;
+  HostBatch damaged;
   damaged.rows[1].unreadable = damaged.rows[5].unreadable = true;
   const Input rest = train::make_input(damaged.batch, ops::Type::f32, at::kCPU);
   CHECK(rest.readable == std::vector<int64_t>{0, 2, 3, 4});
   require_same(there(damaged.batch, ops::Type::f32), rest);
 
-  Pictures none;
+  HostBatch none;
   none.batch.count = 0;
   const Input empty = there(none.batch, ops::Type::f32);
   CHECK(empty.images.numel() == 0);

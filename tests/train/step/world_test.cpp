@@ -101,17 +101,17 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
     const train::ResolvedJob job = job_of(model, float64, world);
     train::Trainer trainer(job, communicator);
     start_from_formula(trainer, job.job.model, float64 ? at::kDouble : at::kFloat);
-    data::SyntheticOptions pictures;
-    pictures.pictures = 240;
-    pictures.classes = 5;
-    pictures.width = pictures.height = 64;
+    data::SyntheticOptions images;
+    images.images = 240;
+    images.classes = 5;
+    images.width = images.height = 64;
     data::LoaderOptions loading;
     loading.transform = job.transform;
     loading.mix = job.job.mix;
     loading.batch_size = job.batch_size;
     loading.rank = env.rank;
     loading.world_size = world;
-    data::Loader loader(data::make_synthetic(pictures), loading);
+    data::Loader loader(data::make_synthetic(images), loading);
     loader.start_epoch(0);
     for (int step = 0; step < updates; ++step) REQUIRE(trainer.update(loader, step, job.lr).finite);
     if (env.rank == 0) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes pictures/*: one tiny file of every format that is read.
+"""Writes images/*: one tiny file of every format that is read.
 
-Beside them pictures.txt (name, width, height of each) and pictures.rgb (their pixels as Pillow's
-convert("RGB") gives them). Needs pillow, numpy. Usage: python make_pictures.py
+Beside them images.txt (name, width, height of each) and images.rgb (their pixels as Pillow's
+convert("RGB") gives them). Needs pillow, numpy. Usage: python make_images.py
 """
 
 import os
@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 from PIL import Image
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pictures")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "images")
 rng = np.random.default_rng(1)
 
 
@@ -82,8 +82,8 @@ def main():
         lines.append(f"{name} {array.shape[1]} {array.shape[0]}")
         pixels += array.tobytes()
     folder = os.path.dirname(HERE)
-    open(os.path.join(folder, "pictures.txt"), "w").write("\n".join(lines) + "\n")
-    open(os.path.join(folder, "pictures.rgb"), "wb").write(pixels)
+    open(os.path.join(folder, "images.txt"), "w").write("\n".join(lines) + "\n")
+    open(os.path.join(folder, "images.rgb"), "wb").write(pixels)
 
 
 main()

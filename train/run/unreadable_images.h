@@ -1,5 +1,5 @@
 #pragma once
-// How many of an epoch's training pictures could not be read; too many end the run.
+// How many of an epoch's training images could not be read; too many end the run.
 
 #include <cstdint>
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace shoal::train {
 
-class BadPictures {
+class UnreadableImages {
  public:
-  explicit BadPictures(const ResolvedJob& job) : job_(job) {}  // which must outlive it
+  explicit UnreadableImages(const ResolvedJob& job) : job_(job) {}  // which must outlive it
 
   void begin_epoch() { told_ = in_epoch_ = 0; }
   // Of this rank, since the last call; `in_all`: what its loader has counted in the epoch.
