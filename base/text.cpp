@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +19,11 @@ std::string strf(const char* format, ...) {
   va_end(again);
   va_end(arguments);
   return text;
+}
+
+std::string number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,

@@ -17,6 +17,9 @@ namespace shoal {
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
                     size_t indent, size_t width = 80);
 
+// The shortest decimal text that reads back as the same number.
+std::string number(double value);
+
 // Whether the bytes are well-formed UTF-8 (no over-long forms, no surrogates).
 bool is_utf8(std::string_view text);
 // With ASCII letters made small.

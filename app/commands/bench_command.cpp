@@ -80,7 +80,7 @@ data::LoaderOptions loader_options(const Arguments& arguments, const std::string
   transform.decoder = job.decoder;
   if (transform.decoder == data::Decoder::turbo && transform.resize == data::Resize::fast)
     throw UserError("--decoder turbo has no --mode fast; leave one of them out");
-  if (job.interpolation == "bicubic") transform.interpolation = data::Interpolation::bicubic;
+  transform.interpolation = job.interpolation.value_or(transform.interpolation);
   options.order = job.order;
   options.index_dir = index_dir;
   return options;
@@ -144,9 +144,6 @@ int bench_command(const Arguments& arguments) {
   }
   if (arguments.bench.train && arguments.bench.eval)
     throw UserError("--train and --eval exclude each other");
-  if (!(arguments.bench.seconds > 0 && arguments.bench.seconds <= 3600))
-    throw UserError("--seconds must be above 0 and at most 3600");
-  if (arguments.bench.wanted < 0) throw UserError("--wanted must not be negative");
   std::optional<TemporaryFolder> temporary;
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   if (!arguments.job.cache_dir && indexes) temporary.emplace();

@@ -60,7 +60,7 @@ int eval_command(const Arguments& arguments) {
   train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) {
     log::info(weights.origin);
-    if (job.job.model.classes < ops::kTop5) log::info(train::top5_note(job.job.model.classes));
+    if (job.model.classes < ops::kTop5) log::info(train::top5_note(job.model.classes));
   }
   int64_t batch = 0;
   const auto show = [&] {
@@ -70,7 +70,7 @@ int eval_command(const Arguments& arguments) {
     return true;
   };
   const auto report = train::evaluate(*weights.model, ops::Type::f32, loader, communicator.main,
-                                      job.job.print_freq, nullptr, show);
+                                      job.print_freq, nullptr, show);
   log::status("");
   communicator.shutdown();
   if (env.rank == 0) print(arguments, report, weights);

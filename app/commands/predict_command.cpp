@@ -146,7 +146,6 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 
 int predict_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
-  if (arguments.topk < 1) throw UserError("--topk must be at least 1");
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);

@@ -8,6 +8,7 @@
 #include "app/commands/agreement.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
+#include "app/options/saved_settings.h"
 #include "base/log.h"
 #include "dist/health/health.h"
 #include "dist/health/stall.h"
@@ -54,7 +55,8 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);
-  const train::ResolvedJob resolved = train::resolve(job, here);
+  train::ResolvedJob resolved = train::resolve(job, here);
+  resolved.settings = settings_of(resolved);
   at::set_num_threads(resolved.threads);
   return resolved;
 }

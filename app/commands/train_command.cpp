@@ -95,7 +95,7 @@ void tell(const train::ResolvedJob& job, const train::DryRun& found,
                  found.step_seconds, found.step.mean_loss(), found.step.images);
   text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
                found.evaluation.skipped);
-  log::info("dry run: nothing was written to " + job.job.output + "\n" + text);
+  log::info("dry run: nothing was written to " + job.output + "\n" + text);
   if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
     log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
@@ -140,7 +140,7 @@ int train_command(const Arguments& given) {
     if (!idle.empty()) log::warning(idle);
     advise(arguments);
   }
-  if (job.job.dry_run) {
+  if (job.dry_run) {
     const train::DryRun found =
         train::dry_run(job, start, datasets.train, datasets.val, communicator);
     communicator.shutdown();
@@ -151,7 +151,7 @@ int train_command(const Arguments& given) {
   const train::RunResult result =
       train::run(job, std::move(start), datasets.train, datasets.val, communicator, reason_of);
   communicator.shutdown();
-  if (result.stop_signal == 0 || job.job.on_platform) return 0;
+  if (result.stop_signal == 0 || job.on_platform) return 0;
   return 128 + result.stop_signal;
 }
 

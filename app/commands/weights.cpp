@@ -76,14 +76,14 @@ Weights open_weights(const Arguments& arguments) {
 
   const models::ModelInfo& info = weights.model->info();
   if (!job.val_size) job.val_size = opened.is_ours() ? data.integer("val_size") : info.eval_size;
-  if (!job.interpolation || *job.interpolation == "random")
-    job.interpolation = opened.is_ours() ? data.string("interpolation")
-                        : info.bicubic   ? "bicubic"
-                                         : "bilinear";
+  if (!job.interpolation || *job.interpolation == data::Interpolation::random) {
+    const bool bicubic =
+        opened.is_ours() ? data.string("interpolation") == "bicubic" : info.bicubic;
+    job.interpolation = bicubic ? data::Interpolation::bicubic : data::Interpolation::bilinear;
+  }
   weights.transform.eval_size = *job.val_size;
   weights.transform.eval_resize = train::evaluation_resize(weights.transform.eval_size, info);
-  weights.transform.interpolation = *job.interpolation == "bicubic" ? data::Interpolation::bicubic
-                                                                    : data::Interpolation::bilinear;
+  weights.transform.interpolation = *job.interpolation;
   return weights;
 }
 

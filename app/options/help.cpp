@@ -57,10 +57,10 @@ std::string left_side(const Option& option) {
 
 std::string right_side(const Option& option, const Arguments& defaults) {
   if (option.name == "help") return option.help;
-  std::string value = option.get(defaults);
-  if (option.kind == Kind::flag) value = value == "true" ? "on" : "off";
-  if (value.empty()) value = option.unset;
-  return option.help + (value.empty() ? "" : " [default: " + value + "]");
+  const std::string value = default_of(option, defaults);
+  std::string text = option.help;
+  if (option.range) text += ", " + option.range->formula(value_name(option));
+  return text + (value.empty() ? "" : " [default: " + value + "]");
 }
 
 std::string usage(Command command) {

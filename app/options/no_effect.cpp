@@ -27,25 +27,25 @@ bool streamed(Case c) {
   return c.run.train_streamed || c.run.train_whole_files;
 }
 bool mixes(Case c) {
-  return c.run.job.mix.mixup > 0 || c.run.job.mix.cutmix > 0;
+  return c.run.mix.mixup > 0 || c.run.mix.cutmix > 0;
 }
 bool sized_by_epoch(Case c) {
-  return c.run.job.size_schedule != "none" || c.run.job.multi_scale != "none";
+  return c.run.size_schedule != "none" || c.run.multi_scale != "none";
 }
 // A fresh run's --val-size is unset here where nobody named it.
 bool has_own_val_size(Case c) {
   return c.arguments.job.val_size.has_value();
 }
 Optimizer optimizer(Case c) {
-  return c.run.job.optimizer.kind;
+  return c.run.optimizer.kind;
 }
 Schedule schedule(Case c) {
-  return c.run.job.schedule.kind;
+  return c.run.schedule.kind;
 }
 bool has_strength(Case c) {
-  const std::string& policy = c.run.job.augment.policy;
+  const std::string& policy = c.run.augment.policy;
   return policy.starts_with("ra") || policy.starts_with("augmix") || mixes(c) ||
-         c.run.job.model.dropout.value_or(0) > 0;
+         c.run.model.dropout.value_or(0) > 0;
 }
 bool names_all_images(Case c) {
   const train::Job& job = c.arguments.job;
@@ -54,35 +54,9 @@ bool names_all_images(Case c) {
 
 // What only training looks at.
 std::vector<std::string> of_training() {
-  std::vector<std::string> names = {"steps-per-epoch",
-                                    "shuffle-buffer",
-                                    "size-schedule",
-                                    "multi-scale",
-                                    "resize",
-                                    "order",
-                                    "crop-scale-min",
-                                    "drop-path",
-                                    "crop-scale-max",
-                                    "crop-ratio-min",
-                                    "crop-ratio-max",
-                                    "dropout",
-                                    "sync-bn",
-                                    "epochs",
-                                    "max-steps",
-                                    "train-samples",
-                                    "checkpoint-steps",
-                                    "checkpoint-minutes",
-                                    "keep",
-                                    "cache",
-                                    "seek-index",
-                                    "export-dir",
-                                    "export"};
-  for (const Option& option : options()) {
-    const bool both = option.name == "amp" || option.name == "ema" || option.name == "seed";
-    if (!both && (option.group == "Optimizer" || option.group == "Learning rate" ||
-                  option.group.starts_with("Augmentation")))
-      names.push_back(option.name);
-  }
+  std::vector<std::string> names;
+  for (const Option& option : options())
+    if (option.training_only) names.push_back(option.name);
   return names;
 }
 
@@ -90,16 +64,16 @@ std::vector<NoEffect> all_rows() {
   return {
       {{"train"},
        ": --eval-only trains nothing",
-       [](Case c) { return c.run.job.eval_only && c.run.job.val_split == 0; }},
-      {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.job.eval_only; }},
-      {{"export"}, ": there is no --export-dir", [](Case c) { return !c.run.job.export_dir; }},
+       [](Case c) { return c.run.eval_only && c.run.val_split == 0; }},
+      {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.eval_only; }},
+      {{"export"}, ": there is no --export-dir", [](Case c) { return c.run.export_dir.empty(); }},
       {{"weights", "weights-entry"},
        ": the run goes on from a checkpoint, which holds the weights",
        [](Case c) { return c.continued; }},
       {{"data"}, ": --train and --val say where all images are", names_all_images},
       {{"data"},
        ": --val says where the images are",
-       [](Case c) { return c.run.job.eval_only && !c.arguments.job.val_dir.empty(); }},
+       [](Case c) { return c.run.eval_only && !c.arguments.job.val_dir.empty(); }},
       {{"steps-per-epoch"},
        ": the training images do not come through a pipe",
        [](Case c) { return !c.run.train_streamed; }},
@@ -109,7 +83,7 @@ std::vector<NoEffect> all_rows() {
       {{"cache", "seek-index"}, ": the training images are read from front to back", streamed},
       {{"order"},
        ": the training images are read from front to back",
-       [](Case c) { return streamed(c) && c.run.job.order == data::Order::chunked; }},
+       [](Case c) { return streamed(c) && c.run.order == data::Order::chunked; }},
       {{"sharded"},
        ": there is one host",
        [](Case c) { return c.run.world_size == c.run.local_world_size; }},
@@ -129,11 +103,11 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return !mixes(c); }},
       {{"mixup-switch-prob"},
        ": --mixup and --cutmix are not both above 0",
-       [](Case c) { return c.run.job.mix.mixup <= 0 || c.run.job.mix.cutmix <= 0; }},
+       [](Case c) { return c.run.mix.mixup <= 0 || c.run.mix.cutmix <= 0; }},
       {{"random-erase-mode", "random-erase-count", "random-erase-area-min", "random-erase-area-max",
         "random-erase-ratio"},
        ": --random-erase is 0",
-       [](Case c) { return c.run.job.mix.erase <= 0; }},
+       [](Case c) { return c.run.mix.erase <= 0; }},
 
       {{"max-steps"},
        ": the run ends sooner, after --epochs",
@@ -161,10 +135,10 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return schedule(c) == Schedule::one_cycle; }},
       {{"warmup-start"},
        ": --warmup-epochs is 0",
-       [](Case c) { return c.run.job.schedule.warmup_epochs <= 0; }},
+       [](Case c) { return c.run.schedule.warmup_epochs <= 0; }},
       {{"warmup-epochs"},
        " beyond --epochs: the learning rate rises until the run ends",
-       [](Case c) { return c.run.job.schedule.warmup_epochs > c.run.job.epochs; }},
+       [](Case c) { return c.run.schedule.warmup_epochs > c.run.epochs; }},
       {{"min-lr"},
        ": --schedule is neither cosine nor step",
        [](Case c) { return schedule(c) != Schedule::cosine && schedule(c) != Schedule::step; }},
@@ -173,11 +147,11 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return schedule(c) != Schedule::step; }},
       {{"decay-rate"},
        ": the run ends before --decay-epochs are over",
-       [](Case c) { return c.run.job.schedule.decay_epochs >= c.run.job.epochs; }},
+       [](Case c) { return c.run.schedule.decay_epochs >= c.run.epochs; }},
 
       {{"backend"},
        ": there is one process",
-       [](Case c) { return c.run.world_size == 1 && c.run.job.backend != "auto"; }},
+       [](Case c) { return c.run.world_size == 1 && c.arguments.job.backend != "auto"; }},
       {{"sync-bn", "rendezvous-timeout", "health-check", "collective-timeout", "stall-warning"},
        ": there is one process",
        [](Case c) { return c.run.world_size == 1; }},

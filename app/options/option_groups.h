@@ -20,17 +20,6 @@ inline constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
 inline constexpr unsigned kPrepare = static_cast<unsigned>(Command::prepare);
 inline constexpr unsigned kRun = kTrain | kEval | kPredict;
 
-// Selects a field of Arguments for row() and choice().
-#define FIELD(path)              \
-  [](auto& arguments) -> auto& { \
-    return arguments.path;       \
-  }
-
-inline Option unset_means(std::string meaning, Option option) {
-  option.unset = std::move(meaning);
-  return option;
-}
-
 inline void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
   for (Option& row : rows) {
     row.group = group;

@@ -66,10 +66,10 @@ inline void store(std::string& field, const std::string& text) {
     throw std::invalid_argument("a text, not true or false");
   field = text;
 }
-// `none` is what nobody named.
+// `none`, and `off` for numbers: as if nobody had named it.
 template <class T>
 void store(std::optional<T>& field, const std::string& text) {
-  if (text == "none") return field.reset();
+  if (text == "none" || (text == "off" && std::is_arithmetic_v<T>)) return field.reset();
   T value{};
   store(value, text);
   field = std::move(value);
@@ -83,8 +83,7 @@ inline std::string text_of(const bool& field) {
   return field ? "true" : "false";
 }
 inline std::string text_of(const double& field) {
-  char buffer[32];  // the shortest text that reads back as the same number
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, field).ptr};
+  return number(field);
 }
 inline std::string text_of(const std::string& field) {
   return field;
@@ -94,12 +93,58 @@ std::string text_of(const std::optional<T>& field) {
   return field ? text_of(*field) : "";
 }
 
-// A row for the field that `field` (a generic lambda, Arguments& → reference) selects; the kind
-// follows from its type.
+// Selects a field of Arguments for row() and choice().
+template <class Select>
+struct ArgumentField {
+  Select select;
+  auto& in(Arguments& arguments) const { return select(arguments); }
+  const auto& in(const Arguments& arguments) const { return select(arguments); }
+};
+// Selects a field of train::Job, and the field of the same name in train::ResolvedJob if any.
+template <class Select>
+struct JobField {
+  Select select;
+  auto& in(Arguments& arguments) const { return select(arguments.job); }
+  const auto& in(const Arguments& arguments) const { return select(arguments.job); }
+};
+#define FIELD(path)                \
+  ::shoal::app::ArgumentField {    \
+    [](auto& arguments) -> auto& { \
+      return arguments.path;       \
+    }                              \
+  }
+#define JOB(path)                                              \
+  ::shoal::app::JobField {                                     \
+    [](auto& job) -> decltype((job.path)) { return job.path; } \
+  }
+
+// `write` makes the text of a decided value. A decided 0 where the job has an unset optional means
+// that there is none.
+template <class Select, class Write>
+void add_resolved(Option& option, const ArgumentField<Select>&, Write) {
+  (void)option;
+}
+template <class Select, class Write>
+void add_resolved(Option& option, const JobField<Select>& field, Write write) {
+  if constexpr (std::invocable<const Select&, const train::ResolvedJob&>) {
+    using Asked = std::remove_cvref_t<decltype(field.select(std::declval<train::Job&>()))>;
+    using Decided =
+        std::remove_cvref_t<decltype(field.select(std::declval<train::ResolvedJob&>()))>;
+    option.resolved = [select = field.select, write](const train::ResolvedJob& job) -> std::string {
+      const auto& value = select(job);
+      if constexpr (is_optional<Asked>::value && std::is_arithmetic_v<Decided>) {
+        if (value == 0) return "none";
+      }
+      return write(value);
+    };
+  }
+}
+
+// A row for a field; the kind follows from the field's type.
 template <class Field>
 Option row(std::string name, unsigned commands, std::string placeholder, std::string help,
            Field field) {
-  using Type = std::remove_cvref_t<decltype(field(std::declval<Arguments&>()))>;
+  using Type = std::remove_cvref_t<decltype(field.in(std::declval<Arguments&>()))>;
   Option option;
   option.name = std::move(name);
   option.commands = commands;
@@ -107,9 +152,10 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   option.placeholder = std::move(placeholder);
   option.help = std::move(help);
   option.set = [field](Arguments& arguments, const std::string& text) {
-    store(field(arguments), text);
+    store(field.in(arguments), text);
   };
-  option.get = [field](const Arguments& arguments) { return text_of(field(arguments)); };
+  option.get = [field](const Arguments& arguments) { return text_of(field.in(arguments)); };
+  add_resolved(option, field, [](const auto& value) { return text_of(value); });
   return option;
 }
 
@@ -121,7 +167,7 @@ template <class Field>
 Option memory_row(std::string name, unsigned commands, std::string help, Field field) {
   Option option = row(std::move(name), commands, "BYTES", std::move(help), field);
   option.set = [field](Arguments& arguments, const std::string& text) {
-    field(arguments) = parse_bytes(text);
+    field.in(arguments) = parse_bytes(text);
   };
   return option;
 }
@@ -137,15 +183,19 @@ Option choice(std::string name, unsigned commands, std::string help,
   for (const auto& [text, value] : values) option.choices.push_back(text);
   option.set = [field, values](Arguments& arguments, const std::string& text) {
     for (const auto& [known, value] : values) {
-      if (known == text) field(arguments) = value;
+      if (known == text) field.in(arguments) = value;
     }
   };
-  option.get = [field, values](const Arguments& arguments) -> std::string {
+  const auto text_of_choice = [values](const auto& field_value) -> std::string {
     for (const auto& [text, value] : values) {
-      if (field(arguments) == value) return text;
+      if (field_value == value) return text;
     }
     return "";
   };
+  option.get = [field, text_of_choice](const Arguments& arguments) {
+    return text_of_choice(field.in(arguments));
+  };
+  add_resolved(option, field, text_of_choice);
   return option;
 }
 

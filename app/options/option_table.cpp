@@ -1,4 +1,5 @@
-// The rows of the table of options. The order here is the order of --help.
+// The rows of the table of options, in the order of --help. This file: general, model, length,
+// optimizer, learning rate.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "app/options/options.h"
@@ -6,26 +7,30 @@
 namespace shoal::app {
 namespace {
 
+using train::MayDiffer;
 using train::OptimizerOptions;
 using train::Precision;
 using train::ScheduleOptions;
 
+constexpr const char* kStartAnew =
+    "give the setting it was made with, or start anew in another --output";
+
 Option help_row() {
   Option option =
       row("help", ~0u, "all|WORD",
-          "show the common options, all of them, or those that mention WORD", FIELD(help));
+          "show the common options, all of them, or those that mention WORD", FIELD(help))
+          .unset_is("none");
   option.kind = Kind::optional_value;
-  option.unset = "none";
   option.bare = kCommonHelp;
   return option;
 }
 
-// The hyphens of other programs' names (efficientnet-b4) are underscores here.
+// Other programs write hyphens in model names (efficientnet-b4) where we have underscores.
 template <class Field>
 Option model_row(unsigned commands, std::string help, Field field) {
   Option option = row("model", commands, "NAME", std::move(help), field);
   option.set = [field](Arguments& arguments, const std::string& text) {
-    std::string& name = field(arguments);
+    std::string& name = field.in(arguments);
     store(name, text);
     for (char& c : name) c = c == '-' ? '_' : c;
   };
@@ -33,156 +38,240 @@ Option model_row(unsigned commands, std::string help, Field field) {
 }
 
 Option amp_row() {
-  Option option = choice<Precision>(
-      "amp", kTrain | kCommon,
-      "arithmetic of the network: 32 bit or bfloat16; alone: bf16 (fp16 is refused)",
-      {{"off", Precision::off}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}},
-      FIELD(job.amp));
+  Option option =
+      choice<Precision>("amp", kTrain | kCommon,
+                        "Precision of the network's arithmetic: float32 (off), or bfloat16, which "
+                        "needs no loss scaling (fp16 is not offered)",
+                        {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
+          .changes_results();
   option.kind = Kind::optional_value;
   option.bare = "bf16";
   option.off = "off";
   return option;
 }
 
+// Older checkpoints say "off" where there is no average.
+Option ema_row() {
+  Option option = row("ema", kTrain, "DECAY",
+                      "Keep averaged weights with this decay per step, typically 0.9999", JOB(ema))
+                      .unset_is("no average")
+                      .from_below(0, 1)
+                      .off_is("none")
+                      .changes_results();
+  option.resolved = [text = option.resolved](const train::ResolvedJob& job) -> std::string {
+    return job.ema == 0 ? "off" : text(job);
+  };
+  return option;
+}
+
 void add_model(std::vector<Option>& table) {
   add(table, "Model",
-      {model_row(kTrain | kCommon, "network to train; `shoal models` lists them",
-                 FIELD(job.model.name)),
-       unset_means(
-           "the one that the file names",
-           model_row(kEval | kPredict, "network that --weights are for; `shoal models` lists them",
-                     FIELD(weights_model))),
-       unset_means("random weights",
-                   row("weights", kRun | kCommon, "PATH",
-                       "weights to start from (eval, predict: to use): a checkpoint, a run, or a "
-                       "file of another program (.pth, .pth.tar, safetensors); `pretrained`: the "
-                       "channel of that name",
-                       FIELD(job.weights))),
-       unset_means("the averaged weights, where there are any",
-                   row("weights-entry", kRun, "NAME",
-                       "entry of the --weights file to take, where it holds several sets of "
-                       "weights: model, model_ema, state_dict_ema, …",
-                       FIELD(job.weights_entry))),
-       unset_means("the model's own", row("drop-path", kTrain, "P",
-                                          "stochastic depth of the last block, from 0 to below 1",
-                                          FIELD(job.model.drop_path))
-                                          .off_is("0")),
-       unset_means("the model's own",
-                   row("dropout", kTrain, "P", "dropout before the classifier, from 0 to below 1",
-                       FIELD(job.model.dropout))
-                       .off_is("0")),
-       row("sync-bn", kTrain, "", "batch-norm statistics over all processes", FIELD(job.sync_bn))});
+      {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
+           .changes_results(MayDiffer::never, kStartAnew)
+           .of_evaluation(),
+       model_row(kEval | kPredict, "Network that --weights are for; `shoal models` lists them",
+                 FIELD(weights_model))
+           .unset_is("the one that the file names"),
+       row("weights", kRun | kCommon, "PATH",
+           "Weights to start from (eval, predict: to use): a checkpoint, a run, or another "
+           "program's file (.pth, .pth.tar, safetensors); `pretrained`: the channel of that name",
+           JOB(weights))
+           .unset_is("random weights"),
+       row("weights-entry", kRun, "NAME",
+           "Entry of the --weights file to use when it holds several sets of weights: model, "
+           "model_ema, state_dict_ema, …",
+           JOB(weights_entry))
+           .unset_is("the averaged weights, if any"),
+       row("drop-path", kTrain, "P", "Stochastic depth of the last block", JOB(model.drop_path))
+           .unset_is("the model's own")
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("dropout", kTrain, "P", "Dropout before the classifier", JOB(model.dropout))
+           .unset_is("the model's own")
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("sync-bn", kTrain, "", "Compute batch-norm statistics over all processes", JOB(sync_bn))
+           .of_training()
+           .changes_results()});
 }
 
 void add_length(std::vector<Option>& table) {
   add(table, "Length and batch",
-      {row("epochs", kTrain | kCommon, "N", "passes over the training images", FIELD(job.epochs)),
-       unset_means("no limit", row("max-steps", kTrain, "N",
-                                   "stop after N updates; the schedule still spans --epochs",
-                                   FIELD(job.max_steps))
-                                   .off_is("none")),
-       unset_means("32, or the share of the global batch",
-                   row("batch-size", kTrain | kEval | kCommon, "N",
-                       "images per process and forward pass", FIELD(job.batch_size))),
-       unset_means("batch-size × processes × accumulate",
-                   row("global-batch-size", kTrain, "N", "images per update, over all processes",
-                       FIELD(job.global_batch_size))),
+      {row("epochs", kTrain | kCommon, "N", "Passes over the training images", JOB(epochs))
+           .above(0, 1e6)
+           .of_training()
+           .changes_results(),
+       row("max-steps", kTrain, "N", "Stop after N steps; the schedule still spans --epochs",
+           JOB(max_steps))
+           .unset_is("no limit")
+           .at_least(1)
+           .of_training()
+           .off_is("none"),
+       row("batch-size", kTrain | kEval | kCommon, "N", "Images per process and forward pass",
+           JOB(batch_size))
+           .unset_is("32, or the share of the global batch")
+           .within(1, 1 << 20),
+       row("global-batch-size", kTrain, "N", "Images per step, over all processes",
+           JOB(global_batch_size))
+           .unset_is("batch-size × processes × accumulate")
+           .within(1, 1 << 24)
+           .changes_results(MayDiffer::never,
+                            "repeat it as --global-batch-size; any number of processes that "
+                            "divides it continues the same run")
+           .replaced_by("batch-size"),
        row("accumulate", kTrain, "N",
-           "forward passes per update; follows when both batch sizes are given",
-           FIELD(job.accumulate)),
+           "Forward passes per step; follows from the two batch sizes when both are given",
+           JOB(accumulate))
+           .within(1, 1 << 16)
+           .changes_results(MayDiffer::never, kStartAnew),
        row("batch-per-host", kTrain, "",
-           "--batch-size and --workers are those of a host, shared by its processes",
-           FIELD(job.batch_per_host))});
+           "Divide --batch-size and --workers among the processes of a host",
+           JOB(batch_per_host))});
 }
 
 void add_optimizer(std::vector<Option>& table) {
   using Kind = OptimizerOptions::Kind;
   add(table, "Optimizer",
-      {choice<Kind>("optimizer", kTrain | kCommon, "SGD, RMSprop as TensorFlow has it, or AdamW",
+      {choice<Kind>("optimizer", kTrain | kCommon,
+                    "Optimizer: SGD, RMSprop as in TensorFlow, or AdamW",
                     {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
-                    FIELD(job.optimizer.kind)),
-       row("momentum", kTrain, "X", "of sgd and rmsprop, from 0 to below 1",
-           FIELD(job.optimizer.momentum))
-           .off_is("0"),
-       row("nesterov", kTrain, "", "sgd looks ahead", FIELD(job.optimizer.nesterov)),
-       row("weight-decay", kTrain, "X", "pull towards zero; never on biases and batch norm",
-           FIELD(job.optimizer.weight_decay))
-           .off_is("0"),
-       row("alpha", kTrain, "X", "rmsprop: how slowly the mean square forgets, below 1",
-           FIELD(job.optimizer.alpha)),
-       row("beta1", kTrain, "X", "adamw: how slowly the mean gradient forgets, below 1",
-           FIELD(job.optimizer.beta1)),
-       row("beta2", kTrain, "X", "adamw: how slowly the mean square forgets, below 1",
-           FIELD(job.optimizer.beta2)),
-       unset_means("0.001 for rmsprop, 1e-8 for adamw",
-                   row("eps", kTrain, "X", "keeps the division of rmsprop and adamw finite",
-                       FIELD(job.optimizer.eps))),
-       row("clip", kTrain, "NORM", "largest L2 norm of all gradients together; 0: no limit",
-           FIELD(job.optimizer.clip))
-           .off_is("0"),
-       row("label-smoothing", kTrain, "X",
-           "share of the target spread over all classes, from 0 to below 1",
-           FIELD(job.label_smoothing))
-           .off_is("0"),
-       unset_means("no average",
-                   row("ema", kTrain, "DECAY",
-                       "keep averaged weights; decay per update, below 1 (0.9999)", FIELD(job.ema))
-                       .off_is("none")),
-       amp_row(),
+                    JOB(optimizer.kind))
+           .also_called({"opt"})
+           .of_training()
+           .changes_results(MayDiffer::never, kStartAnew),
+       row("momentum", kTrain, "X", "SGD, RMSprop: momentum", JOB(optimizer.momentum))
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("nesterov", kTrain, "", "SGD: use Nesterov momentum", JOB(optimizer.nesterov))
+           .of_training()
+           .changes_results(),
+       row("weight-decay", kTrain, "X",
+           "L2 weight decay; not applied to biases and normalization parameters",
+           JOB(optimizer.weight_decay))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("alpha", kTrain, "X", "RMSprop: decay rate of the mean square", JOB(optimizer.alpha))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("beta1", kTrain, "X", "AdamW: decay rate of the first moment", JOB(optimizer.beta1))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("beta2", kTrain, "X", "AdamW: decay rate of the second moment", JOB(optimizer.beta2))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("eps", kTrain, "X", "RMSprop, AdamW: term that keeps the denominator above zero",
+           JOB(optimizer.eps))
+           .unset_is("0.001 for rmsprop, 1e-8 for adamw")
+           .above(0)
+           .of_training()
+           .changes_results(),
+       row("clip", kTrain, "NORM", "Largest L2 norm of all gradients together; 0: no limit",
+           JOB(optimizer.clip))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("label-smoothing", kTrain, "X", "Share of the target spread over all classes",
+           JOB(label_smoothing))
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       ema_row(), amp_row(),
        row("non-finite-limit", kTrain, "N",
-           "updates in a row with a non-finite loss before the run stops",
-           FIELD(job.non_finite_limit)),
+           "Consecutive steps with a non-finite loss or gradient after which the run stops",
+           JOB(non_finite_limit))
+           .at_least(1)
+           .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "when the loss jumps: say so; also save a checkpoint; or go back to the last good one "
-           "and skip the images since",
+           "When the loss spikes: log it; also save a checkpoint; or roll back to the last good "
+           "checkpoint and skip the images since",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},
-           FIELD(job.on_spike)),
+           JOB(on_spike))
+           .of_training()
+           .changes_results(),
        row("spike-ratio", kTrain, "X",
-           "loss as a multiple of its running median that counts as a jump",
-           FIELD(job.spike_ratio)),
-       row("seed", kTrain, "N", "of weights, order, augmentation and dropout", FIELD(job.seed))});
+           "Loss, relative to its running median, that counts as a spike", JOB(spike_ratio))
+           .within(1.01, 1000)
+           .of_training()
+           .changes_results(),
+       row("seed", kTrain, "N", "Seed of weights, order, augmentation and dropout", JOB(seed))
+           .changes_results(MayDiffer::never, kStartAnew)});
 }
 
 void add_schedule(std::vector<Option>& table) {
   using Kind = ScheduleOptions::Kind;
   add(table, "Learning rate",
-      {row("lr", kTrain | kCommon, "X", "highest learning rate, for the global batch",
-           FIELD(job.schedule.lr)),
-       unset_means("lr is used as it is",
-                   row("scale-lr", kTrain, "N",
-                       "lr is meant for a global batch of N and scaled linearly from it",
-                       FIELD(job.scale_lr))
-                       .off_is("none")),
-       choice<Kind>("schedule", kTrain | kCommon, "how the rate changes, update by update",
+      {row("lr", kTrain | kCommon, "X", "Peak learning rate, for the global batch",
+           JOB(schedule.lr))
+           .above(0)
+           .of_training()
+           .changes_results()
+           .replaced_by("scale-lr"),
+       row("scale-lr", kTrain, "N",
+           "Global batch size that --lr is meant for; --lr is scaled linearly from it",
+           JOB(scale_lr))
+           .unset_is("--lr is used unchanged")
+           .within(1, 1 << 24)
+           .of_training()
+           .off_is("none"),
+       choice<Kind>("schedule", kTrain | kCommon, "Schedule of the learning rate, step by step",
                     {{"constant", Kind::constant},
                      {"cosine", Kind::cosine},
                      {"step", Kind::step},
                      {"onecycle", Kind::one_cycle}},
-                    FIELD(job.schedule.kind)),
-       row("warmup-epochs", kTrain | kCommon, "N", "epochs of linear rise at the start",
-           FIELD(job.schedule.warmup_epochs))
-           .off_is("0"),
-       row("warmup-start", kTrain, "SHARE", "first rate as a share of lr",
-           FIELD(job.schedule.warmup_start)),
-       row("min-lr", kTrain, "X", "rate that cosine falls to and step never goes below",
-           FIELD(job.schedule.min_lr)),
-       row("decay-epochs", kTrain, "N", "step: epochs between two drops",
-           FIELD(job.schedule.decay_epochs)),
-       row("decay-rate", kTrain, "X", "step: factor of each drop",
-           FIELD(job.schedule.decay_rate))});
+                    JOB(schedule.kind))
+           .also_called({"sched", "lr-scheduler"})
+           .of_training()
+           .changes_results(),
+       row("warmup-epochs", kTrain | kCommon, "N", "Epochs of linear warm-up",
+           JOB(schedule.warmup_epochs))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("warmup-start", kTrain, "SHARE", "First learning rate as a share of --lr",
+           JOB(schedule.warmup_start))
+           .within(0, 1)
+           .of_training()
+           .changes_results(),
+       row("min-lr", kTrain, "X", "Final rate of cosine; lowest rate of step", JOB(schedule.min_lr))
+           .at_least(0)
+           .of_training()
+           .changes_results(),
+       row("decay-epochs", kTrain, "N", "Step: epochs between two drops",
+           JOB(schedule.decay_epochs))
+           .above(0)
+           .of_training()
+           .changes_results(),
+       row("decay-rate", kTrain, "X", "Step: factor of each drop", JOB(schedule.decay_rate))
+           .above(0, 1)
+           .of_training()
+           .changes_results()});
 }
 
 void add_general(std::vector<Option>& table) {
   add(table, "General",
-      {unset_means("none",
-                   row("recipe", kTrain | kCommon, "NAME",
-                       "start from a named set of options; `list` shows them", FIELD(recipe))
-                       .off_is("none")),
-       row("strict-hyperparameters", kTrain, "",
-           "a hyperparameter that no option knows is an error", FIELD(strict_hyperparameters)),
+      {row("recipe", kTrain | kCommon, "NAME",
+           "Start from a named set of options; `list` shows them", FIELD(recipe))
+           .unset_is("none")
+           .off_is("none"),
+       row("strict-hyperparameters", kTrain, "", "Refuse hyperparameters that no option knows",
+           FIELD(strict_hyperparameters)),
        help_row()});
 }
 

@@ -5,6 +5,8 @@
 namespace shoal::app {
 namespace {
 
+constexpr double kSecondsMost = 1e6;
+
 Option resume_row() {
   Option option;
   option.name = "resume";
@@ -12,8 +14,9 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "continue from the newest good checkpoint, or from PATH (a file or a folder), with the "
-      "settings it was made with unless they are named";
+      "Continue from the newest good checkpoint, or from PATH (a file or folder), with the "
+      "settings "
+      "it was made with unless they are given again";
   option.unset = "a fresh start";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -28,12 +31,13 @@ Option resume_row() {
   return option;
 }
 
-// The text of a number is that of a whole one.
+// Stores the text of a number as a whole number: 2.0 becomes 2.
 Option nproc_row() {
   Option option =
-      unset_means("one, or what the launcher or SageMaker ask for",
-                  row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
-                      "processes on this host; auto: one per GPU, without GPU one", FIELD(nproc)));
+      row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
+          "Processes on this host; auto: one per GPU, or one without GPUs", FIELD(nproc))
+          .unset_is("one, or what the launcher or SageMaker asks for")
+          .also_called({"gpus", "nproc-per-node"});
   option.set = [](Arguments& arguments, const std::string& text) {
     int64_t count = 0;
     try {
@@ -46,168 +50,208 @@ Option nproc_row() {
   return option;
 }
 
+void add_hosts(std::vector<Option>& table, const char* group) {
+  add(table, group,
+      {row("instance-group", kTrain | kEval | kDoctor, "NAME",
+           "SageMaker instance group, or several with commas, whose hosts take part",
+           FIELD(instance_group))
+           .unset_is("all hosts; required when a SageMaker job has several groups")
+           .spells_lists(","),
+       row("nnodes", kTrain | kEval, "N", "Hosts of a job that no launcher or platform starts",
+           FIELD(nodes.count)),
+       row("node-rank", kTrain | kEval, "N", "Rank of this host, from 0", FIELD(nodes.rank)),
+       row("master-addr", kTrain | kEval, "HOST", "Address of host 0", FIELD(nodes.master_addr))
+           .unset_is("MASTER_ADDR"),
+       row("master-port", kTrain | kEval, "PORT",
+           "Port on host 0 where processes meet; 0: MASTER_PORT", FIELD(nodes.master_port))
+           .within(0, 65535),
+       row("workers", kTrain | kEval | kPack | kPrepare, "N",
+           "Threads per process that read and decode images", JOB(workers))
+           .unset_is("the process's share of the processors")
+           .within(1, 1024),
+       row("threads", kRun | kBench, "N",
+           "Compute threads per process; of `bench loader`, loader threads", JOB(threads))
+           .unset_is("the process's share of the processors, or OMP_NUM_THREADS")
+           .within(1, 1024)});
+}
+
 }  // namespace
 
 void add_machine(std::vector<Option>& table) {
-  add(table, "Where it runs (changes only the speed)",
-      {text_choice(
-           "device", kTrain | kEval | kCommon,
-           "auto: this process's GPU where there is one and the build has CUDA, else the CPU",
-           {"auto", "cpu", "cuda"}, FIELD(job.device)),
+  const char* const group = "Where it runs (changes only the speed)";
+  add(table, group,
+      {text_choice("device", kTrain | kEval | kCommon,
+                   "Device; auto: this process's GPU if there is one and the build has CUDA, else "
+                   "the CPU",
+                   {"auto", "cpu", "cuda"}, JOB(device)),
        text_choice("backend", kTrain | kEval,
-                   "how processes talk; auto: nccl between GPUs, gloo between CPUs and where a GPU "
-                   "is shared",
-                   {"auto", "nccl", "gloo"}, FIELD(job.backend)),
+                   "Communication between processes; auto: nccl between GPUs, gloo between CPUs "
+                   "and when processes share a GPU",
+                   {"auto", "nccl", "gloo"}, JOB(backend)),
        nproc_row(),
        row("rendezvous-timeout", kTrain | kEval, "SECONDS",
-           "how long processes wait for one another at the start; a missing host is then named",
-           FIELD(job.rendezvous_timeout)),
+           "Time for all processes to find one another; an error then names the missing host",
+           JOB(rendezvous_timeout))
+           .within(1, kSecondsMost),
        text_choice("health-check", kTrain,
-                   "of several processes: hosts and network are tested before the start, by a few "
-                   "megabytes or sixteen times as many",
-                   {"off", "quick", "full"}, FIELD(job.health_check))
+                   "Test of hosts and links before training: off, quick (a few MB) or full (16x)",
+                   {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kTrain | kEval, "SECONDS",
-           "how long one exchange between processes may take before the run ends",
-           FIELD(job.collective_timeout)),
+           "Time that one exchange between processes may take before the run ends",
+           JOB(collective_timeout))
+           .within(1, kSecondsMost),
        row("stall-warning", kTrain | kEval, "SECONDS",
-           "standstill after which it is said which processes are late, and what they do; 0: never",
-           FIELD(job.stall_warning))
-           .off_is("0"),
-       unset_means("all hosts; needed when a SageMaker job has several groups",
-                   row("instance-group", kTrain | kEval | kDoctor, "NAME",
-                       "SageMaker instance group (or several, with commas) whose hosts take part",
-                       FIELD(instance_group))
-                       .spells_lists(",")),
-       row("nnodes", kTrain | kEval, "N", "hosts of a job that nobody else distributes",
-           FIELD(nodes.count)),
-       row("node-rank", kTrain | kEval, "N", "which of them this is, from 0 on", FIELD(nodes.rank)),
-       unset_means("MASTER_ADDR", row("master-addr", kTrain | kEval, "HOST", "the first of them",
-                                      FIELD(nodes.master_addr))),
-       row("master-port", kTrain | kEval, "PORT", "where processes meet on it; 0: MASTER_PORT",
-           FIELD(nodes.master_port)),
-       unset_means("the processors of the process's share",
-                   row("workers", kTrain | kEval | kPack | kPrepare, "N",
-                       "threads per process that read and decode images", FIELD(job.workers))),
-       unset_means("the processors of the process's share, or OMP_NUM_THREADS",
-                   row("threads", kRun | kBench, "N",
-                       "threads per process that compute; of `bench loader`, that load",
-                       FIELD(job.threads)))});
+           "Time without progress after which a warning names the late processes and what they do; "
+           "0: never",
+           JOB(stall_warning))
+           .within(0, kSecondsMost)
+           .off_is("0")});
+  add_hosts(table, group);
 }
 
-void add_output(std::vector<Option>& table) {
-  add(table, "Output and checkpoints",
-      {row("output", kTrain | kDoctor | kCommon, "DIR",
-           "folder for history, summary and checkpoints; on SageMaker its output data folder",
-           FIELD(job.output)),
-       unset_means("none, on SageMaker its model folder",
-                   row("export-dir", kTrain | kCommon, "DIR",
-                       "folder for the finished model: model.safetensors, classes.json and "
-                       "settings.json",
-                       FIELD(job.export_dir))
-                       .off_is("none")),
-       row("dry-run", kTrain | kCommon, "",
-           "check options, data, memory and disk with one step on every process, then end; writes "
-           "nothing",
-           FIELD(job.dry_run)),
-       choice<train::ExportWeights>(
-           "export", kTrain,
-           "weights for --export-dir: of the best evaluation (the last where there was none), or "
-           "the last",
-           {{"best", train::ExportWeights::best}, {"last", train::ExportWeights::last}},
-           FIELD(job.export_weights)),
-       unset_means("OUTPUT/checkpoints, on SageMaker its checkpoint folder",
-                   row("checkpoint-dir", kTrain | kDoctor, "DIR", "folder for checkpoints",
-                       FIELD(job.checkpoint_dir))),
-       unset_means("by time and at epoch ends only",
-                   row("checkpoint-steps", kTrain, "N", "updates between checkpoints",
-                       FIELD(job.checkpoint_steps))
-                       .off_is("none")),
-       row("checkpoint-minutes", kTrain, "MINUTES", "time between checkpoints; 0: never by time",
-           FIELD(job.checkpoint_minutes))
+namespace {
+
+void add_checkpoints(std::vector<Option>& table, const char* group) {
+  add(table, group,
+      {row("checkpoint-dir", kTrain | kDoctor, "DIR", "Folder for checkpoints", JOB(checkpoint_dir))
+           .unset_is("OUTPUT/checkpoints, on SageMaker its checkpoint folder"),
+       row("checkpoint-steps", kTrain, "N", "Steps between checkpoints", JOB(checkpoint_steps))
+           .unset_is("by time and at epoch ends only")
+           .at_least(1)
+           .of_training()
+           .off_is("none"),
+       row("checkpoint-minutes", kTrain, "MINUTES", "Time between checkpoints; 0: not by time",
+           JOB(checkpoint_minutes))
+           .at_least(0)
+           .of_training()
            .off_is("0"),
-       unset_means(
-           "OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's folder",
-           row("cache-dir", kTrain | kEval | kBench, "DIR",
-               "folder for listings of large data folders and for seek indexes",
-               FIELD(job.cache_dir))),
+       row("cache-dir", kTrain | kEval | kBench, "DIR",
+           "Folder for listings of large data folders and for seek indexes", JOB(cache_dir))
+           .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's "
+                     "folder"),
        memory_row("cache", kTrain | kBench,
-                  "memory per process that keeps training images as they are in their files, for "
+                  "Memory per process that keeps training images as they are in their files, for "
                   "data on a slow disk; 0: none",
-                  FIELD(job.cache_bytes))
+                  JOB(cache_bytes))
+           .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
-           "learn in the first epoch where in each JPEG its parts begin, so that later epochs "
+           "Learn in the first epoch where in each JPEG its parts begin, so that later epochs "
            "decode little more than the crops; up to 4 % of the data's size in --cache-dir",
-           FIELD(job.seek_index)),
-       row("keep", kTrain, "N", "newest checkpoints kept besides the best", FIELD(job.keep)),
+           JOB(seek_index))
+           .of_training(),
+       row("keep", kTrain, "N", "Newest checkpoints to keep besides the best", JOB(keep))
+           .at_least(1)
+           .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
-           "weights to use: a file, a folder with model.safetensors, or a run's folder for its "
-           "newest (FOLDER/best: its best)",
-           FIELD(job.checkpoint)),
-       row("eval-only", kTrain | kCommon, "", "evaluate the weights that --resume finds, and end",
-           FIELD(job.eval_only)),
-       row("print-freq", kTrain, "N", "updates (evaluation: batches) between two lines",
-           FIELD(job.print_freq)),
-       row("progress", kTrain, "", "a progress bar when stderr is a terminal", FIELD(job.progress)),
-       text_choice("log-level", kRun | kPack | kPrepare | kBench, "messages to print",
-                   {"debug", "info", "warning", "error"}, FIELD(job.log_level)),
+           "Weights to use: a file, a folder with model.safetensors, or a run's folder for its "
+           "newest checkpoint (FOLDER/best: its best)",
+           JOB(checkpoint)),
+       row("eval-only", kTrain | kCommon, "",
+           "Evaluate the weights of --resume or --weights, and end", JOB(eval_only))});
+}
+
+void add_printing(std::vector<Option>& table, const char* group) {
+  add(table, group,
+      {row("print-freq", kTrain, "N", "Steps (evaluation: batches) between two metric lines",
+           JOB(print_freq))
+           .at_least(1),
+       row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
+       text_choice("log-level", kRun | kPack | kPrepare | kBench,
+                   "Least level of messages to print", {"debug", "info", "warning", "error"},
+                   JOB(log_level)),
        row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
-           "print JSON", FIELD(json)),
-       row("csv", kPredict | kCommon, "", "print comma-separated values", FIELD(csv)),
-       row("topk", kPredict | kCommon, "N", "classes to print for each image, the likeliest first",
-           FIELD(topk)),
-       row("logits", kPredict, "", "print the logit of each class beside its probability",
+           "Print JSON", FIELD(json)),
+       row("csv", kPredict | kCommon, "", "Print comma-separated values", FIELD(csv)),
+       row("topk", kPredict | kCommon, "N", "Classes to print for each image, most likely first",
+           FIELD(topk))
+           .at_least(1),
+       row("logits", kPredict, "", "Print each class's logit beside its probability",
            FIELD(logits)),
-       row("definitions", kMetrics, "", "print the MetricDefinitions of a SageMaker training job",
+       row("definitions", kMetrics, "", "Print the MetricDefinitions of a SageMaker training job",
            FIELD(definitions)),
-       row("launcher", kDoctor, "", "show how this process would find its rank", FIELD(launcher))});
+       row("launcher", kDoctor, "", "Show how this process would find its rank", FIELD(launcher))});
+}
+
+}  // namespace
+
+void add_output(std::vector<Option>& table) {
+  const char* const group = "Output and checkpoints";
+  add(table, group,
+      {row("output", kTrain | kDoctor | kCommon, "DIR",
+           "Folder for history, summary and checkpoints; on SageMaker its output data folder",
+           JOB(output))
+           .also_called({"output-dir"}),
+       row("export-dir", kTrain | kCommon, "DIR",
+           "Folder for the finished model: model.safetensors, classes.json and settings.json",
+           JOB(export_dir))
+           .unset_is("none, on SageMaker its model folder")
+           .of_training()
+           .off_is("none"),
+       row("dry-run", kTrain | kCommon, "",
+           "Check options, data, memory and disk with one step on every process, write nothing and "
+           "end",
+           JOB(dry_run)),
+       choice<train::ExportWeights>(
+           "export", kTrain,
+           "Weights for --export-dir: of the best evaluation (the last if nothing was evaluated), "
+           "or the last",
+           {{"best", train::ExportWeights::best}, {"last", train::ExportWeights::last}},
+           JOB(export_weights))
+           .of_training()});
+  add_checkpoints(table, group);
+  add_printing(table, group);
 }
 
 void add_packing(std::vector<Option>& table) {
   add(table, "Packing",
       {choice<PrepareAs>("as", kPrepare | kCommon,
-                         "what to make in DEST: a folder for each class, a tar for each class, or "
-                         "packed files (train.pack and val.pack)",
+                         "What to make in DEST: one folder per class, one tar per class, or packed "
+                         "files (train.pack and val.pack)",
                          {{"folders", PrepareAs::folders},
                           {"tars", PrepareAs::tars},
                           {"packs", PrepareAs::packs}},
                          FIELD(prepare_as)),
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
-           "reduce images whose longer side is longer, and encode them anew; 0: none",
-           FIELD(pack.max_side)),
+           "Reduce images to this longer side and encode them anew; 0: none", FIELD(pack.max_side))
+           .within(0, 65500),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "encode all images anew as JPEGs of this quality, 1..100, where that saves a tenth of "
-           "the bytes; 0: only those that --max-side reduces, with 90",
-           FIELD(pack.quality)),
+           "Encode every image anew as a JPEG of this quality where that saves a tenth of the "
+           "bytes; 0: only those that --max-side reduces, with 90",
+           FIELD(pack.quality))
+           .within(0, 100),
        row("raw-share", kPack | kPrepare, "SHARE",
-           "share of the images, drawn by their place, that are kept as pixels, 0..1",
-           FIELD(pack.raw_share)),
+           "Share of the images, drawn by position, kept as pixels", FIELD(pack.raw_share))
+           .within(0, 1),
        row("index", kPack | kPrepare, "",
-           "keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
+           "Keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
            FIELD(pack.index)),
        memory_row("shard-size", kPack | kPrepare | kCommon,
-                  "make DEST a folder of files of about so many bytes; 0: one file",
+                  "Make DEST a folder of files of about this size; 0: one file",
                   FIELD(pack.shard_bytes)),
-       row("overwrite", kPack | kCommon, "", "replace DEST when it is a packed set",
+       row("overwrite", kPack | kCommon, "", "Replace DEST if it is a packed set",
            FIELD(pack.overwrite)),
-       row("info", kPack | kCommon, "", "describe the packed set that is named", FIELD(info)),
+       row("info", kPack | kCommon, "", "Describe the named packed set", FIELD(info)),
        row("verify", kPack | kCommon, "",
-           "read all of the packed set that is named, and name what is damaged", FIELD(verify))});
+           "Read all of the named packed set and name what is damaged", FIELD(verify))});
 }
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "",
-           "measure training's random crops, as it does when nothing is said", FIELD(bench.train)),
-       row("eval", kBench | kCommon, "", "evaluation's views instead", FIELD(bench.eval)),
+      {row("train", kBench | kCommon, "", "Measure training's random crops, the default",
+           FIELD(bench.train)),
+       row("eval", kBench | kCommon, "", "Measure evaluation's views instead", FIELD(bench.eval)),
        choice<data::Resize>(
-           "mode", kBench | kCommon, "how training images are resized: see train --resize",
+           "mode", kBench | kCommon, "Resizing of training images: see train --resize",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),
-       row("seconds", kBench | kCommon, "S", "seconds of each measurement", FIELD(bench.seconds)),
+       row("seconds", kBench | kCommon, "S", "Duration of each measurement in seconds",
+           FIELD(bench.seconds))
+           .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",
-           "images/s to find the number of threads for; 0: none", FIELD(bench.wanted))});
+           "Images/s for which to find the number of threads; 0: none", FIELD(bench.wanted))
+           .at_least(0)});
 }
 
 }  // namespace shoal::app

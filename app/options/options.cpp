@@ -14,13 +14,6 @@
 namespace shoal::app {
 namespace {
 
-// What other programs call our options: for hints. What is understood stands in
-// foreign_options.cpp.
-constexpr std::pair<const char*, const char*> kSynonyms[] = {
-    {"opt", "optimizer"}, {"sched", "schedule"},       {"lr-scheduler", "schedule"},
-    {"gpus", "nproc"},    {"nproc-per-node", "nproc"}, {"output-dir", "output"},
-    {"img-size", "size"}};
-
 std::vector<std::string> names_of(Command command) {
   std::vector<std::string> names;
   for (const Option& option : options()) {
@@ -37,6 +30,14 @@ std::string alternatives(const std::vector<std::string>& choices) {
     text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
   }
   return text;
+}
+
+// Words such as none and auto are left to the option, and so are numbers that no integer holds.
+bool in_range(const Range& range, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return true;
+  return std::abs(value) > 0x1p63 || range.holds(value);
 }
 
 }  // namespace
@@ -93,6 +94,28 @@ int64_t parse_bytes(const std::string& text) {
   return value << shift;
 }
 
+bool Range::holds(double value) const {
+  return (above_low ? value > low : value >= low) && (below_high ? value < high : value <= high);
+}
+
+std::string Range::sentence() const {
+  const std::string from = above_low ? "above " + number(low) : number(low);
+  if (high >= kUnlimited) return above_low ? from : from + " or more";
+  if (below_high) return "from " + from + " to below " + number(high);
+  return above_low ? from + " and at most " + number(high) : "from " + from + " to " + number(high);
+}
+
+std::string Range::formula(const std::string& name) const {
+  if (high > 1e5) return name + (above_low ? " > " : " >= ") + number(low);
+  return number(low) + (above_low ? " < " : " <= ") + name + (below_high ? " < " : " <= ") +
+         number(high);
+}
+
+Option Option::unset_is(std::string meaning) && {
+  unset = std::move(meaning);
+  return std::move(*this);
+}
+
 Option Option::off_is(std::string value) && {
   off = std::move(value);
   return std::move(*this);
@@ -100,6 +123,51 @@ Option Option::off_is(std::string value) && {
 
 Option Option::spells_lists(std::string spelling) && {
   list = std::move(spelling);
+  return std::move(*this);
+}
+
+Option Option::also_called(std::vector<std::string> names) && {
+  other_names = std::move(names);
+  return std::move(*this);
+}
+
+Option Option::within(double low, double high) && {
+  range = Range{low, high};
+  return std::move(*this);
+}
+
+Option Option::from_below(double low, double high) && {
+  range = Range{low, high, false, true};
+  return std::move(*this);
+}
+
+Option Option::above(double low, double high) && {
+  range = Range{low, high, true, false};
+  return std::move(*this);
+}
+
+Option Option::at_least(double low) && {
+  range = Range{low, kUnlimited};
+  return std::move(*this);
+}
+
+Option Option::changes_results(train::MayDiffer may_differ, std::string advice) && {
+  saving = Saving{may_differ, std::move(advice), {}, false};
+  return std::move(*this);
+}
+
+Option Option::replaced_by(std::string option) && {
+  saving->replaced_by.push_back(std::move(option));
+  return std::move(*this);
+}
+
+Option Option::of_evaluation() && {
+  saving->evaluation = true;
+  return std::move(*this);
+}
+
+Option Option::of_training() && {
+  training_only = true;
   return std::move(*this);
 }
 
@@ -120,7 +188,8 @@ std::string nearest_option(Command command, std::string_view name) {
   const auto hint = [&](const std::string& other, const std::string& ours) {
     if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);
   };
-  for (const auto& [other, ours] : kSynonyms) hint(other, ours);
+  for (const Option& option : options())
+    for (const std::string& other : option.other_names) hint(other, option.name);
   for (const ForeignOption& other : foreign_options()) {
     if (other.name.size() > 1) hint(other.name, other.ours);
   }
@@ -159,6 +228,8 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
     const auto& choices = option.choices;
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
       expected = alternatives(choices);
+    else if (option.range && !in_range(*option.range, text))
+      expected = "a number " + option.range->sentence();
     else
       option.set(arguments, text);
   } catch (const std::invalid_argument& error) {
@@ -169,6 +240,16 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
                     expected);
   }
   arguments.origins[option.name] = origin;
+}
+
+std::string default_of(const Option& option, const Arguments& defaults) {
+  const std::string value = option.get(defaults);
+  if (option.kind == Kind::flag) return value == "true" ? "on" : "off";
+  return value.empty() ? option.unset : value;
+}
+
+std::string value_name(const Option& option) {
+  return option.placeholder.substr(0, option.placeholder.find('|'));
 }
 
 std::optional<Command> command_named(std::string_view name) {

@@ -1,10 +1,9 @@
 #pragma once
-// The one table of options: parser, --help, recipes and platform hyperparameters all go through it.
-// Torch-free.
+// The one table of options. Parser, checks, --help, recipes, hyperparameters, the settings that a
+// checkpoint keeps and what --resume compares are all derived from it. Torch-free.
 //
-// An option is one field of train::Job (or of Arguments, for what is no part of a job) and one row
-// in option_table.cpp. Defaults live in the structs; --help prints them from default-constructed
-// ones.
+// An option is one documented field of train::Job (or of Arguments, when it is no part of a job)
+// and one row in option_table*.cpp. Defaults live in the structs.
 
 #include <cstdint>
 #include <functional>
@@ -96,27 +95,65 @@ inline constexpr const char* kCommonHelp = "common";  // what --help alone asks 
 
 enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V]
 
+// The numbers that an option accepts.
+struct Range {
+  double low, high;        // kUnlimited: as good as no limit, and not mentioned
+  bool above_low = false;  // low itself is refused
+  bool below_high = false;
+  bool holds(double value) const;
+  std::string sentence() const;  // "from 0 to below 1"
+  // "0 <= X < 1"; without limits above 1e5, which only keep arithmetic from overflowing.
+  std::string formula(const std::string& name) const;
+};
+inline constexpr double kUnlimited = 0x1p40;
+
+// How a setting that changes results is kept by checkpoints and compared at --resume.
+struct Saving {
+  train::MayDiffer may_differ = train::MayDiffer::always;
+  std::string advice;  // what to do where it may not differ
+  // Options that replace this one: naming one of them leaves the saved value aside.
+  std::vector<std::string> replaced_by;
+  bool evaluation = false;  // --eval-only takes it over as well
+};
+
 struct Option {
-  std::string name;       // without dashes
-  std::string group;      // heading in --help
-  unsigned commands = 0;  // bits of Command, and kCommon
+  std::string name;                      // without dashes
+  std::vector<std::string> other_names;  // of other programs, for "did you mean"
+  std::string group;                     // heading in --help
+  unsigned commands = 0;                 // bits of Command, and kCommon
   Kind kind = Kind::value;
-  std::string placeholder;           // what stands for the value in --help: N, DIR, SECONDS
-  std::string help;                  // with the unit; one sentence without a full stop
+  std::string placeholder;           // the value in --help; its unit where it has one: N, SECONDS
+  std::string help;                  // what the option does; without range, default and full stop
   std::vector<std::string> choices;  // allowed values; empty: any that parse
-  std::string unset;                 // what --help says is the default when there is no fixed one
-  std::string bare = "true";         // of optional_value: the value that --x alone stands for
+  std::optional<Range> range;
+  std::string unset;          // the default in words, when the field has no fixed one
+  std::string bare = "true";  // of optional_value: the value that --x alone stands for
   std::string off;   // the value that false and --no-x stand for; empty: it cannot be switched off
   std::string list;  // how it spells a list (encodings.h: joined_list); empty: it takes one value
+  std::optional<Saving> saving;  // nothing: the option does not change results
+  bool training_only = false;    // of no effect with --eval-only
 
   // Stores the value. Throws std::invalid_argument with what the value must be ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;
   // The value as text that `set` accepts; empty when it is unset.
   std::function<std::string(const Arguments&)> get;
+  // The decided value as text that `set` accepts; null for options that resolution leaves out.
+  std::function<std::string(const train::ResolvedJob&)> resolved;
 
-  // The row with `off` or `list` set.
+  // Each returns the row with one more property.
+  Option unset_is(std::string meaning) &&;
   Option off_is(std::string value) &&;
   Option spells_lists(std::string spelling) &&;
+  Option also_called(std::vector<std::string> names) &&;
+  Option within(double low, double high) &&;      // low <= value <= high
+  Option from_below(double low, double high) &&;  // low <= value < high
+  Option above(double low, double high = kUnlimited) &&;
+  Option at_least(double low) &&;
+  Option changes_results(train::MayDiffer may_differ = train::MayDiffer::always,
+                         std::string advice = "") &&;
+  Option replaced_by(std::string option) &&;  // after changes_results()
+  Option of_evaluation() &&;                  // after changes_results()
+  Option of_training() &&;
 };
 
 // All options, in the order of --help. Built once; thread-safe.
@@ -139,8 +176,8 @@ std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text, as people, SDKs and YAML write it (encodings.h); null and None change
 // nothing. `origin` says where the text is from ("command line", "hyperparameters.json") and stands
-// in messages. Throws UserError: unknown name (with the
-// nearest one), a value that does not parse or is no choice.
+// in messages. Throws UserError: unknown name (with the nearest one), a value that does not parse,
+// is no choice or out of range.
 void apply(Arguments& arguments, std::string_view name, const std::string& value,
            const std::string& origin);
 
@@ -170,5 +207,13 @@ std::string command_name(Command command);
 // mentions it, in any case of letters.
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes at its end
+
+// What holds when the option is not given.
+std::string default_of(const Option& option, const Arguments& defaults);
+// The name of the number in the option's placeholder: "N" of "N|FILE".
+std::string value_name(const Option& option);
+
+// docs/options.md: every option with value, range, default, commands, and what --resume does.
+std::string options_page();
 
 }  // namespace shoal::app

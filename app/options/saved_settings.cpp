@@ -1,26 +1,33 @@
 #include "app/options/saved_settings.h"
 
 #include <algorithm>
-#include <set>
 
 namespace shoal::app {
 namespace {
 
 constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
 
-// Of these the user's word for one decides about the other too.
-constexpr std::pair<const char*, const char*> kTogether[] = {{"lr", "scale-lr"},
-                                                             {"global-batch-size", "batch-size"},
-                                                             {"val-size", "size"},
-                                                             {"val-split", "val"}};
-
-const std::set<std::string>& of_evaluation() {
-  static const std::set<std::string> names = {"model", "classes", "size", "val-size",
-                                              "interpolation"};
-  return names;
-}
+constexpr const char* kImagesChanged =
+    "the images have changed (older versions also counted files that are no images). Restore them, "
+    "or start anew from the weights: --weights CHECKPOINT with another --output";
 
 }  // namespace
+
+std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
+  using train::MayDiffer;
+  // Facts about the data and the model that no option sets.
+  std::vector<train::SavedSetting> settings = {
+      {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged},
+      {"val_resize", std::to_string(job.val_resize), MayDiffer::always, false, ""}};
+  for (const Option& option : options()) {
+    if (!option.saving) continue;
+    std::string name = option.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    settings.push_back({name, option.resolved(job), option.saving->may_differ,
+                        option.saving->evaluation, option.saving->advice});
+  }
+  return settings;
+}
 
 void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
@@ -28,20 +35,17 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
     if (origin == arguments.origins.end() || origin->second == kOrigin) return false;
-    // The platform's word about a channel does not change the order of a run that is under way.
+    // SageMaker's choice of how to read a channel does not change the order of a run under way.
     return option != "forward-reads" || origin->second != kPlatform;
   };
   for (const auto& [name, value] : saved) {
-    std::string option = name;
-    std::replace(option.begin(), option.end(), '_', '-');
-    if (!find_option(arguments.command, option) || named(option)) continue;
-    if (arguments.job.eval_only && !of_evaluation().contains(option)) continue;
-    if (option == "ema" && value == "off") continue;
-    if (option == "classes" && value == std::to_string(data_classes)) continue;
-    const bool decided =
-        std::any_of(std::begin(kTogether), std::end(kTogether),
-                    [&](const auto& pair) { return option == pair.first && named(pair.second); });
-    if (!decided) apply(arguments, option, value, kOrigin);
+    const Option* option = find_option(arguments.command, name);
+    if (!option || !option->saving || named(option->name)) continue;
+    if (arguments.job.eval_only && !option->saving->evaluation) continue;
+    if (option->name == "classes" && value == std::to_string(data_classes)) continue;
+    const auto& replacements = option->saving->replaced_by;
+    if (std::none_of(replacements.begin(), replacements.end(), named))
+      apply(arguments, option->name, value, kOrigin);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// What a continued run takes over from its checkpoint. Torch-free.
+// Settings that change results: what a checkpoint keeps of them, and what a resumed run takes over.
+// Derived from the table of options. Torch-free.
 
 #include <string>
 #include <utility>
@@ -9,11 +10,14 @@
 
 namespace shoal::app {
 
-// Sets every option that nobody named (it has no origin yet) to what `saved` says: name and value
-// of everything that changes a result, as ResolvedJob::settings() made them. `data_classes`: class
-// names the checkpoint has; only a --classes that asked for more is taken over. With --eval-only
-// only the model and the images' sizes count. Throws UserError when a value is not one of
-// this version's.
+// Every setting of `job` that changes its results, in the order of the table; the settings that a
+// ResolvedJob holds.
+std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
+
+// Gives every option that nobody named (it has no origin yet) its value in `saved`, the settings of
+// a checkpoint. `data_classes`: number of class names in the checkpoint; --classes is taken over
+// only if it asked for more. With --eval-only only options that evaluation depends on are taken
+// over. Throws UserError when this version does not accept a value.
 void take_saved_settings(Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& saved,
                          size_t data_classes);

@@ -82,12 +82,12 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
 
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last) {
-  const std::string folder = *job.job.export_dir;
+  const std::string folder = job.export_dir;
   Exported exported;
   exported.file = folder + "/" + kModelFile;
   exported.step = position.step;
   std::optional<CheckpointData> data;
-  if (const auto best = store.best(); best && job.job.export_weights == ExportWeights::best) {
+  if (const auto best = store.best(); best && job.export_weights == ExportWeights::best) {
     try {
       data = read_checkpoint(store.read(*best), store.path(*best).string());
       // A run that was resumed from elsewhere may have been better there.

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "data/dataset.h"
+#include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/export.h"
 #include "train/step/cuda/open.h"
 
@@ -62,10 +63,9 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                           const std::string& classifier, const ResolvedJob& job,
                           const std::vector<std::string>& classes) {
   for (const auto& [name, value] : tensors) {
-    if (name == classifier && value.dim() > 0 && value.size(0) != job.job.model.classes)
+    if (name == classifier && value.dim() > 0 && value.size(0) != job.model.classes)
       return strf("they are for %lld classes, this run has %lld",
-                  static_cast<long long>(value.size(0)),
-                  static_cast<long long>(job.job.model.classes));
+                  static_cast<long long>(value.size(0)), static_cast<long long>(job.model.classes));
   }
   if (weights.classes.empty()) return "";
   return class_difference(weights.classes, "in their file", classes);
@@ -82,7 +82,7 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
   const auto first = own.names().end() - 2;
   const std::string why = other_classes(weights, tensors, *first, job, classes);
   if (why.empty()) return;
-  if (job.job.eval_only)
+  if (job.eval_only)
     throw UserError("--weights: " + why +
                     ", so there is no trained classifier to evaluate. Use data with the classes "
                     "of the weights");
@@ -103,7 +103,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["epoch"] = position.epoch;
   data.integers["step_in_epoch"] = position.step_in_epoch;
   data.integers["step"] = position.step;
-  data.integers["samples"] = position.step * job.global_batch_size * job.job.mix.images_per_row();
+  data.integers["samples"] = position.step * job.global_batch_size * job.mix.images_per_row();
   data.integers["non_finite"] = position.non_finite;
   data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
   data.integers["rollbacks"] = position.rollbacks;
@@ -114,9 +114,9 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["epoch_over"] = position.epoch_over;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
-  data.integers["val_size"] = job.eval_size;
-  data.integers["val_resize"] = job.eval_resize;
-  data.integers["classes"] = job.job.model.classes;
+  data.integers["val_size"] = job.val_size;
+  data.integers["val_resize"] = job.val_resize;
+  data.integers["classes"] = job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
   put(data, "posted_", position.posted);
   data.numbers["lr"] = position.lr;
@@ -124,13 +124,14 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
   if (position.best_step) data.integers["best_step"] = *position.best_step;
   if (position.best_epoch) data.integers["best_epoch"] = *position.best_epoch;
-  data.text["arch"] = job.job.model.name;
+  data.text["arch"] = job.model.name;
   data.text["interpolation"] =
-      job.eval_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+      job.val_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
   data.text["kernels"] = kernels_of(job);
   data.text["torch"] = TORCH_VERSION;
   data.classes = classes;
-  data.settings = job.settings();
+  for (const SavedSetting& setting : job.settings)
+    data.settings.emplace_back(setting.name, setting.value);
   return data;
 }
 
@@ -138,9 +139,9 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
   const auto arch = weights.text.find("arch");  // other programs do not say
-  if (arch != weights.text.end() && arch->second != job.job.model.name)
+  if (arch != weights.text.end() && arch->second != job.model.name)
     throw UserError("--weights: they are for --model " + arch->second + ", this run has " +
-                    job.job.model.name);
+                    job.model.name);
   CheckpointData data;
   data.model = finished_weights(weights);
   keep_own_classifier(trainer, weights, job, classes, data.model, warn);
@@ -149,24 +150,11 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
     trainer.load(data, /*weights_only=*/true);
   } catch (const std::runtime_error& error) {
     throw UserError(std::string("--weights: ") + error.what() + "; they must be for --model " +
-                    job.job.model.name + ", by torchvision's names");
+                    job.model.name + ", by torchvision's names");
   }
 }
 
 namespace {
-
-// Settings without which "the same run, continued" has no meaning.
-const char* const kFixed[] = {"model",        "classes",           "val_split",
-                              "train_images", "global_batch_size", "accumulate",
-                              "seed",         "optimizer"};
-// Settings that say which images an epoch has left: they may change between epochs.
-const char* const kFixedWithinEpoch[] = {"order", "repeated_augmentation"};
-// Of the first, the ones that evaluation needs too.
-const char* const kFixedForEvaluation[] = {"model", "classes"};
-
-bool holds(std::span<const char* const> names, const std::string& name) {
-  return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
-}
 
 // Other settings may put the run somewhere else on its schedule: a finished cosine that gets more
 // epochs is far from its end again. Compares the rate of the last step with what the new settings
@@ -176,10 +164,9 @@ void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
   constexpr double kJump = 2;
   const auto was = data.numbers.find("lr");  // older checkpoints do not say
   const int64_t step = data.integer("step");
-  if (was == data.numbers.end() || was->second <= 0 || job.job.eval_only) return;
+  if (was == data.numbers.end() || was->second <= 0 || job.eval_only) return;
   if (step >= job.last_step || step == 0) return;
-  const double now =
-      learning_rate(job.job.schedule, step - 1, job.steps_per_epoch, job.total_steps);
+  const double now = learning_rate(job.schedule, step - 1, job.steps_per_epoch, job.total_steps);
   if (now <= kJump * was->second && was->second <= kJump * now) return;
   warn(strf(
       "the new settings change the learning rate from %.3g to %.3g; restore --lr, --epochs and "
@@ -187,38 +174,11 @@ void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
       was->second, now));
 }
 
-void compare_settings(const CheckpointData& data, const ResolvedJob& job,
-                      const std::function<void(const std::string&)>& warn) {
-  std::string changed;
-  const auto now = job.settings();
-  const int64_t updates = data.integer("step_in_epoch");
-  const bool within_epoch = updates > 0 && updates != job.steps_per_epoch;
-  for (const auto& [name, was] : data.settings) {
-    const auto it = std::find_if(now.begin(), now.end(),
-                                 [&](const auto& entry) { return entry.first == name; });
-    if (it == now.end() || it->second == was) continue;
-    if (job.job.eval_only && !holds(kFixedForEvaluation, name)) continue;
-    if (holds(kFixed, name)) {
-      std::string advice = "give the setting it was made with, or start anew in another --output";
-      if (name == "global_batch_size") {
-        advice = "add --global-batch-size " + was +
-                 " (any world size that divides it continues the same run)";
-      }
-      if (name == "train_images")
-        advice =
-            "the images have changed (older versions also counted files that are no images). "
-            "Restore them, or start anew from the weights: --weights CHECKPOINT with another "
-            "--output";
-      throw UserError("the checkpoint was made with " + name + " " + was + ", this run has " +
-                      it->second + "; " + advice);
-    }
-    if (within_epoch && holds(kFixedWithinEpoch, name))
-      throw UserError("the checkpoint was made within an epoch with " + name + " " + was +
-                      ", this run has " + it->second +
-                      "; give the setting it was made with, so that each image is met once, or "
-                      "continue from the checkpoint of an epoch's end");
-    changed += (changed.empty() ? "" : ", ") + name + " " + was + " → " + it->second;
-  }
+void compare(const CheckpointData& data, const ResolvedJob& job,
+             const std::function<void(const std::string&)>& warn) {
+  const int64_t done = data.integer("step_in_epoch");
+  const bool within_epoch = done > 0 && done != job.steps_per_epoch;
+  const std::string changed = changed_settings(data.settings, within_epoch, job);
   if (!changed.empty()) {
     warn("changed: " + changed);
     warn_of_jump(data, job, warn);
@@ -251,8 +211,8 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                     "; --resume needs the classes that the run began with. Restore the names of "
                     "the class folders, or start anew from the weights: --weights CHECKPOINT with "
                     "another --output");
-  compare_settings(data, job, warn);
-  trainer.load(data, job.job.eval_only);
+  compare(data, job, warn);
+  trainer.load(data, job.eval_only);
   Position position;
   position.epoch = data.integer("epoch");
   position.step_in_epoch = data.integer("step_in_epoch");

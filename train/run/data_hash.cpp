@@ -8,7 +8,7 @@ namespace shoal::train {
 
 void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
                    const dist::Group& group) {
-  if (job.job.log_level != "debug") return;
+  if (job.log_level != "debug") return;
   at::Tensor sum =
       at::full({1}, static_cast<int64_t>(hash), at::TensorOptions(at::kLong));  // modulo 2^64
   group.all_reduce_sum(sum);

@@ -66,11 +66,11 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
   const int rank = communicator.rank();
   const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
   if (train) {
-    if (rank == 0) check_writable(job.job.output, "--output");
-    if (rank == 0) check_writable(*job.job.checkpoint_dir, "--checkpoint-dir");
-    if (rank == 0 && job.job.export_dir) check_writable(*job.job.export_dir, "--export-dir");
-    const CheckpointStore store(*job.job.checkpoint_dir, job.job.keep);
-    result.disk = disk_need(store, trainer.state_bytes(), job.job.keep);
+    if (rank == 0) check_writable(job.output, "--output");
+    if (rank == 0) check_writable(job.checkpoint_dir, "--checkpoint-dir");
+    if (rank == 0 && !job.export_dir.empty()) check_writable(job.export_dir, "--export-dir");
+    const CheckpointStore store(job.checkpoint_dir, job.keep);
+    result.disk = disk_need(store, trainer.state_bytes(), job.keep);
     if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
     data::Loader loader(train, share_options(job, rank, true), log::warning, batch_memory(job));
     const bool epoch_is_through = position.step_in_epoch >= job.steps_per_epoch;
@@ -78,7 +78,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
                        epoch_is_through ? 0 : position.step_in_epoch * job.accumulate);
     const double before = now();
     const double lr =
-        learning_rate(job.job.schedule, position.step, job.steps_per_epoch, job.total_steps);
+        learning_rate(job.schedule, position.step, job.steps_per_epoch, job.total_steps);
     const StepResult step =
         trainer.update(loader, position.step, lr, job.progression.strength(position.epoch));
     result.step_seconds = now() - before;

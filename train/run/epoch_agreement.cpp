@@ -57,7 +57,7 @@ bool Supply::lasts(data::Loader& loader, int64_t step_in_epoch) {
 void Supply::tell_end(data::Loader& loader, int64_t epoch, int64_t steps) {
   const data::StreamCounts counts =
       loader.count_rest(kCountingTime, [] { return shoal::train::stop_signal() != 0; });
-  const int64_t taken = job_.accumulate * job_.batch_size * job_.job.mix.images_per_row();
+  const int64_t taken = job_.accumulate * job_.batch_size * job_.mix.images_per_row();
   const int64_t used = steps * taken;
   at::Tensor mine = at::empty({2}, at::kLong);
   mine.mutable_data_ptr<int64_t>()[0] = counts.read - used;

@@ -6,68 +6,19 @@
 #include "train/run/job_images.h"
 
 namespace shoal::train {
-namespace {
-
-void check_devices(const Job& job) {
-  require(job.device == "auto" || job.device == "cpu" || job.device == "cuda",
-          "--device is '" + job.device + "'; it must be auto, cpu or cuda");
-  require(job.backend == "auto" || job.backend == "nccl" || job.backend == "gloo",
-          "--backend is '" + job.backend + "'; it must be auto, nccl or gloo");
-  require(job.backend != "nccl" || job.device != "cpu",
-          "--backend nccl needs --device cuda; use --backend gloo");
-  require(job.amp != Precision::fp16,
-          "--amp fp16 is not offered: bf16 is as fast and needs no scaling of the loss; use --amp "
-          "bf16 or off");
-}
-
-}  // namespace
 
 void check_values(const Job& job) {
-  check_devices(job);
-  require(job.epochs > 0 && job.epochs <= 1e6,
-          "--epochs is " + number(job.epochs) + "; it must be above 0 and at most 1000000");
-  check_count("--max-steps", job.max_steps, int64_t{1} << 40);
-  check_count("--batch-size", job.batch_size, 1 << 20);
-  check_count("--global-batch-size", job.global_batch_size, 1 << 24);
-  check_count("--accumulate", job.accumulate, 1 << 16);
-  check_count("--scale-lr", job.scale_lr, 1 << 24);
-  check_count("--classes", job.classes, 1 << 24);
-  check_count("--train-samples", job.train_samples, int64_t{1} << 40);
-  check_count("--steps-per-epoch", job.steps_per_epoch, int64_t{1} << 40);
-  check_range("--shuffle-buffer", static_cast<double>(job.shuffle_buffer), 0, 1 << 24);
-  require(job.rendezvous_timeout >= 1 && job.rendezvous_timeout <= 1e6,
-          "--rendezvous-timeout is " + number(job.rendezvous_timeout) +
-              "; it must lie between 1 and 1000000 seconds");
-  check_range("--collective-timeout", job.collective_timeout, 1, 1e6);
-  check_range("--stall-warning", job.stall_warning, 0, 1e6);
-  check_count("--workers", job.workers, 1024);
-  check_count("--threads", job.threads, 1024);
-  check_count("--print-freq", job.print_freq, int64_t{1} << 40);
-  check_count("--keep", job.keep, int64_t{1} << 40);
-  require(job.checkpoint_minutes >= 0, "--checkpoint-minutes must not be negative; 0 turns it off");
-  check_count("--checkpoint-steps", job.checkpoint_steps, int64_t{1} << 40);
-  check_count("--non-finite-limit", job.non_finite_limit, int64_t{1} << 40);
-  check_range("--spike-ratio", job.spike_ratio, 1.01, 1000);
-  require(!job.size || (*job.size >= 32 && *job.size <= 4096),
-          "--size must lie between 32 and 4096 pixels");
-  require(!job.val_size || (*job.val_size >= 32 && *job.val_size <= 4096),
-          "--val-size must lie between 32 and 4096 pixels");
-  check_range("--label-smoothing", job.label_smoothing, 0, 0.999);
-  if (job.ema) check_range("--ema", *job.ema, 0, 1);
-  if (job.model.dropout) check_range("--dropout", *job.model.dropout, 0, 0.999);
-  if (job.model.drop_path) check_range("--drop-path", *job.model.drop_path, 0, 0.999);
+  require(job.backend != "nccl" || job.device != "cpu",
+          "--backend nccl needs --device cuda; use --backend gloo");
   require(job.weights_entry.empty() || !job.weights.empty(),
           "--weights-entry names a part of the file of --weights; add --weights PATH");
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
           "--decoder turbo has no --resize fast; leave one of them out");
+  require(!job.optimizer.nesterov || job.optimizer.kind != OptimizerOptions::Kind::sgd ||
+              job.optimizer.momentum > 0,
+          "--nesterov needs a --momentum above 0");
+  require(job.schedule.min_lr <= job.schedule.lr, "--min-lr must not be above --lr");
   check_images(job);
-  try {
-    validate(job.optimizer);
-    validate(job.schedule);
-    if (job.ema && *job.ema > 0) validate(EmaOptions{*job.ema});
-  } catch (const std::invalid_argument& error) {
-    throw UserError(error.what());
-  }
 }
 
 namespace {
@@ -77,8 +28,8 @@ int64_t share_of(int64_t count, int64_t processes) {
   return std::max<int64_t>(1, count / std::max<int64_t>(1, processes));
 }
 
-// One rank's share of an update. G must divide evenly: every rank does the same work in every
-// micro-batch.
+// One rank's share of a step. The global batch must divide evenly: every rank does the same work in
+// every micro-batch.
 void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out) {
   const int64_t world = here.world_size;
   std::optional<int64_t> batch = job.batch_size;
@@ -110,17 +61,16 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
 
-// How many images an epoch of a stream has, or what stands for it.
+// Length of an epoch of a stream.
 void resolve_stream(const Job& job, ResolvedJob& out) {
-  require(!job.train_samples || !job.steps_per_epoch,
+  require(!job.train_samples || !job.epoch_steps,
           "--train-samples and --steps-per-epoch both say how long an epoch is; give one of them");
-  require(job.train_samples || job.steps_per_epoch || job.max_steps,
-          "how many training images come through a pipe is not known beforehand; say how long an "
-          "epoch is with --train-samples N or --steps-per-epoch N, or how long the run is with "
-          "--max-steps N");
+  require(job.train_samples || job.epoch_steps || job.max_steps,
+          "the number of training images in a pipe is not known beforehand; give the length of an "
+          "epoch with --train-samples N or --steps-per-epoch N, or of the run with --max-steps N");
   require(job.repeated_augmentation == 1, "--repeated-augmentation has no use with a pipe");
-  out.open_ended = !job.train_samples && !job.steps_per_epoch;
-  out.train_images = job.train_samples.value_or(job.steps_per_epoch.value_or(0) *
+  out.open_ended = !job.train_samples && !job.epoch_steps;
+  out.train_images = job.train_samples.value_or(job.epoch_steps.value_or(0) *
                                                 out.global_batch_size * job.mix.images_per_row());
   if (!out.open_ended) return;
   out.total_steps = out.last_step = *job.max_steps;
@@ -130,7 +80,7 @@ void resolve_stream(const Job& job, ResolvedJob& out) {
 
 void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) {
   if (job.eval_only) return;
-  const int64_t taken = out.global_batch_size * job.mix.images_per_row();  // by an update
+  const int64_t taken = out.global_batch_size * job.mix.images_per_row();  // images per step
   out.train_streamed = here.train_streamed;
   out.train_whole_files = here.train_whole_files;
   require(!out.train_whole_files || job.repeated_augmentation == 1,
@@ -142,7 +92,7 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   if (out.open_ended) return;
   require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +
-              " images, fewer than one update of " + std::to_string(taken) +
+              " images, fewer than one step of " + std::to_string(taken) +
               "; lower --batch-size, --global-batch-size or --accumulate");
   out.steps_per_epoch = out.train_images / taken;
   if (here.smallest_share > 0) {
@@ -151,7 +101,7 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
     require(out.steps_per_epoch > 0, "a host has only " + std::to_string(here.smallest_share) +
                                          " training images, fewer than its " +
                                          std::to_string(of_host) +
-                                         " of one update; lower --batch-size, or use fewer hosts");
+                                         " of one step; lower --batch-size, or use fewer hosts");
   }
   out.dropped_images = out.train_images - out.steps_per_epoch * taken;
   out.total_steps =
@@ -159,33 +109,33 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.last_step = std::min(out.total_steps, job.max_steps.value_or(out.total_steps));
 }
 
-void resolve_images(const Job& job, const models::ModelInfo& model, ResolvedJob& out) {
+void resolve_images(const Job& job, ResolvedJob& out) {
+  const models::ModelInfo& model = out.model_info;
   out.progression = progression_of(job);
   out.progression.seed = job.seed;
   out.progression.update = out.global_batch_size * job.mix.images_per_row();
   const auto last_epoch = static_cast<int64_t>(job.epochs);
-  const int64_t size = job.size.value_or(
-      out.progression.sizes.empty() ? model.train_size : out.progression.side(last_epoch, 0));
-  out.eval_size = job.val_size.value_or(job.size ? size : model.eval_size);
-  out.eval_resize = evaluation_resize(out.eval_size, model);
-  const std::string own = model.bicubic ? "bicubic" : "bilinear";
-  const std::string filter = job.interpolation.value_or(own);
-  require(filter == "bilinear" || filter == "bicubic" || filter == "random",
-          "--interpolation is '" + filter + "'; it must be bilinear, bicubic or random");
-  out.transform.size = size;
-  out.transform.eval_size = out.eval_size;
-  out.transform.eval_resize = out.eval_resize;
+  out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
+                                                             : out.progression.side(last_epoch, 0));
+  out.val_size = job.val_size.value_or(job.size ? out.size : model.eval_size);
+  out.val_resize = evaluation_resize(out.val_size, model);
+  const auto own = model.bicubic ? data::Interpolation::bicubic : data::Interpolation::bilinear;
+  out.interpolation = job.interpolation.value_or(own);
+  out.val_interpolation =
+      out.interpolation == data::Interpolation::random ? own : out.interpolation;
+  out.transform.size = out.size;
+  out.transform.eval_size = out.val_size;
+  out.transform.eval_resize = out.val_resize;
   out.transform.scale_min = job.crop_scale_min;
   out.transform.resize = job.resize;
   out.transform.decoder = job.decoder;
-  out.transform.interpolation = interpolation_named(filter);
-  out.eval_interpolation = interpolation_named(filter == "random" ? own : filter);
+  out.transform.interpolation = out.interpolation;
   out.transform.scale_max = job.crop_scale_max;
   out.transform.ratio_min = job.crop_ratio_min;
   out.transform.ratio_max = job.crop_ratio_max;
   out.transform.augment = job.augment;
   out.transform.eval_views = job.views;
-  out.job.mix.group = out.global_batch_size;
+  out.mix.group = out.global_batch_size;
 }
 
 void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out) {
@@ -200,60 +150,20 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
     out.workers = static_cast<int>(share_of(*job.workers, here.local_world_size));
 }
 
-Pairs describe(const OptimizerOptions& o) {
-  Pairs list = {{"optimizer", to_string(o.kind)},
-                {"weight_decay", number(o.weight_decay)},
-                {"clip", number(o.clip)}};
-  if (o.kind == OptimizerOptions::Kind::adamw) {
-    list.insert(list.end(), {{"beta1", number(o.beta1)}, {"beta2", number(o.beta2)}});
-  } else {
-    list.push_back({"momentum", number(o.momentum)});
-  }
-  if (o.kind == OptimizerOptions::Kind::sgd)
-    list.push_back({"nesterov", o.nesterov ? "true" : "false"});
-  if (o.kind == OptimizerOptions::Kind::rmsprop) list.push_back({"alpha", number(o.alpha)});
-  if (o.kind != OptimizerOptions::Kind::sgd) list.push_back({"eps", number(resolved_eps(o))});
-  return list;
-}
-
-Pairs describe(const ScheduleOptions& s) {
-  using Kind = ScheduleOptions::Kind;
-  Pairs list = {{"schedule", to_string(s.kind)}};
-  if (s.kind == Kind::one_cycle) return list;
-  list.insert(list.end(), {{"warmup_epochs", number(s.warmup_epochs)},
-                           {"warmup_start", number(s.warmup_start)},
-                           {"min_lr", number(s.min_lr)}});
-  if (s.kind == Kind::step) {
-    list.insert(list.end(),
-                {{"decay_epochs", number(s.decay_epochs)}, {"decay_rate", number(s.decay_rate)}});
-  }
-  return list;
-}
-
-const char* name(OnSpike reaction) {
-  return reaction == OnSpike::rollback     ? "rollback"
-         : reaction == OnSpike::checkpoint ? "checkpoint"
-                                           : "log";
-}
-
-const char* name(Precision precision) {
-  return precision == Precision::bf16 ? "bf16" : precision == Precision::fp16 ? "fp16" : "off";
-}
-
 }  // namespace
 
-int64_t evaluation_resize(int64_t eval_size, const models::ModelInfo& model) {
+int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model) {
   const double ratio =
       static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
-  const auto resize = static_cast<int64_t>(std::llround(static_cast<double>(eval_size) * ratio));
-  return std::max(eval_size, resize);
+  const auto resize = static_cast<int64_t>(std::llround(static_cast<double>(val_size) * ratio));
+  return std::max(val_size, resize);
 }
 
 std::string checkpoint_directory(const Job& job) {
   return job.checkpoint_dir.value_or(job.output + "/checkpoints");
 }
 
-double val_split_in(const Pairs& settings) {
+double val_split_in(const std::vector<std::pair<std::string, std::string>>& settings) {
   for (const auto& [name, value] : settings)
     if (name == "val_split") return std::stod(value);
   return 0;
@@ -262,7 +172,7 @@ double val_split_in(const Pairs& settings) {
 ResolvedJob resolve(const Job& job, const Surroundings& here) {
   check_values(job);
   ResolvedJob out;
-  out.job = job;
+  static_cast<RunOptions&>(out) = job;
   out.world_size = here.world_size;
   out.local_world_size = here.local_world_size;
   const bool several_hosts = here.world_size > here.local_world_size;
@@ -272,76 +182,29 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
                         : several_hosts && (job.sharded == "val" || job.sharded == "both");
   out.train_images = here.train_images;
   out.val_images = here.val_images;
-  out.model = here.model;
   require(!job.classes || here.classes == 0 || *job.classes >= here.classes,
           "--classes is " + std::to_string(job.classes.value_or(0)) + " but the data has " +
               std::to_string(here.classes) + "; leave it out or give at least that many");
-  out.job.classes = job.classes.value_or(here.classes);
-  out.job.model.classes = *out.job.classes;
-  out.job.model.dropout = here.model.dropout;
-  out.job.model.drop_path = here.model.drop_path;
+  out.model_info = here.model;
+  out.model.classes = job.classes.value_or(here.classes);
+  out.model.dropout = here.model.dropout;
+  out.model.drop_path = here.model.drop_path;
   resolve_batches(job, here, out);
   resolve_length(job, here, out);
-  resolve_images(job, here.model, out);
+  out.forward_reads = out.train_whole_files;
+  resolve_images(job, out);
   resolve_machine(job, here, out);
-  out.lr = job.schedule.lr;
-  if (job.scale_lr) {
-    out.lr *= static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
-  }
-  out.job.schedule.lr = out.lr;
-  out.job.batch_size = out.batch_size;
-  out.job.accumulate = out.accumulate;
-  out.job.batch_per_host = false;  // both are per process now
-  out.job.global_batch_size = out.global_batch_size;
-  out.job.size = out.transform.size;
-  out.job.val_size = out.eval_size;
-  out.job.interpolation = name(out.transform.interpolation);
-  out.job.optimizer.eps = resolved_eps(job.optimizer);
-  out.job.workers = out.workers;
-  out.job.threads = out.threads;
-  out.job.checkpoint_dir = checkpoint_directory(job);
+  if (job.scale_lr)
+    out.schedule.lr *=
+        static_cast<double>(out.global_batch_size) / static_cast<double>(*job.scale_lr);
+  out.optimizer.eps = resolved_eps(job.optimizer);
+  out.train_samples = job.train_samples.value_or(0);
+  out.epoch_steps = job.epoch_steps.value_or(0);
+  out.ema = job.ema.value_or(0);
+  out.checkpoint_dir = checkpoint_directory(job);
+  out.export_dir = job.export_dir.value_or("");
+  out.checkpoint_steps = job.checkpoint_steps.value_or(0);
   return out;
-}
-
-std::vector<std::pair<std::string, std::string>> ResolvedJob::settings() const {
-  const auto& o = job.optimizer;
-  std::vector<std::pair<std::string, std::string>> list = {
-      {"model", job.model.name},
-      {"classes", std::to_string(job.model.classes)},
-      {"dropout", number(job.model.dropout.value_or(0))},
-      {"drop_path", number(job.model.drop_path.value_or(0))},
-      {"val_split", number(job.val_split)},
-      {"train_images", std::to_string(train_images)},
-      {"size", std::to_string(transform.size)},
-      {"val_size", std::to_string(eval_size)},
-      {"val_resize", std::to_string(eval_resize)},
-      {"interpolation", name(transform.interpolation)},
-      {"resize", job.resize == data::Resize::fast ? "fast" : "exact"},
-      {"order", job.order == data::Order::chunked ? "chunked" : "random"},
-      {"epochs", number(job.epochs)},
-      {"global_batch_size", std::to_string(global_batch_size)},
-      {"accumulate", std::to_string(accumulate)},
-      {"lr", number(lr)},
-      {"label_smoothing", number(job.label_smoothing)},
-      {"ema", job.ema ? number(*job.ema) : "off"},
-      {"amp", name(job.amp)},
-      {"sync_bn", job.sync_bn ? "true" : "false"},
-      {"on_spike", name(job.on_spike)},
-      {"spike_ratio", number(job.spike_ratio)},
-      {"seed", std::to_string(job.seed)},
-      {"bad_images", job.bad_images == data::BadImages::error ? "error" : "replace"},
-  };
-  list.push_back({"forward_reads", train_whole_files ? "true" : "false"});
-  if (train_streamed || train_whole_files)
-    list.push_back({"shuffle_buffer", std::to_string(job.shuffle_buffer)});
-  if (job.sharded != "none") list.push_back({"sharded", job.sharded});
-  if (job.train_samples) list.push_back({"train_samples", std::to_string(*job.train_samples)});
-  if (job.steps_per_epoch)
-    list.push_back({"steps_per_epoch", std::to_string(*job.steps_per_epoch)});
-  for (auto& entry : describe_images(job)) list.push_back(entry);
-  for (auto& entry : describe(o)) list.push_back(entry);
-  for (auto& entry : describe(job.schedule)) list.push_back(entry);
-  return list;
 }
 
 }  // namespace shoal::train

@@ -39,9 +39,9 @@ class Run {
       : job_(job),
         communicator_(communicator),
         classes_(val->classes()),
-        store_(*job.job.checkpoint_dir, job.job.keep),
+        store_(job.checkpoint_dir, job.keep),
         start_(std::move(start)),
-        output_lock_(communicator.rank() == 0 ? lock(job.job.output) : FileLock()),
+        output_lock_(communicator.rank() == 0 ? lock(job.output) : FileLock()),
         trainer_(job, communicator),
         position_(restored()),
         reporter_(job, communicator.rank(), position_.history_lines),
@@ -54,10 +54,10 @@ class Run {
     if (train)
       train_loader_.emplace(train, share_options(job, communicator.rank(), true), log::warning,
                             batch_memory(job));
-    if (!leader() || job.job.eval_only) return;
+    if (!leader() || job.eval_only) return;
     store_.open_for_writing();
     store_.set_aside_after(position_.epoch, position_.step, log::warning);
-    if (job.job.export_dir) open_export_folder(*job.job.export_dir);
+    if (!job.export_dir.empty()) open_export_folder(job.export_dir);
   }
 
   RunResult all();
@@ -123,8 +123,8 @@ FileLock Run::lock(const std::string& folder) {
 Position Run::restored() {
   const Position position = load_start(trainer_, start_, job_, classes_, leader());
   // Before anything on the disk is changed.
-  if (leader() && !job_.job.eval_only)
-    check_disk(disk_need(store_, trainer_.state_bytes(), job_.job.keep), store_.directory(),
+  if (leader() && !job_.eval_only)
+    check_disk(disk_need(store_, trainer_.state_bytes(), job_.keep), store_.directory(),
                log::warning);
   start_.data.reset();
   start_.weights.reset();
@@ -134,7 +134,7 @@ Position Run::restored() {
 RunResult Run::all() {
   reporter_.write_classes(classes_);
   reporter_.start(start_.origin);
-  if (job_.job.eval_only) {
+  if (job_.eval_only) {
     if (!evaluate_all()) result_.stop_signal = stop_in_evaluation_;
     reporter_.finish(ending("evaluated"));
     return result_;
@@ -207,7 +207,7 @@ bool Run::train_epoch() {
     }
     const double waited = now() - start;
     const double lr =
-        learning_rate(job_.job.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
+        learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
     StepResult step = position_.step < position_.skip_until
                           ? trainer_.skip(*train_loader_)
                           : trainer_.update(*train_loader_, position_.step, lr,
@@ -241,8 +241,7 @@ dist::ControlWord Run::word_now() {
   dist::ControlWord word;
   word.stop_signal = stop_signal();
   word.checkpoint_requested = take_checkpoint_request();
-  if (leader() && job_.job.checkpoint_minutes > 0 &&
-      now() - saved_at_ > 60 * job_.job.checkpoint_minutes) {
+  if (leader() && job_.checkpoint_minutes > 0 && now() - saved_at_ > 60 * job_.checkpoint_minutes) {
     word.checkpoint_requested = true;
   }
   word.unreadable_images = unreadable_images_.fresh(train_loader_->stats().bad);
@@ -267,7 +266,7 @@ bool Run::act(const dist::ControlWord& word, int64_t step) {
     stop(word.stop_signal);
     return false;
   }
-  const bool due = job_.job.checkpoint_steps && position_.step % *job_.job.checkpoint_steps == 0;
+  const bool due = job_.checkpoint_steps > 0 && position_.step % job_.checkpoint_steps == 0;
   if ((due || spiked || word.checkpoint_requested) && !epoch_ends())
     save(std::nullopt);  // the epoch's end saves anyway
   return true;
@@ -303,7 +302,7 @@ void Run::check_finite(const StepResult& step, double lr) {
   }
   ++position_.non_finite;
   reporter_.event("nonfinite", position_.step, {{"updates", 1}});
-  if (++position_.non_finite_in_a_row < job_.job.non_finite_limit) return;
+  if (++position_.non_finite_in_a_row < job_.non_finite_limit) return;
   save(std::nullopt);
   throw std::runtime_error(strf(
       "loss or gradient was not finite in %lld updates in a row, up to update %lld (learning rate "
@@ -317,7 +316,7 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
   recovery_.took(step_seconds);
   pace_.add(step_seconds, step.data_seconds);
   const double speed = pace_.images_per_second(job_.global_batch_size);
-  const bool prints = position_.step_in_epoch % job_.job.print_freq == 0 ||
+  const bool prints = position_.step_in_epoch % job_.print_freq == 0 ||
                       position_.step_in_epoch == 1 || epoch_ends();
   Meter last = step.meter;
   if (prints) gather(&last);
@@ -351,7 +350,7 @@ bool Run::go_on() {
 bool Run::evaluate_once(bool ema) {
   reporter_.begin_evaluation(position_.epoch, position_.step);
   auto report = evaluate(trainer_.model(), trainer_.compute_type(), val_loader_, communicator_.main,
-                         job_.job.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
+                         job_.print_freq, ema ? nullptr : &reporter_, [&] { return go_on(); });
   if (report.stopped) return false;
   control_.collect();  // the last batch's; the next update asks again
   report.epoch = position_.epoch;
@@ -369,7 +368,7 @@ bool Run::evaluate_all() {
   try {
     done = evaluate_once(false);
   } catch (const TooManyUnreadable& error) {
-    if (job_.job.eval_only) throw;
+    if (job_.eval_only) throw;
     history_before_evaluation_ = lines;
     save_and_fail(std::string(error.what()) + " and continue with --resume");
   }
@@ -378,7 +377,7 @@ bool Run::evaluate_all() {
     done = evaluate_once(true);
     trainer_.ema()->swap();
   }
-  if (done || job_.job.eval_only) return done;
+  if (done || job_.eval_only) return done;
   history_before_evaluation_ = lines;
   stop(stop_in_evaluation_);
   return false;
@@ -404,8 +403,8 @@ void Run::save(std::optional<double> top1) {
 
 // Also exports after a stop.
 std::optional<Exported> Run::export_finished() {
-  if (!leader() || !job_.job.export_dir) return std::nullopt;
-  if (position_.step == 0 && job_.job.weights.empty()) {
+  if (!leader() || job_.export_dir.empty()) return std::nullopt;
+  if (position_.step == 0 && job_.weights.empty()) {
     log::warning("nothing was trained yet, so no model is exported");
     return std::nullopt;
   }

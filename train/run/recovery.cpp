@@ -22,7 +22,7 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
       communicator_(communicator),
       reporter_(reporter),
       position_(position),
-      losses_(job.job.spike_ratio) {
+      losses_(job.spike_ratio) {
   losses_.restore(position.losses);
   if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
 }
@@ -35,8 +35,8 @@ bool Recovery::heard(const dist::ControlWord& word, int64_t step) {
   if (event) {
     reporter_.event(event->name, step, {{"loss", event->loss}, {"median", event->median}});
     const bool spike = event->name == std::string("loss_spike");
-    save = spike && job_.job.on_spike == OnSpike::checkpoint;
-    if (spike && job_.job.on_spike == OnSpike::rollback) roll_back(step);
+    save = spike && job_.on_spike == OnSpike::checkpoint;
+    if (spike && job_.on_spike == OnSpike::rollback) roll_back(step);
   }
   return save;
 }

@@ -87,16 +87,15 @@ std::string classes_json(const std::vector<std::string>& classes) {
 }
 
 Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines)
-    : job_(job), on_(rank == 0), output_(job.job.output), started_(utc_time()) {
+    : job_(job), on_(rank == 0), output_(job.output), started_(utc_time()) {
   if (!on_) return;
   const auto path = output_ / kHistoryFile;
   std::error_code error;
   std::filesystem::create_directories(output_, error);
-  if (job.job.eval_only) keep_lines = std::numeric_limits<int64_t>::max();
+  if (job.eval_only) keep_lines = std::numeric_limits<int64_t>::max();
   Lines kept = first_lines(path, keep_lines);
-  if (kept.count < keep_lines && !job.job.eval_only) {  // a new machine has the checkpoints only
-    Lines saved =
-        first_lines(std::filesystem::path(*job.job.checkpoint_dir) / kHistoryFile, keep_lines);
+  if (kept.count < keep_lines && !job.eval_only) {  // a new machine has the checkpoints only
+    Lines saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, keep_lines);
     if (saved.count > kept.count) kept = std::move(saved);
     if (kept.count < keep_lines)
       log::warning(strf("%s has %lld of the %lld lines the checkpoint knows; it goes on from there",
@@ -127,13 +126,13 @@ void Reporter::write_classes(const std::vector<std::string>& classes) {
 
 std::string start_block(const ResolvedJob& job, const std::string& origin) {
   std::string text =
-      strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px", job.model.name.c_str(),
-           static_cast<long long>(job.model.parameters), job.model.multiply_adds / 1e9,
-           static_cast<long long>(job.model.eval_size));
+      strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px",
+           job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
+           job.model_info.multiply_adds / 1e9, static_cast<long long>(job.model_info.eval_size));
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
-  const std::string train = job.job.eval_only ? "" : known(job.train_images) + " train and ";
+  const std::string train = job.eval_only ? "" : known(job.train_images) + " train and ";
   text += strf("\ndata     %s%s val images, %lld classes", train.c_str(),
-               known(job.val_images).c_str(), static_cast<long long>(job.job.model.classes));
+               known(job.val_images).c_str(), static_cast<long long>(job.model.classes));
   text += strf(
       "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
       static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
@@ -142,22 +141,23 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
-  if (!job.job.eval_only)
+  if (!job.eval_only)
     text += strf(
         "\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
         static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
         static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
-  text += "\noutput   " + job.job.output + ", checkpoints " + job.job.checkpoint_dir.value_or("");
+  text += "\noutput   " + job.output + ", checkpoints " + job.checkpoint_dir;
   text += "\nstart    " + origin;
   std::vector<std::string> settings;
-  for (const auto& [key, value] : job.settings()) settings.push_back(key + "=" + value);
+  for (const SavedSetting& setting : job.settings)
+    settings.push_back(setting.name + "=" + setting.value);
   return text + "\n" + wrapped("settings", settings, 9);
 }
 
 void Reporter::start(const std::string& origin) {
   if (!on_) return;
   log::info(start_block(job_, origin));
-  if (job_.job.model.classes < ops::kTop5) log::info(top5_note(job_.job.model.classes));
+  if (job_.model.classes < ops::kTop5) log::info(top5_note(job_.model.classes));
 }
 
 void Reporter::event(const std::string& name, int64_t step,
@@ -201,7 +201,7 @@ void Reporter::step(const StepReport& r) {
 }
 
 void Reporter::progress(const Position& at, double images_per_second, const Meter& sum) {
-  if (!on_ || !job_.job.progress || !log::has_status()) return;
+  if (!on_ || !job_.progress || !log::has_status()) return;
   const int64_t done = at.step, width = 24;
   const double share = std::min(
       1.0, static_cast<double>(done) / static_cast<double>(std::max<int64_t>(1, job_.last_step)));
@@ -285,12 +285,12 @@ void Reporter::finish(const Ending& ending) {
   const auto path = output_ / kSummaryFile;
   // A run that had nothing to do leaves the summary of the one that did it all.
   const bool idle = last_.train.empty() && last_.valid.empty() && !ending.exported;
-  if (job_.job.eval_only || (idle && tells_of_success(path))) return;
+  if (job_.eval_only || (idle && tells_of_success(path))) return;
   write_summary(path, job_, ending, last_, started_);
 }
 
 void Reporter::fail(const Ending& ending) noexcept try {
-  if (!on_ || job_.job.eval_only) return;
+  if (!on_ || job_.eval_only) return;
   log::status("");
   write_summary(output_ / kSummaryFile, job_, ending, last_, started_);
 } catch (const std::exception& error) {

@@ -91,9 +91,10 @@ void write_summary(const std::filesystem::path& path, const ResolvedJob& job, co
                          {"wait_seconds", wait.data_seconds},
                          {"wait_share", wait.data_seconds / std::max(wait.seconds, 1e-9)}};
   summary["data"] = {{"train", job.train_source}, {"val", job.val_source}};
-  summary["model"] = {{"name", job.model.name}, {"parameters", job.model.parameters}};
+  summary["model"] = {{"name", job.model_info.name}, {"parameters", job.model_info.parameters}};
   summary["world_size"] = job.world_size;
-  for (const auto& [key, value] : job.settings()) summary["settings"][key] = value_of(value);
+  for (const SavedSetting& setting : job.settings)
+    summary["settings"][setting.name] = value_of(setting.value);
   write_whole(path, summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -15,7 +15,6 @@ void measure_gradients(const FlatParameters& parameters, const at::Tensor& norm,
 
 Optimizer::Optimizer(const OptimizerOptions& options, FlatParameters& parameters)
     : options_(options), parameters_(parameters) {
-  validate(options);
   at::NoGradGuard no_grad;
   const at::Tensor& flat = parameters.flat();
   switch (options.kind) {

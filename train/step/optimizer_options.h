@@ -45,11 +45,4 @@ struct EmaOptions {
 // The value of eps that `options` mean.
 double resolved_eps(const OptimizerOptions& options);
 
-// Throw std::invalid_argument with one sentence that names the field and its allowed values.
-void validate(const OptimizerOptions& options);
-void validate(const EmaOptions& options);
-
-// "sgd", "rmsprop", "adamw".
-std::string to_string(OptimizerOptions::Kind kind);
-
 }  // namespace shoal::train

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
-
-#include "train/run/require.h"
 
 namespace shoal::train {
 namespace {
@@ -54,36 +51,6 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
     default:
       return options.lr;
   }
-}
-
-void validate(const ScheduleOptions& options) {
-  require_valid(options.lr > 0 && std::isfinite(options.lr), "--lr must be a number above 0");
-  require_valid(options.warmup_epochs >= 0, "--warmup-epochs must be 0 or more");
-  require_valid(options.warmup_start >= 0 && options.warmup_start <= 1,
-                "--warmup-start must lie between 0 and 1");
-  require_valid(options.min_lr >= 0 && options.min_lr <= options.lr,
-                "--min-lr must lie between 0 and --lr");
-  require_valid(options.decay_epochs > 0, "--decay-epochs must be above 0");
-  require_valid(options.decay_rate > 0 && options.decay_rate <= 1,
-                "--decay-rate must be above 0 and at most 1");
-  require_valid(options.rise_fraction >= 0 && options.rise_fraction < 1,
-                "rise_fraction must be 0 or more and below 1");
-  require_valid(options.initial_divisor >= 1, "initial_divisor must be 1 or more");
-  require_valid(options.final_divisor >= 1, "final_divisor must be 1 or more");
-}
-
-std::string to_string(ScheduleOptions::Kind kind) {
-  switch (kind) {
-    case ScheduleOptions::Kind::constant:
-      return "constant";
-    case ScheduleOptions::Kind::cosine:
-      return "cosine";
-    case ScheduleOptions::Kind::step:
-      return "step";
-    case ScheduleOptions::Kind::one_cycle:
-      return "onecycle";
-  }
-  throw std::invalid_argument("unknown kind of schedule");
 }
 
 }  // namespace shoal::train

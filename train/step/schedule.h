@@ -43,10 +43,4 @@ struct ScheduleOptions {
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 
-// Throws std::invalid_argument with one sentence that names the field and its allowed values.
-void validate(const ScheduleOptions& options);
-
-// "constant", "cosine", "step", "onecycle".
-std::string to_string(ScheduleOptions::Kind kind);
-
 }  // namespace shoal::train

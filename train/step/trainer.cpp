@@ -18,12 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-ops::Type type_of(const Job& job) {
+ops::Type type_of(const RunOptions& job) {
   if (job.float64) return ops::Type::f64;
   return job.amp == Precision::bf16 ? ops::Type::bf16 : ops::Type::f32;
 }
 
-FlatOptions flat_options(const Job& job, at::Device device) {
+FlatOptions flat_options(const RunOptions& job, at::Device device) {
   FlatOptions options;
   options.device = device;
   options.type = job.float64 ? at::kDouble : at::kFloat;
@@ -39,43 +39,41 @@ void broadcast(dist::Group& group, at::Tensor tensor) {
 }  // namespace
 
 Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
-    : job_(job), communicator_(communicator), compute_type_(type_of(job.job)) {
-  models::ModelOptions model = job.job.model;
-  model.seed = job.job.seed;
+    : job_(job), communicator_(communicator), compute_type_(type_of(job)) {
+  models::ModelOptions model = job.model;
+  model.seed = job.seed;
   model_ = models::create(model);
   const at::Device device = device_of(job);
-  parameters_ = std::make_unique<FlatParameters>(*model_, flat_options(job.job, device));
+  parameters_ = std::make_unique<FlatParameters>(*model_, flat_options(job, device));
   statistics_ =
-      std::make_unique<FlatStatistics>(*model_, job.job.float64 ? at::kDouble : at::kFloat, device);
+      std::make_unique<FlatStatistics>(*model_, job.float64 ? at::kDouble : at::kFloat, device);
   broadcast(communicator.main, parameters_->flat());
   broadcast(communicator.main, statistics_->running());
   parameters_->refresh_copies();
   dist::verify_equal(communicator.main, {parameters_->flat(), statistics_->running()},
                      "initial parameters and buffers");
-  optimizer_ = std::make_unique<Optimizer>(job.job.optimizer, *parameters_);
-  if (job.job.ema && *job.job.ema > 0) {
-    ema_ = std::make_unique<Ema>(EmaOptions{*job.job.ema, /*warmup=*/true}, *parameters_,
-                                 *statistics_);
+  optimizer_ = std::make_unique<Optimizer>(job.optimizer, *parameters_);
+  if (job.ema > 0) {
+    ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_, *statistics_);
   }
   reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
-  if (job.job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
+  if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
   gradient_norm_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));
   non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
 }
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
-  const Input input =
-      make_input(batch, compute_type_, device_of(job_), job_.job.mix.images_per_row());
+  const Input input = make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
-  context.seed = job_.job.seed;
+  context.seed = job_.seed;
   context.strength = strength;
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
   const at::Tensor logits = model_->forward(input.images, context);
   // A mean over this rank's share of the update; the reducer takes the mean over ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
-  const auto result = models::cross_entropy(logits, input.labels, job_.job.label_smoothing, scale);
+  const auto result = models::cross_entropy(logits, input.labels, job_.label_smoothing, scale);
   result.loss.backward();
   if (input.batch_was_read) input.batch_was_read->synchronize();
   return result.sums;
@@ -102,7 +100,7 @@ StepResult Trainer::skip(data::Loader& loader) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
     result.meter.skipped +=
-        static_cast<double>(next(loader, result).count / job_.job.mix.images_per_row());
+        static_cast<double>(next(loader, result).count / job_.mix.images_per_row());
   return result;
 }
 
@@ -114,7 +112,7 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   std::vector<int64_t> images;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
-    images.push_back(batch.count / job_.job.mix.images_per_row());
+    images.push_back(batch.count / job_.mix.images_per_row());
     told.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();

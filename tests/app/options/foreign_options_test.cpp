@@ -265,7 +265,7 @@ TEST_CASE("timm's and torchvision's words for augmentation are understood") {
   CHECK(job.crop_ratio_min == 0.7);
   CHECK(job.crop_ratio_max == 1.4);
   CHECK(job.repeated_augmentation == 3);
-  CHECK(job.interpolation == "random");
+  CHECK(job.interpolation == data::Interpolation::random);
   CHECK_THROWS_WITH(parsed({"--scale", "0.2"}), Contains("give MIN,MAX"));
   CHECK_THROWS_WITH(parsed({"--aa", "rand-m9-w0"}), Contains("--auto-augment is 'rand-m9-w0'") &&
                                                         Contains("'w0'") && Contains("tweights"));

@@ -33,12 +33,13 @@ std::string sample(const Option& option) {
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
-  for (const char* text : {"7", "0.25", "some/where", "trivial"}) {
+  for (const char* text : {"7", "0.25", "64", "2", "some/where", "trivial"}) {
     Arguments probe;
+    probe.command = commands_of(option).front();
     try {
-      option.set(probe, text);
+      app::apply(probe, option.name, text, "a test");
       if (option.get(probe) != usual) return text;
-    } catch (const std::invalid_argument&) {
+    } catch (const UserError&) {
     }
   }
   return "";
@@ -87,6 +88,17 @@ TEST_CASE("every option takes a value and gives it back") {
       option.set(again, option.get(arguments));
       CHECK(option.get(again) == value);
     }
+  }
+}
+
+TEST_CASE("defaults lie in their ranges") {
+  for (const Option& option : app::options()) {
+    const std::string value = option.get(Arguments());
+    if (!option.range || value.empty()) continue;
+    INFO(option.name << " " << value);
+    Arguments arguments;
+    arguments.command = commands_of(option).front();
+    CHECK_NOTHROW(app::apply(arguments, option.name, value, "a test"));
   }
 }
 
@@ -182,9 +194,18 @@ TEST_CASE(
   CHECK_THAT(message("keep", "99999999999999999999"), Contains("a whole number"));
   CHECK_THAT(message("seed", "-1"), Contains("a whole number from 0 on"));
   CHECK_THAT(message("sync-bn", "perhaps"), Contains("true or false"));
-  CHECK_THAT(message("amp", "tf32"), Contains("off, bf16 or fp16"));
+  CHECK_THAT(message("amp", "tf32"), Contains("off or bf16"));
   CHECK_THAT(message("optimizer", "SGD"), Contains("sgd, rmsprop or adamw"));
   CHECK_THAT(message("output", ""), Contains("not empty"));
+  CHECK(message("beta1", "1") ==
+        "--beta1 is '1' (hyperparameter); it must be a number from 0 to below 1");
+  CHECK_THAT(message("label-smoothing", "1.5"), Contains("from 0 to below 1"));
+  CHECK_THAT(message("val-split", "0.91"), Contains("from 0 to 0.9"));
+  CHECK_THAT(message("random-erase-count", "5"), Contains("from 1 to 4"));
+  CHECK_THAT(message("lr", "0"), Contains("above 0"));
+  CHECK_THAT(message("clip", "-1"), Contains("0 or more"));
+  CHECK_THAT(message("decay-rate", "0"), Contains("above 0 and at most 1"));
+  CHECK(message("max-steps", "none") == "no error");
 }
 
 TEST_CASE("an unknown option names the nearest one") {

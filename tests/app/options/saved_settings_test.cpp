@@ -1,8 +1,11 @@
 #include "app/options/saved_settings.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/app/options/parsed.h"
+#include "train/checkpoint/changed_settings.h"
 
 using namespace shoal;
 using app::Arguments;
@@ -104,4 +107,127 @@ TEST_CASE("a saved value of another version is refused by its name") {
   Arguments arguments = parsed({"--resume"});
   CHECK_THROWS_WITH(app::take_saved_settings(arguments, {{"schedule", "zigzag"}}, 1),
                     Catch::Contains("--schedule is 'zigzag' (checkpoint)"));
+}
+
+namespace {
+
+// The run of `arguments` on data of 10 classes. Options of streams need a stream.
+train::ResolvedJob run_of(const Arguments& arguments) {
+  train::Surroundings here;
+  here.train_images = 1000;
+  here.val_images = 100;
+  here.classes = 10;
+  here.train_streamed = arguments.job.train_samples || arguments.job.epoch_steps;
+  here.train_whole_files = arguments.job.forward_reads;
+  here.model.name = arguments.job.model.name;
+  here.model.train_size = here.model.eval_size = here.model.eval_resize = 224;
+  here.model.dropout = arguments.job.model.dropout.value_or(0.2);
+  here.model.drop_path = arguments.job.model.drop_path.value_or(0.2);
+  train::ResolvedJob run = train::resolve(arguments.job, here);
+  run.settings = app::settings_of(run);
+  return run;
+}
+
+std::string value_in(const train::ResolvedJob& run, std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  for (const train::SavedSetting& setting : run.settings)
+    if (setting.name == name) return setting.value;
+  return "not saved";
+}
+
+Settings pairs_of(const train::ResolvedJob& run) {
+  Settings pairs;
+  for (const train::SavedSetting& setting : run.settings)
+    pairs.emplace_back(setting.name, setting.value);
+  return pairs;
+}
+
+// The run with another value of the option than the default; the value is stored in `value`.
+std::optional<train::ResolvedJob> run_with(const app::Option& option, std::string& value) {
+  std::vector<std::string> values = option.choices;
+  for (const char* text : {"true", "false", "64", "2", "0.05", "0.5", "trivial", "0:128", "0:0.5",
+                           "160-288", "0.4", "resnet18"})
+    values.emplace_back(text);
+  const std::string usual = value_in(run_of(parsed({})), option.name);
+  for (const std::string& text : values) {
+    try {
+      Arguments arguments = parsed({});
+      app::apply(arguments, option.name, text, "command line");
+      train::ResolvedJob run = run_of(arguments);
+      value = value_in(run, option.name);
+      if (value != usual) return run;
+    } catch (const std::exception&) {  // not a value of this option
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("every option that changes results is kept, comes back and is compared by its rule") {
+  using train::MayDiffer;
+  const train::ResolvedJob usual = run_of(parsed({}));
+  int count = 0;
+  for (const app::Option& option : app::options()) {
+    if (!option.saving) continue;
+    ++count;
+    INFO(option.name);
+    std::string value;
+    const auto run = run_with(option, value);
+    REQUIRE(run);
+    REQUIRE(value != "not saved");
+
+    Arguments resumed = parsed({"--resume"});
+    app::take_saved_settings(resumed, pairs_of(*run), 10);
+    CHECK(value_in(run_of(resumed), option.name) == value);
+
+    std::string name = option.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const Settings saved = {{name, value}};
+    const MayDiffer may_differ = option.saving->may_differ;
+    if (may_differ == MayDiffer::always)
+      CHECK_THAT(train::changed_settings(saved, true, usual),
+                 Catch::StartsWith(name + " " + value + " → "));
+    else
+      CHECK_THROWS_WITH(train::changed_settings(saved, true, usual),
+                        Catch::Contains(name + " " + value));
+    if (may_differ == MayDiffer::between_epochs)
+      CHECK_THAT(train::changed_settings(saved, false, usual), Catch::StartsWith(name));
+    if (may_differ != MayDiffer::always) CHECK_FALSE(option.saving->advice.empty());
+  }
+  CHECK(count >= 55);
+}
+
+TEST_CASE("evaluation compares only what it depends on") {
+  train::ResolvedJob run = run_of(parsed({}));
+  run.eval_only = true;
+  CHECK(train::changed_settings({{"seed", "9"}, {"epochs", "1"}}, true, run).empty());
+  CHECK_THROWS_WITH(train::changed_settings({{"model", "resnet18"}}, true, run),
+                    Catch::Contains("resnet18"));
+}
+
+TEST_CASE("an option of training is kept by checkpoints unless it is known not to change results") {
+  const std::set<std::string> kWithoutEffect = {
+      // What the data is; its classes and number of images are compared instead.
+      "data", "train", "val", "val-labels", "val-synsets", "tfrecord-keys",
+      // Speed only, the same pixels.
+      "decoder",
+      // A fresh start only.
+      "weights", "weights-entry",
+      // Contained in settings that are kept: global-batch-size and lr.
+      "batch-size", "batch-per-host", "scale-lr",
+      // Where a run ends, not what its steps do.
+      "max-steps", "non-finite-limit"};
+  const std::set<std::string> kElsewhere = {"General", "Where it runs (changes only the speed)",
+                                            "Output and checkpoints", "Packing", "Measuring"};
+  for (const app::Option& option : app::options()) {
+    if (!(option.commands & static_cast<unsigned>(Command::train))) continue;
+    if (kElsewhere.contains(option.group)) {
+      INFO(option.name);
+      CHECK_FALSE(option.saving);
+      continue;
+    }
+    INFO(option.name);
+    CHECK(option.saving.has_value() != kWithoutEffect.contains(option.name));
+  }
 }

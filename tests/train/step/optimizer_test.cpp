@@ -123,7 +123,7 @@ TEST_CASE("an optimizer with the state and the number of steps of another goes o
     other.set_steps(optimizer.steps());
     step(optimizer, flat);
     step(other, resumed);
-    INFO(to_string(kind));
+    INFO(static_cast<int>(kind));
     CHECK(flat.hash() == resumed.hash());
   }
 }

@@ -100,20 +100,20 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
     dist::Communicator communicator = dist::connect(env);
     const train::ResolvedJob job = job_of(model, float64, world);
     train::Trainer trainer(job, communicator);
-    start_from_formula(trainer, job.job.model, float64 ? at::kDouble : at::kFloat);
+    start_from_formula(trainer, job.model, float64 ? at::kDouble : at::kFloat);
     data::SyntheticOptions images;
     images.images = 240;
     images.classes = 5;
     images.width = images.height = 64;
     data::LoaderOptions loading;
     loading.transform = job.transform;
-    loading.mix = job.job.mix;
+    loading.mix = job.mix;
     loading.batch_size = job.batch_size;
     loading.rank = env.rank;
     loading.world_size = world;
     data::Loader loader(data::make_synthetic(images), loading);
     loader.start_epoch(0);
-    for (int step = 0; step < updates; ++step) REQUIRE(trainer.update(loader, step, job.lr).finite);
+    for (int step = 0; step < updates; ++step) REQUIRE(trainer.update(loader, step, job.schedule.lr).finite);
     if (env.rank == 0) {
       const at::NoGradGuard no_grad;
       const auto write = [&](const at::Tensor& t, std::ofstream& out) {

@@ -1,0 +1,81 @@
+// docs/options.md, generated from the table of options.
+#include "app/options/options.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* kHeader =
+    "# Options\n\n"
+    "Generated from the table of options; a test compares this page with it. `shoal COMMAND\n"
+    "--help all` prints the options of one command, `--help WORD` those that mention a word.\n\n"
+    "An option is written `--name VALUE` or `--name=VALUE`; `_` and `-` are the same in a name.\n"
+    "`--no-NAME` switches off what can be off. **Resume** says what `--resume` does with a "
+    "setting\n"
+    "that changes results and is kept in checkpoints: *free*, a different value is allowed and\n"
+    "logged; *epoch*, it is allowed only at an epoch's end; *fixed*, it is refused. Options "
+    "without\n"
+    "a mark do not change results, or a resumed run takes them from its command line.\n";
+
+// Text of one cell.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
+  return result;
+}
+
+std::string values_of(const Option& option) {
+  if (option.kind == Kind::flag) return "";
+  std::string values = option.placeholder;
+  if (!option.choices.empty()) {
+    values.clear();
+    for (const std::string& choice : option.choices)
+      values += (values.empty() ? "" : ", ") + choice;
+  }
+  return option.kind == Kind::optional_value ? "[" + values + "]" : values;
+}
+
+std::string resume_of(const Option& option) {
+  if (!option.saving) return "";
+  switch (option.saving->may_differ) {
+    case train::MayDiffer::always:
+      return "free";
+    case train::MayDiffer::between_epochs:
+      return "epoch";
+    case train::MayDiffer::never:
+      break;
+  }
+  return "fixed";
+}
+
+std::string commands_of(const Option& option) {
+  std::string names;
+  size_t count = 0;
+  for (const CommandRow& row : commands()) {
+    if (!(option.commands & static_cast<unsigned>(row.command))) continue;
+    names += (names.empty() ? "" : ", ") + row.name;
+    ++count;
+  }
+  return count == commands().size() ? "all" : names;
+}
+
+}  // namespace
+
+std::string options_page() {
+  std::string page = kHeader, group;
+  const Arguments defaults;
+  for (const Option& option : options()) {
+    if (option.group != group)
+      page += "\n## " + option.group +
+              "\n\n| option | value | meaning | default | resume | commands |\n"
+              "|---|---|---|---|---|---|\n";
+    group = option.group;
+    std::string meaning = option.help;
+    if (option.range) meaning += ", `" + option.range->formula(value_name(option)) + "`";
+    page += "| `--" + option.name + "` | " + cell(values_of(option)) + " | " + cell(meaning) +
+            " | " + cell(default_of(option, defaults)) + " | " + resume_of(option) + " | " +
+            commands_of(option) + " |\n";
+  }
+  return page;
+}
+
+}  // namespace shoal::app

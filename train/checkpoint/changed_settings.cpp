@@ -1,0 +1,26 @@
+#include "train/checkpoint/changed_settings.h"
+
+#include <map>
+
+namespace shoal::train {
+
+std::string changed_settings(const std::vector<std::pair<std::string, std::string>>& saved,
+                             bool within_epoch, const ResolvedJob& job) {
+  const std::map<std::string, std::string> before(saved.begin(), saved.end());
+  std::string changed;
+  for (const SavedSetting& now : job.settings) {
+    const auto was = before.find(now.name);
+    if (was == before.end() || was->second == now.value) continue;
+    const bool fixed = now.may_differ == MayDiffer::never;
+    if (job.eval_only && !(now.evaluation && fixed)) continue;
+    const std::string difference =
+        now.name + " " + was->second + ", this run has " + now.value + "; " + now.advice;
+    if (fixed) throw UserError("the checkpoint was made with " + difference);
+    if (now.may_differ == MayDiffer::between_epochs && within_epoch)
+      throw UserError("the checkpoint was made within an epoch with " + difference);
+    changed += (changed.empty() ? "" : ", ") + now.name + " " + was->second + " → " + now.value;
+  }
+  return changed;
+}
+
+}  // namespace shoal::train
