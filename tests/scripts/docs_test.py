@@ -69,7 +69,8 @@ class Documents(unittest.TestCase):
                         [program, command, "--help", "all"], capture_output=True, text=True
                     )
                     self.assertEqual(help_text.returncode, 0, f"{page}: shoal {command}")
-                    names = re.findall(r"^  (?:-\w, )?--(?:\[no-\])?([a-z0-9-]+)", help_text.stdout, re.M)
+                    row = r"^  (?:-\w, )?--(?:\[no-\])?([a-z0-9-]+)"
+                    names = re.findall(row, help_text.stdout, re.M)
                     known[command] = set(names)
                 if page.name == "reference_flags.md":
                     continue  # other programs' options; foreign_options_test compares them
