@@ -59,6 +59,12 @@ class Documents(unittest.TestCase):
                 if fragment:
                     self.assertIn(fragment, anchors(target), f"{page}: {link}")
 
+    def test_paths_in_pages_about_the_code_exist(self):
+        for page in (ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"):
+            for name in re.findall(r"`([a-z_.]+/[\w./*-]+)`", page.read_text()):
+                if not re.search(r"[A-Z]|^build/|^runs/", name):  # NAME stands for any name
+                    self.assertTrue(list(ROOT.glob(name)), f"{page}: {name}")
+
     def test_options_in_examples_exist(self):
         program = os.environ["SHOAL_PROGRAM"]
         known, checked = {}, 0
