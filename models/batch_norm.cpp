@@ -1,8 +1,8 @@
-// Batch norm + residual + activation as one autograd function around ops/. Only the inputs are
-// saved: the normalised values and the activation's slope are recomputed in backward, which costs
-// less than reading them from memory. Synchronising over ranks touches nothing but two small double
-// tensors, forward {Σx, Σx², rows} and backward {Σdz, Σdz·xhat}, which are summed over ranks; the
-// gradients of weight and bias stay local sums.
+// Batch norm + residual + activation as one autograd function around the operations in ops/. Saves
+// only the inputs: backward recomputes the normalized values and the slope of the activation, which
+// costs less than reading them from memory. Synchronized batch norm exchanges two small double
+// tensors: {Σx, Σx², rows} in forward and {Σdz, Σdz·xhat} in backward, both summed over the ranks.
+// The gradients of weight and bias stay local sums.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -31,7 +31,7 @@ struct Settings {
 struct Saved {
   ops::Activation activation;
   bool has_residual;
-  double count;  // rows over all ranks, or -1: the statistics were constants
+  double count;  // rows over all ranks; -1 if the statistics were constants (evaluation)
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 
@@ -93,7 +93,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     at::Tensor y = at::empty_like(x);
     table.batch_norm_apply(operation(saved.activation, x, residual, mean, inv_std, weight, bias),
                            y.mutable_data_ptr(), stream);
-    // Without an activation the residual's values do not matter to the gradient.
+    // Without an activation, the gradient does not depend on the values of the residual.
     const at::Tensor kept_residual =
         saved.activation == ops::Activation::none ? at::Tensor() : residual;
     ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias});

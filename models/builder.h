@@ -1,6 +1,6 @@
 #pragma once
-// What a network is built with: draws initial weights, collects the slots in layer order and counts
-// on the way.
+// Builds the tensors of a network: draws the initial weights, collects the parameter and batch norm
+// slots in layer order, and counts parameters and multiply-adds.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -15,24 +15,24 @@ namespace shoal::models {
 
 class Builder {
  public:
-  // allocate = false: nothing is allocated or drawn, only counted. `side`: pixels of the square
-  // input to count for.
+  // `allocate` = false only counts: no tensor is allocated or drawn. `side` is the height and width
+  // of the input image in pixels, for counting multiply-adds.
   Builder(uint64_t seed, bool allocate, int64_t side);
 
-  // Normal(0, std), uniform(-bound, bound) or constant parameters in float32; 4-D ones in
-  // channels-last memory. Registered as `name` in the slots; `copy` may be nullptr.
+  // Creates a float32 parameter drawn from Normal(0, std), from uniform(-bound, bound), or
+  // constant. 4-D parameters are channels-last. Adds the slot `name`; `copy` may be nullptr.
   void normal(const std::string& name, at::IntArrayRef shape, double std, at::Tensor* master,
               at::Tensor* copy);
   void uniform(const std::string& name, at::IntArrayRef shape, double bound, at::Tensor* master);
   void constant(const std::string& name, int64_t length, double value, at::Tensor* master);
   void batch_norm(const BatchNormSlot& slot, int64_t channels);
 
-  // Notes multiply-adds of one image.
+  // Adds the multiply-adds of one layer for one image.
   void count(double multiply_adds) { multiply_adds_ += multiply_adds; }
-  // A number for a layer that draws masks, the same in every build of the network.
+  // Returns an index for a layer that draws masks. It is the same in every build of the network.
   uint64_t next_mask_layer() { return mask_layers_++; }
 
-  int64_t side;  // pixels of the (square) activations at the point reached
+  int64_t side;  // height and width of the activations at the current layer, in pixels
 
   std::vector<ParameterSlot> parameters;
   std::vector<BatchNormSlot> batch_norms;
@@ -40,7 +40,7 @@ class Builder {
   double multiply_adds() const { return multiply_adds_; }
 
  private:
-  // Registers; returns whether to fill.
+  // Adds the slot. Returns whether the caller must fill the tensor.
   bool add(const std::string& name, at::IntArrayRef shape, at::Tensor* master, at::Tensor* copy);
 
   at::Generator generator_;

@@ -15,7 +15,8 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 struct Attach : Function<Attach> {
-  // `loss` with `gradient` (of the loss, already scaled) as its derivative by the logits.
+  // Returns `loss`. Its derivative with respect to the logits is `gradient`, which is already
+  // scaled.
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& loss,
                             const at::Tensor& gradient) {
     (void)logits;

@@ -1,5 +1,5 @@
-// Depthwise convolution in double, which only checks of the arithmetic use. LibTorch takes the
-// channels one at a time there; a sum of shifted products takes a third to a fifth of its time.
+// Depthwise convolution in float64, used only to check the arithmetic. LibTorch convolves float64
+// one channel at a time; this sum of shifted products takes 20 to 33 % of that time.
 
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty_like.h>
@@ -16,8 +16,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Calls visit(row, column, weight of each channel, what of `padded` it meets) for each place of the
-// kernel.
+// Calls visit(row, column, weights, window) for each position of the kernel: `weights` holds the
+// weight of each channel there, `window` is the part of `padded` that they multiply.
 template <class Visit>
 void for_each_place(const at::Tensor& padded, const at::Tensor& weight, const at::Tensor& y,
                     int64_t stride, const Visit& visit) {

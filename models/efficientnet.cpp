@@ -10,8 +10,8 @@
 namespace shoal::models {
 namespace {
 
-// One stage of inverted residual blocks; the first block has the stride and takes the stage
-// before's channels.
+// One stage of inverted residual blocks. Only the first block applies the stride and changes the
+// channel count from `in` to `out`.
 struct Stage {
   int64_t expand, kernel, stride, in, out, repeats;
 };
@@ -21,7 +21,7 @@ constexpr Stage kB0[] = {
     {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1},
 };
 
-// Channels scaled and rounded to a multiple of 8, but never below 90 % of the scaled value.
+// Scales the channel count and rounds it to a multiple of 8, never below 90 % of the scaled value.
 int64_t scale_channels(int64_t channels, double width) {
   const double scaled = static_cast<double>(channels) * width;
   const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(scaled + 4) / 8 * 8);
@@ -38,7 +38,7 @@ std::vector<Stage> scaled(const EfficientNetRow& row) {
   return stages;
 }
 
-// Convolution, batch norm, activation: "<name>.0" and "<name>.1".
+// Convolution, batch norm and activation. The sub-modules are "<name>.0" and "<name>.1".
 class ConvNorm : Layer {
  public:
   ConvNorm(Builder& b, const std::string& name, const ConvOptions& conv, const EfficientNetRow& row,
@@ -58,7 +58,8 @@ class ConvNorm : Layer {
   ops::Activation activation_;
 };
 
-// Expand 1×1, depthwise, squeeze-excite, project 1×1; with the input added where the shape allows.
+// Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
+// Adds the input if the shapes match.
 class InvertedResidual : Layer {
  public:
   InvertedResidual(Builder& b, const std::string& name, const Stage& s, double drop,

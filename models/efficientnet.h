@@ -1,5 +1,5 @@
 #pragma once
-// EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), as torchvision builds them.
+// EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's.
 
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@ namespace shoal::models {
 
 struct EfficientNetRow {
   const char* name;
-  double width, depth;  // compound scaling of channels and of repeats
-  double dropout;       // before the classifier
+  double width, depth;  // compound scaling factors of channels and of block repeats
+  double dropout;       // dropout rate before the classifier
   double batch_norm_eps, batch_norm_momentum;
   int64_t train_size, eval_size, eval_resize;  // pixels
 };

@@ -35,7 +35,7 @@ void* stream_of(at::Device device) {
   return device.is_cpu() ? nullptr : current_stream(device).native_handle();
 }
 
-at::Tensor sent(const at::Tensor& host, at::Device device) {
+at::Tensor upload(const at::Tensor& host, at::Device device) {
   if (device.is_cpu()) return host;
   return host.pin_memory().to(device, host.scalar_type(), /*non_blocking=*/true);
 }
@@ -67,8 +67,8 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const Convolu
                          {0, 0}, s.groups);
 }
 
-// Whether the gradient of the weights has a fast loop of ours. LibTorch's takes the general path
-// for 5×5 kernels, which is four times slower.
+// Whether ops/ has a fast weight gradient for this convolution. LibTorch uses its general path for
+// 5×5 depthwise kernels, which is four times slower.
 bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64_t groups) {
   const int64_t kernel = weight.size(2);
   return x.is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat &&
@@ -77,11 +77,11 @@ bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64
 }
 
 struct ConvolutionGradients {
-  at::Tensor dx;  // undefined where not wanted
+  at::Tensor dx;  // undefined if not requested
   at::Tensor d_weight;
 };
 
-// All three in one dtype.
+// Computes the gradients of a convolution. All tensors have the same dtype.
 ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x_any,
                                    const at::Tensor& weight, const ConvolutionShape& s,
                                    bool wants_dx) {
@@ -111,7 +111,7 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
   return result;
 }
 
-// Whether LibTorch convolves bfloat16 on this processor with more than a plain loop.
+// Whether LibTorch has a fast bfloat16 convolution for this processor, not just a plain loop.
 bool fast_bfloat16() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -121,8 +121,8 @@ bool fast_bfloat16() {
 #endif
 }
 
-// What a convolution of x computes in: narrow types are widened where LibTorch has only plain loops
-// for them, which are twenty times slower than the detour.
+// Returns the dtype in which to convolve x. bfloat16 and half are widened where LibTorch has only
+// plain loops for them: those are 20 times slower than widening and narrowing.
 at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
   static const bool fast = fast_bfloat16();
   const at::ScalarType dtype = x.scalar_type();

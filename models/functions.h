@@ -1,8 +1,9 @@
 #pragma once
-// The autograd functions of shoal: where the operations of ops/ meet tensors. Activations are
-// N×C×H×W in channels-last memory, float32, float64, bfloat16 or half; statistics and batch norm
-// parameters float64 for float64, else float32. All are differentiable once. Devices: the CPU, and
-// GPUs once the CUDA plug-in is open (work is enqueued on the current stream).
+// The autograd functions of shoal, which connect tensors with the operations of ops/. Activations
+// are N×C×H×W, channels-last, in float32, float64, bfloat16 or half. Statistics and batch norm
+// parameters are float64 for float64 activations, otherwise float32. All functions are
+// differentiable once. They run on the CPU, and on GPUs once the CUDA plug-in is open (work is
+// enqueued on the current stream).
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
@@ -14,28 +15,29 @@
 
 namespace shoal::models {
 
-// The dtype of statistics and small vectors beside activations like x: float64 for float64, else
-// float32.
+// Returns the dtype of statistics and small vectors for activations like x: float64 for float64,
+// otherwise float32.
 at::ScalarType statistics_dtype(const at::Tensor& x);
 
-// The operations of a device. Throws std::invalid_argument for one without any: a GPU while the CUDA
-// plug-in is not open.
+// Returns the operations of a device. Throws std::invalid_argument if there are none: for a GPU
+// while the CUDA plug-in is not open, and for other device types.
 const ops::Table& operations(at::Device device);
 
-// The current stream of a GPU; and that of any device as the operations want it: nullptr on the CPU.
+// Returns the current stream of a GPU.
 c10::Stream current_stream(at::Device device);
+// Returns the same stream as a pointer for the operations; nullptr on the CPU.
 void* stream_of(at::Device device);
 
-// The numbers of a tensor in the host's memory, on `device`; for the CPU the tensor itself. The host
-// does not wait for the copy. Memory that somebody else page-locked may not change until then.
-at::Tensor sent(const at::Tensor& host, at::Device device);
+// Copies a host tensor to `device` without waiting. Returns the tensor itself if `device` is the
+// CPU. If `host` is already pinned, do not change it until the copy is done.
+at::Tensor upload(const at::Tensor& host, at::Device device);
 
 struct ConvolutionShape {
   int64_t stride = 1, padding = 0, groups = 1;
 };
 
-// Convolves x with `copy` when it is defined (x has its dtype), else with `master`. The gradient
-// arrives at `master`, in its dtype.
+// Convolves x with `copy` if it is defined (same dtype as x), otherwise with `master`. The gradient
+// goes to `master`, in its dtype.
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
                        const ConvolutionShape& shape);
 
@@ -49,15 +51,15 @@ struct BatchNormState {
   double momentum = 0.1;
 };
 
-// activation(batch_norm(x) [+ residual]). Training: statistics of the batch, over all ranks when
-// the context sums across ranks. Evaluation: running statistics, as constants. `residual` may be
-// undefined.
+// Returns activation(batch_norm(x) [+ residual]). Training uses batch statistics, over all ranks if
+// the context has `sum_across_ranks`. Evaluation uses the running statistics as constants.
+// `residual` may be undefined.
 at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);
 
-// skip + branch * scale[n] for every image n of the batch: stochastic depth with the mask already
-// divided by the keep probability. scale: N, dtype of branch.
+// Returns skip + branch * scale[n] for each image n: stochastic depth with a mask that is already
+// divided by the keep probability. `scale`: N values in the dtype of `branch`.
 at::Tensor add_scaled(const at::Tensor& skip, const at::Tensor& branch, const at::Tensor& scale);
 
 struct SqueezeExciteWeights {
@@ -65,27 +67,27 @@ struct SqueezeExciteWeights {
   const at::Tensor &weight2, &bias2;  // C×S×1×1, C
 };
 
-// x * sigmoid(fc2(silu(fc1(mean of x over pixels)))). The two small layers compute in the dtype of
-// their weights, which is the statistics type.
+// Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). The two small layers compute in
+// the dtype of their weights, which is the statistics dtype.
 at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights);
 
 struct Labels {
   at::Tensor a;       // int32, N
-  at::Tensor b;       // int32, N, or undefined: a
-  at::Tensor lambda;  // float32, N: weight of a; or undefined: 1
+  at::Tensor b;       // int32, N; undefined: same as a
+  at::Tensor lambda;  // float32, N: weight of label a; undefined: 1
 };
 
 struct LossResult {
   at::Tensor loss;      // scalar float64: scale * loss_sum, differentiable
   at::Tensor loss_sum;  // scalar float64: sum over the rows
-  at::Tensor top1;      // scalar int64: rows whose label a comes first by score (ops/places.h)
-  at::Tensor top5;      // scalar int64: rows whose label a is among the first five
-  at::Tensor sums;      // int64, 3: the memory of the three, to be read at once
+  at::Tensor top1;  // scalar int64: rows whose label a has the highest score (ties: ops/places.h)
+  at::Tensor top5;  // scalar int64: rows whose label a is among the five highest scores
+  at::Tensor sums;  // int64, 3: backing memory of the three scalars, for reading them at once
 };
 
 // Softmax cross-entropy of N×classes logits (any of the four dtypes) with label smoothing and mixed
-// labels. `scale` multiplies the loss and its gradient: 1 / (global batch) for a mean. The gradient
-// is computed with the loss.
+// labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch size) for a mean.
+// Forward also computes the gradient.
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale);
 

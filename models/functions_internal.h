@@ -1,5 +1,5 @@
 #pragma once
-// What the autograd functions share.
+// Helpers shared by the autograd functions.
 
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
@@ -12,11 +12,10 @@
 
 namespace shoal::models {
 
-// The tensor's element type as the operations name it. Throws std::invalid_argument for one without
-// operations.
+// Returns the tensor's element type as an ops::Type. Throws std::invalid_argument for other dtypes.
 ops::Type type_of(const at::Tensor& x);
 
-// Carries a plain value from an autograd function's forward to its backward.
+// Passes a plain value from an autograd function's forward to its backward.
 template <class T>
 struct Capsule : torch::CustomClassHolder {
   explicit Capsule(T v) : value(std::move(v)) {}
@@ -33,7 +32,7 @@ const T& decapsulate(const c10::IValue& value) {
   return static_cast<const Capsule<T>*>(value.toCapsule().get())->value;
 }
 
-// A depthwise convolution in double, with its gradients (depthwise_double.cpp).
+// Depthwise convolution in float64, with its gradients (depthwise_double.cpp).
 at::Tensor double_depthwise(const at::Tensor& x, const at::Tensor& weight,
                             const ConvolutionShape& shape);
 

@@ -1,8 +1,8 @@
 #pragma once
-// The layers that EfficientNet and ResNet are made of. A layer registers its tensors with the
-// builder under torchvision's names when it is constructed, so it never moves, and reads them at
-// every forward, so their owner may replace them in between (by views of a flat buffer, by another
-// precision).
+// Layers of EfficientNet and ResNet. The constructor registers the layer's tensors with the builder
+// under torchvision's names; the builder keeps pointers to them, so a layer must not move. Each
+// forward reads the tensors anew, so their owner may replace them between calls (by views of a flat
+// buffer or by another precision).
 
 #include <ATen/core/Tensor.h>
 
@@ -27,7 +27,8 @@ struct ConvOptions {
   int64_t stride = 1, groups = 1;
 };
 
-// A convolution without bias, drawn from Normal(0, sqrt(2 / (out * kernel²))): Kaiming, fan out.
+// Convolution without bias. Initialized from Normal(0, sqrt(2 / (out * kernel²))): Kaiming, fan
+// out.
 class Conv2d : Layer {
  public:
   Conv2d(Builder& builder, const std::string& name, const ConvOptions& options);
@@ -38,12 +39,12 @@ class Conv2d : Layer {
   at::Tensor weight_, weight_copy_;
 };
 
-// Batch norm with the activation and the addition that may follow it.
+// Batch norm, fused with the activation and the residual addition that may follow it.
 class BatchNorm : Layer {
  public:
   BatchNorm(Builder& builder, const std::string& name, int64_t channels, double eps,
             double momentum);
-  // activation(normalised [+ residual]); residual may be undefined.
+  // Returns activation(normalized [+ residual]); `residual` may be undefined.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& residual, ops::Activation activation,
                      bool training, const StepContext& context) const;
 
@@ -55,7 +56,7 @@ class BatchNorm : Layer {
 enum class LinearInit { by_inputs, by_outputs };
 
 // y = x Wᵀ + b. by_inputs: W and b uniform in ±1/sqrt(in), PyTorch's default; by_outputs: W uniform
-// in ±1/sqrt(out), b = 0. Always computes in the dtype of the masters.
+// in ±1/sqrt(out), b = 0. Computes in the dtype of the master parameters.
 class Linear : Layer {
  public:
   Linear(Builder& builder, const std::string& name, int64_t in, int64_t out, LinearInit init);
@@ -65,8 +66,8 @@ class Linear : Layer {
   at::Tensor weight_, bias_;
 };
 
-// Squeeze-excite: x * sigmoid(fc2(silu(fc1(mean over pixels)))). fc1 and fc2 are 1×1 convolutions
-// by shape and name.
+// Squeeze-excite: x * sigmoid(fc2(silu(fc1(mean over the pixels)))). fc1 and fc2 are stored as 1×1
+// convolutions, like torchvision's.
 class SqueezeExcite : Layer {
  public:
   SqueezeExcite(Builder& builder, const std::string& name, int64_t channels, int64_t squeezed);
@@ -76,7 +77,7 @@ class SqueezeExcite : Layer {
   at::Tensor weight1_, bias1_, weight2_, bias2_;
 };
 
-// Mean over the pixels, dropout: N×C×H×W to N×C in the dtype of the statistics.
+// Global average pooling and dropout: N×C×H×W to N×C in the statistics dtype.
 class PooledFeatures : Layer {
  public:
   PooledFeatures(Builder& builder, double dropout);
@@ -87,7 +88,7 @@ class PooledFeatures : Layer {
   uint64_t mask_layer_;
 };
 
-// Adds a residual branch, dropped per image with probability `drop` in training.
+// Adds a residual branch. In training, drops the branch of each image with probability `drop`.
 class DropPath : Layer {
  public:
   DropPath(Builder& builder, double drop);

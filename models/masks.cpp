@@ -9,7 +9,7 @@
 namespace shoal::models {
 namespace {
 
-uint64_t mix(uint64_t z) {  // the finaliser of splitmix64
+uint64_t mix(uint64_t z) {  // finalizer of splitmix64
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
@@ -21,7 +21,8 @@ uint64_t chain(uint64_t state, uint64_t value) {
 
 at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t layer,
                 const StepContext& context) {
-  if (!context.keys) throw std::logic_error("random masks need the keys of the batch");
+  if (!context.keys)
+    throw std::logic_error("dropout and drop path need the sample keys of the batch");
   const int64_t rows = like.size(0);
   at::Tensor host = at::empty({rows, width}, at::kDouble);
   double* out = host.data_ptr<double>();
@@ -33,7 +34,7 @@ at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t lay
       *out++ = u < drop ? 0.0 : kept;
     }
   }
-  return sent(host.to(like.scalar_type()), like.device());
+  return upload(host.to(like.scalar_type()), like.device());
 }
 
 }  // namespace

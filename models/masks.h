@@ -1,6 +1,6 @@
 #pragma once
-// Random masks without a generator: a value is a hash of (run seed, layer, image key [,
-// element]), so the same image gets the same mask at any world size, batch size and thread count.
+// Random masks without generator state. Each value is a hash of (run seed, layer, image key [,
+// element]), so an image gets the same mask at any world size, batch size and thread count.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,15 +10,15 @@
 
 namespace shoal::models {
 
-// Uniform in [0, 1), 53 bits.
+// Returns a uniform value in [0, 1) with 53 random bits.
 double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element);
 
-// One value per row, on like's device and in its dtype: 0 with probability `drop`, else 1 / (1 -
-// drop).
+// Returns one value per row, on the device and in the dtype of `like`: 0 with probability `drop`,
+// otherwise 1 / (1 - drop).
 at::Tensor row_mask(const at::Tensor& like, double drop, uint64_t layer,
                     const StepContext& context);
 
-// The same for every element of an N×F tensor.
+// Like row_mask(), with one value per element of an N×F tensor.
 at::Tensor element_mask(const at::Tensor& like, double drop, uint64_t layer,
                         const StepContext& context);
 

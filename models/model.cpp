@@ -1,10 +1,9 @@
 #include "models/model.h"
 
-#include <algorithm>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
 
+#include "base/nearest.h"
 #include "models/builder.h"
 #include "models/efficientnet.h"
 #include "models/resnet.h"
@@ -37,39 +36,27 @@ const std::vector<Entry>& table() {
   return entries;
 }
 
-// Insertions, deletions and substitutions that turn a into b (Levenshtein).
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 const Entry& find(const std::string& name) {
-  const std::vector<Entry>& entries = table();
-  const auto nearest =
-      std::min_element(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-        return distance(a.name, name) < distance(b.name, name);
-      });
-  if (nearest->name == name) return *nearest;
-  throw std::invalid_argument("unknown model '" + name + "'; did you mean '" + nearest->name +
-                              "'?");
+  for (const Entry& entry : table()) {
+    if (entry.name == name) return entry;
+  }
+  std::string message = "unknown model '" + name + "'";
+  const std::string near = nearest(name, names());
+  if (!near.empty()) {
+    message += "; did you mean '" + near + "'?";
+  } else {
+    message += "; there are:";
+    for (const std::string& known : names()) message += " " + known;
+  }
+  throw std::invalid_argument(message);
 }
 
 std::unique_ptr<Classifier> build(const ModelOptions& options, bool allocate) {
   const Entry& entry = find(options.name);
-  if (options.classes < 1) throw std::invalid_argument("a model needs at least 1 class");
+  if (options.classes < 1) throw std::invalid_argument("the number of classes must be at least 1");
   for (const std::optional<double>& rate : {options.dropout, options.drop_path}) {
     if (rate && !(*rate >= 0 && *rate <= 1)) {
-      throw std::invalid_argument("dropout and drop path are probabilities between 0 and 1");
+      throw std::invalid_argument("dropout and drop path must be between 0 and 1");
     }
   }
   Builder builder(options.seed, allocate, entry.eval_size);

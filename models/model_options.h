@@ -1,5 +1,5 @@
 #pragma once
-// Which network to build. Torch-free, so that settings can be parsed without LibTorch.
+// Selects the network to build. Torch-free, so that settings can be parsed without LibTorch.
 
 #include <cstdint>
 #include <optional>
@@ -11,26 +11,26 @@ struct ModelOptions {
   // Changes the result.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
-  // Before the classifier, 0..1; unset: the model's own (B0 0.2, ResNet 0).
+  // Dropout rate before the classifier, 0..1. Unset: the model's default (B0 0.2, ResNet 0).
   std::optional<double> dropout;
-  // Stochastic depth of the last block, 0..1; unset: the model's own (EfficientNet 0.2).
+  // Stochastic depth rate of the last block, 0..1. Unset: the model's default (EfficientNet 0.2).
   std::optional<double> drop_path;
-  uint64_t seed = 0;  // of the initial weights
+  uint64_t seed = 0;  // seed of the initial weights
 };
 
-// What a model is, for people and for defaults.
+// Properties of a model, for reports and for default settings.
 struct ModelInfo {
   std::string name;
   int64_t classes = 0;
-  std::string classifier;  // name of the last layer's weight, classes×features: "fc.weight"
+  std::string classifier;  // name of the last layer's weight (classes×features), e.g. "fc.weight"
   int64_t parameters = 0;
-  double multiply_adds = 0;  // of one image at eval_size, forward, convolutions and linear layers
-  int64_t train_size = 0;    // pixels, side of the square input the recipe trains at
+  double multiply_adds = 0;  // forward pass of one image at eval_size
+  int64_t train_size = 0;    // pixels, side of the square training input in the reference recipe
   int64_t eval_size = 0;     // pixels, side of the square input for evaluation
-  int64_t eval_resize = 0;   // pixels, short side before the centre crop
+  int64_t eval_resize = 0;   // pixels, short side before the center crop
   bool bicubic = false;      // interpolation of the reference recipe
   double batch_norm_momentum = 0.1;
-  double dropout = 0, drop_path = 0;  // as built: the options', else the model's own
+  double dropout = 0, drop_path = 0;  // as built: from the options or the model's default
 };
 
 }  // namespace shoal::models

@@ -1,5 +1,5 @@
 #pragma once
-// What every classifier of shoal answers the same way.
+// The part of Classifier that all networks share.
 
 #include <utility>
 
@@ -16,7 +16,7 @@ class Network : public Classifier {
   const ModelInfo& info() const override { return info_; }
 
  protected:
-  // Takes over what the builder collected; `info` holds what the builder does not know.
+  // Takes over the builder's slots and counts. `info` holds everything else.
   void finish(Builder& builder, const ModelOptions& options, ModelInfo info) {
     parameters_ = std::move(builder.parameters);
     batch_norms_ = std::move(builder.batch_norms);

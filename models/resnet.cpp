@@ -14,7 +14,8 @@ namespace {
 constexpr double kEps = 1e-5, kMomentum = 0.1;
 constexpr int64_t kEvalResize = 256;
 
-// One residual block: two 3×3 convolutions, or 1×1, 3×3, 1×1 with a four times wider end.
+// A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 with 4 times wider
+// output.
 class ResidualBlock : Layer {
  public:
   ResidualBlock(Builder& b, const std::string& name, bool bottleneck, int64_t in, int64_t width,
@@ -49,7 +50,8 @@ class ResidualBlock : Layer {
       shortcut = shortcut_norm_->forward(shortcut_conv_->forward(x), {}, ops::Activation::none,
                                          training, context);
     }
-    // The last norm takes the sum and the ReLU along, unless the branch may be dropped in between.
+    // The last batch norm also adds the shortcut and applies the ReLU, unless drop path comes
+    // between.
     const BatchNorm& last = *norms_.back();
     if (!drop_path_.active(training))
       return last.forward(y, shortcut, ops::Activation::relu, training, context);

@@ -1,6 +1,6 @@
 #pragma once
 // ResNet 18 to 152 (He et al., 2015, arXiv:1512.03385) with the stride on the 3×3 convolution
-// ("v1.5"), as torchvision builds them.
+// ("v1.5"), identical to torchvision's.
 
 #include <memory>
 #include <vector>
@@ -12,11 +12,11 @@ namespace shoal::models {
 
 struct ResNetRow {
   const char* name;
-  bool bottleneck;     // 1×1, 3×3, 1×1 blocks with four times the channels; else two 3×3
+  bool bottleneck;     // 1×1, 3×3, 1×1 blocks with 4 times the channels; otherwise two 3×3
   int64_t repeats[4];  // blocks per stage
 };
 
-constexpr int64_t kResNetSize = 224;  // pixels, training and evaluation
+constexpr int64_t kResNetSize = 224;  // pixels, for training and evaluation
 
 const std::vector<ResNetRow>& resnets();
 

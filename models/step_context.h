@@ -1,9 +1,9 @@
 #pragma once
-// What a layer may know about the step it is part of, besides its input.
+// Information about the current step that layers need besides their input.
 //
-// Random masks (dropout, stochastic depth) are hashed from (seed, layer, row key): no generator
-// state, the same image gets the same mask at any world size, batch size and thread count. A key
-// is unique per epoch and sample.
+// Random masks (dropout, stochastic depth) are hashed from (seed, layer, row key). There is no
+// generator state: an image gets the same mask at any world size, batch size and thread count. A
+// key is unique for each epoch and sample.
 
 #include <cstdint>
 #include <functional>
@@ -15,13 +15,13 @@ class Tensor;
 namespace shoal::models {
 
 struct StepContext {
-  // One per row of the batch, host memory, valid during forward; unused in evaluation.
+  // One key per row of the batch, in host memory, valid during forward. Unused in evaluation.
   const uint64_t* keys = nullptr;
-  uint64_t seed = 0;    // of the run
-  double strength = 1;  // factor of dropout, 0 or more
-  // Adds a double tensor over all ranks, in place, and returns when the values may be read on the
-  // tensor's device. Empty: a world of one, or batch norm that is not synchronised. Every rank
-  // calls it in the same order.
+  uint64_t seed = 0;    // seed of the run
+  double strength = 1;  // factor on the dropout rate, 0 or more
+  // Sums a double tensor over all ranks in place. Returns when the result is ready for use on the
+  // tensor's device. Empty for a world of one and for batch norm that is not synchronized.
+  // Collective: every rank calls it in the same order.
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What stands in an erased rectangle: the same values from every implementation.
+// Values of erased rectangles (random erasing). All implementations produce the same values.
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace shoal::ops {
 
-// SplitMix64's finaliser over a counter.
+// SplitMix64's finalizer over a counter.
 SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
   uint64_t x = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -17,7 +17,7 @@ SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
   return x ^ (x >> 31);
 }
 
-// A standard normal variate for (key, index) (Box and Muller).
+// A standard normal variate for (key, index), by the Box-Muller transform.
 SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   constexpr double kTwoPi = 6.283185307179586476925;
   const uint64_t bits = erase_bits(key, index);
@@ -26,7 +26,7 @@ SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
 }
 
-// The value at `value` (3 * (y * width + x) + channel) of rectangle number `rectangle`.
+// Returns element `value` (3 * (y * width + x) + channel) of rectangle number `rectangle`.
 SHOAL_BOTH inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
   if (mix.erase_fill == EraseFill::constant) return 0;
   const bool color = mix.erase_fill == EraseFill::color;

@@ -1,7 +1,7 @@
 #pragma once
-// What the drivers (batch_norm.cpp, gate.cpp: threads, dispatch) and the loops over activations
-// compiled for each instruction set agree on. A loop works on consecutive rows of `channels`
-// values, channels a multiple of 8. Sums are added to double accumulators.
+// Interface between the drivers (batch_norm.cpp, gate.cpp: threads and dispatch) and the loops over
+// activations, which are compiled once per instruction set. A loop processes consecutive rows of
+// `channels` values; `channels` is a multiple of 8. Sums are added to double accumulators.
 
 #include <cstdint>
 
@@ -9,7 +9,8 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// More go to the reference: the vectors below live on the stack.
+// Larger channel counts use the reference implementation, because the loops keep per-channel arrays
+// on the stack.
 constexpr int64_t kMaxChannels = 4096;
 
 // Part of a batch norm: z = x * scale + shift [+ residual], y = activation(z).
@@ -21,10 +22,10 @@ struct NormRows {
   const float *slope, *offset;    // channels: dx = scale * dz + slope * x + offset
   const float* mean;              // channels
   void *y, *dx, *d_residual;      // d_residual may be nullptr
-  bool stream;                    // write y and dx past the caches
+  bool stream;                    // write y and dx with non-temporal stores
 };
 
-// One image (or part of one): y = x * gate.
+// One image, or a part of one: y = x * gate.
 struct GateRows {
   int64_t rows, channels;
   const void *x, *dy;
@@ -49,9 +50,9 @@ struct ActivationLoops {
   void (*gate_backward_apply)(const GateRows&);
 };
 
-// [0] f32, [1] bf16. AVX2 multiplies and adds with one rounding, the portable loops with two, and
-// they divide in different ways: outputs differ by at most 4 epsilon of float times the sum of the
-// terms' magnitudes (y: |x * scale| + |shift|), and then by bf16's rounding.
+// Index 0 is f32, 1 is bf16. AVX2 uses fused multiply-add, the portable loops round twice, and the
+// two divide differently. Their outputs differ by at most 4 float epsilons times the sum of the
+// terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding to bf16.
 namespace portable {
 extern const ActivationLoops kActivationLoops[2];
 }
@@ -59,21 +60,22 @@ namespace avx2 {
 extern const ActivationLoops kActivationLoops[2];
 }
 
-// The loops for this processor, or nullptr where type and channels have none.
+// Returns the loops for this processor, or nullptr if there are none for this type and channel
+// count.
 const ActivationLoops* activation_loops(Type type, int64_t channels);
 
-// Outputs larger than this are written past the caches: whoever reads them next finds them in
-// memory anyway.
+// Larger outputs are written with non-temporal stores: they would not be in the caches anyway when
+// they are read next.
 constexpr int64_t kStreamBytes = 8 << 20;
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b);
 
-// A thread's share of `rows`, in multiples of 8.
+// A thread's share of `rows`. Boundaries are multiples of 8.
 struct Share {
   int64_t begin, end;
 };
 Share share_of(int64_t rows, int thread, int threads);
 
-// Whether waking the other threads pays for so many elements.
+// Whether the operation has enough elements to be worth waking other threads.
 bool worth_threads(int64_t elements);
 
 }  // namespace shoal::ops::cpu_kernels

@@ -1,9 +1,9 @@
-// The loops over activations in GCC's vector types. Included by one file per instruction set, each
-// in a namespace of its own (SHOAL_LOOPS), so everything here has internal linkage.
+// Loops over activations, written with GCC's vector types. Each instruction set includes this file
+// once, in its own namespace (SHOAL_LOOPS), so everything here has internal linkage.
 //
-// All loops are bound by memory once the exponential is cheap: each reads its rows once, in order.
-// Column sums gather 64 rows in float and then go to double, so that half a million rows lose no
-// more than a few of them would.
+// All loops are memory-bound now that the exponential is cheap; each reads its rows once, in order.
+// Column sums collect 64 rows in float before adding to double, so that half a million rows lose no
+// more precision than a few rows would.
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -38,7 +38,7 @@ inline void store(uint16_t* p, Vec v) {  // bf16, to nearest, ties to even
   __builtin_memcpy(p, &h, sizeof h);
 }
 
-// Past the caches; p is aligned to the vector.
+// Non-temporal store. `p` is aligned to the vector size.
 inline void store_streaming(float* p, Vec v) {
 #if defined(__AVX__)
   _mm256_stream_ps(p, (__m256)v);
@@ -83,8 +83,7 @@ inline Vec fill(float x) {
   return Vec{x, x, x, x, x, x, x, x};
 }
 
-// What else instruction sets differ in: the limits of a value that may be not a number (then it
-// stays), and 1 / x.
+// Differences between the instruction sets: clamping, where NaN stays NaN, and 1 / x.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec at_most(Vec v, float limit) {
   return (Vec)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)v);
@@ -92,7 +91,7 @@ inline Vec at_most(Vec v, float limit) {
 inline Vec at_least(Vec v, float limit) {
   return (Vec)_mm256_max_ps(_mm256_set1_ps(limit), (__m256)v);
 }
-inline Vec reciprocal(Vec v) {  // 12 bits, then one step of Newton's
+inline Vec reciprocal(Vec v) {  // 12-bit approximation, then one Newton step
   const Vec guess = (Vec)_mm256_rcp_ps((__m256)v);
   return multiply_add(guess, multiply_add(-v, guess, fill(1)), guess);
 }
@@ -108,14 +107,15 @@ inline Vec reciprocal(Vec v) {
 }
 #endif
 
-// exp(-z) for |z| <= 87, to 8e-8 relative: z = -n ln 2 + r with |r| <= ln 2 / 2, and for exp(-r)
-// the polynomial 1 - r + r² q(r) whose q is the least-maximum fit, found with Lawson's iteration.
+// exp(-z) for |z| <= 87 with a relative error of 8e-8. Splits z = -n ln 2 + r with |r| <= ln 2 / 2.
+// exp(-r) is the polynomial 1 - r + r² q(r), where q is the minimax fit found with Lawson's
+// iteration.
 inline Vec exponential_of_minus(Vec z) {
   const float magic = 12582912;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const Vec shifted = multiply_add(z, fill(-1.44269504088896341f), fill(magic));
   const Vec n = shifted - magic;
   const Vec r = multiply_add(n, fill(-2.12194440e-4f), multiply_add(n, fill(0.693359375f), z));
-  // Estrin's order: fewer steps that wait for one another than Horner's.
+  // Estrin's scheme: shorter dependency chains than Horner's.
   const Vec r2 = r * r;
   const Vec low = multiply_add(r, fill(-0.1666651964187622f), fill(0.4999999403953552f));
   const Vec middle = multiply_add(r, fill(-0.00836885068565607f), fill(0.041668400168418884f));
@@ -137,8 +137,7 @@ inline Sigmoid sigmoid(Vec z) {
 template <Activation activation>
 inline Vec activate(Vec z) {
   if (activation == Activation::silu) return z * sigmoid(z).s;
-  if (activation == Activation::relu)
-    return z <= 0.0f ? fill(0) : z;  // not a number stays what it is
+  if (activation == Activation::relu) return z <= 0.0f ? fill(0) : z;  // NaN stays NaN
   return z;
 }
 
@@ -152,7 +151,7 @@ inline Vec chain(Vec z, Vec dy) {
   return dy;
 }
 
-// Calls f(offset of the element, channel) for every vector, in memory order.
+// Calls f(element offset, channel) for each vector, in memory order.
 template <class F>
 inline void for_each_vector(int64_t rows, int64_t channels, F f) {
   for (int64_t r = 0, i = 0; r < rows; ++r) {
@@ -168,9 +167,9 @@ inline void flush(int64_t channels, float* part, double* sums) {
   }
 }
 
-// sums[k * channels + c] += Σ over rows of the k-th value of f(offset, channel, values). Strictly
-// in the order of memory: summing several rows in registers first saves work, but reads several
-// places at once, at half the speed.
+// sums[k * channels + c] += sum over the rows of the k-th value of f(offset, channel, values).
+// Works strictly in memory order. Summing several rows in registers first does less work, but reads
+// from several places at once and runs at half the speed.
 template <int kinds, class F>
 inline void column_sums(int64_t rows, int64_t channels, double* sums, F f) {
   alignas(64) float part[kinds * kMaxChannels];
@@ -205,7 +204,7 @@ inline Vec activation_input(const NormRows& op, int64_t i, int64_t c, Vec x) {
   return residual ? z + load(static_cast<const S*>(op.residual) + i) : z;
 }
 
-// The rows of one operation, for an activation with or without residual.
+// The row loops of one operation, for one activation with or without residual.
 template <class S, Activation activation, bool residual>
 struct Norm {
   template <bool streaming>
@@ -247,7 +246,7 @@ struct Norm {
   }
 };
 
-// Calls f with the Norm that fits the operation.
+// Calls f with the Norm specialization of the operation.
 template <class S, class F>
 inline void choose(const NormRows& op, F f) {
   switch (op.activation) {

@@ -1,5 +1,5 @@
-// Threads and dispatch of batch norm. Each thread takes one run of consecutive rows; the threads'
-// column sums are added in the order of the threads.
+// Threads and dispatch of batch norm. Each thread processes one block of consecutive rows. The
+// column sums of the threads are added in thread order.
 
 #include <omp.h>
 
@@ -25,7 +25,7 @@ P* at(P* base, int64_t bytes) {
   return base ? static_cast<Byte*>(base) + bytes : nullptr;
 }
 
-// Calls work(first row, rows, sums to add to) on every thread and leaves the total in sums.
+// Calls work(first row, rows, sums to add to) on each thread and leaves the total in `sums`.
 template <class Work>
 void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
   const double* partial[kMaxThreads];
@@ -46,7 +46,7 @@ void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
       for (int t = 0; t < threads; ++t) total += partial[t][c];
       sums[c] = total;
     }
-#pragma omp barrier  // the others read `own` until here
+#pragma omp barrier  // the other threads read `own` until here
   }
 }
 
@@ -106,7 +106,7 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
                      void* stream) {
   const ActivationLoops* loops = activation_loops(type, channels);
   if (!loops) return reference_kernels::batch_norm_sums(type, x, rows, channels, sums, stream);
-  // Sums of differences to the first row: Σx² - (Σx)² / n would cancel where the mean is large.
+  // Sums the differences from the first row: Σx² - (Σx)² / n would cancel where the mean is large.
   double first[2 * kMaxChannels];
   alignas(64) float origin[kMaxChannels];
   reference_kernels::batch_norm_sums(type, x, std::min<int64_t>(rows, 1), channels, first, stream);

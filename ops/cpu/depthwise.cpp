@@ -1,6 +1,6 @@
-// Threads and dispatch of the gradient of depthwise weights. Each thread takes consecutive images
-// and sums one image in float, its images in double; the threads' sums are added in the order
-// of the threads.
+// Threads and dispatch of the weight gradient of depthwise convolutions. Each thread takes
+// consecutive images. It sums in float within an image and in double over its images. The sums of
+// the threads are added in thread order.
 
 #include "ops/cpu/depthwise.h"
 
@@ -17,7 +17,7 @@ namespace shoal::ops::cpu_kernels {
 namespace {
 
 constexpr int kMostParts = 256;
-// channels * kernel²: the sums of a thread lie on its stack.
+// Upper limit of channels * kernel². Each thread keeps its sums on the stack.
 constexpr int64_t kMaxWeights = 1 << 16;
 
 }  // namespace
@@ -59,7 +59,7 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
         for (int k = 0; k < threads; ++k) total += partial[k][t * op.channels + c];
         static_cast<float*>(d_weight)[c * taps + t] = static_cast<float>(total);
       }
-    }  // the barrier at the end keeps `own` alive until all have read it
+    }  // implicit barrier: keeps `own` alive until all threads have read it
   }
 }
 

@@ -1,6 +1,6 @@
-// The gradient of depthwise weights for one image, in GCC's vector types. Included by one file
-// per instruction set, each in a namespace of its own (SHOAL_LOOPS), so everything here has
-// internal linkage.
+// Weight gradient of a depthwise convolution for one image, written with GCC's vector types. Each
+// instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
+// has internal linkage.
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// One row of the output against one row of the input: sums[t * channels + …] += Σ over w of dy[w] *
-// x[w * stride + t - padding], for `vectors` times 8 channels. The sums of all kernel columns stay
-// in registers along the row.
+// Combines one output row with one input row: sums[t * channels + …] += Σ over w of dy[w] * x[w *
+// stride + t - padding], for `vectors` * 8 channels. The sums of all kernel columns stay in
+// registers along the row.
 template <int kernel, int vectors>
 inline void row(const Depthwise& op, const float* x, const float* dy, float* sums) {
   const int64_t width = op.width, channels = op.channels, step = op.stride * channels;
@@ -21,7 +21,7 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
   for (int t = 0; t < kernel; ++t) {
     for (int v = 0; v < vectors; ++v) total[t][v] = load(sums + t * channels + v * kLanes);
   }
-  // Outputs [first, last) have all their inputs inside the row.
+  // All inputs of the outputs [first, last) lie inside the row.
   const int64_t first = (op.padding + op.stride - 1) / op.stride;
   const int64_t fits = width - kernel + op.padding;
   const int64_t last = fits < 0 ? first : (fits / op.stride + 1 < out ? fits / op.stride + 1 : out);

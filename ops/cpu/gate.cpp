@@ -1,4 +1,4 @@
-// Threads and dispatch of the squeeze-excite gate: one image at a time per thread.
+// Threads and dispatch of the squeeze-excite gate: each thread processes one image at a time.
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ void for_each_image(const Gate& op, Work work) {
   for (int64_t n = 0; n < op.images; ++n) work(n);
 }
 
-// out[n, c] = factor * the column sums that `sum` makes of image n.
+// out[n, c] = factor * (column sums of image n, computed by `sum`).
 void column_sums(const Gate& op, const void* dy, void (*sum)(const GateRows&, double*),
                  double factor, void* out) {
   for_each_image(op, [&](int64_t n) {

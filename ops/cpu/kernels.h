@@ -1,7 +1,7 @@
 #pragma once
-// The vector loops behind ops::cpu(), one function per entry of the table; ops.h says what each
-// computes. All threads of OpenMP's team work, each on a fixed share of the rows, so a run repeats
-// for the same thread count. Types and shapes without a vector loop go to the reference.
+// The vector loops behind ops::cpu(), one function per table entry; see ops.h for what each
+// computes. Each OpenMP thread processes a fixed share of the rows, so results repeat exactly for
+// the same thread count. Types and shapes without a vector loop use the reference implementation.
 
 #include "ops/ops.h"
 

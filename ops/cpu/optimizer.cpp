@@ -1,8 +1,8 @@
-// Threads and dispatch of the optimizer passes. The flat buffers are cut into equal consecutive
-// shares, one per thread, at multiples of 16 elements; a share is worked through segment by
+// Threads and dispatch of the optimizer passes. The flat buffers are split into equal consecutive
+// shares, one per thread, at multiples of 16 elements. A thread processes its share segment by
 // segment, in blocks small enough that the low-precision copy reads the new parameters from the
-// cache. Element-wise work gives the same bits for any thread count; the norm's partial sums have a
-// fixed size for the same reason.
+// cache. Element-wise work gives the same bits for any thread count; the partial sums of the norm
+// have a fixed size for the same reason.
 
 #include <omp.h>
 
@@ -17,9 +17,9 @@ namespace shoal::ops::cpu_kernels {
 namespace {
 
 constexpr int64_t kAlign = 16;       // elements; 64 bytes of float
-constexpr int64_t kBlock = 4096;     // elements; five float buffers of it fit in L2
-constexpr int kPartialSums = 256;    // of the norm, whatever the thread count
-constexpr int64_t kSmall = 1 << 15;  // elements; below, starting threads costs more than it saves
+constexpr int64_t kBlock = 4096;     // elements; five float buffers of this size fit in L2
+constexpr int kPartialSums = 256;    // number of partial sums of the norm, for any thread count
+constexpr int64_t kSmall = 1 << 15;  // elements; fewer are not worth waking the threads
 
 const OptimizerLoops& loops_of(Type type) {
   return best_isa().optimizer[type == Type::f64 ? 1 : 0];
@@ -29,7 +29,7 @@ int64_t round_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-// Calls work(begin, end) with each thread's share of [0, total).
+// Calls work(begin, end) on each thread with its share of [0, total).
 template <typename Work>
 void share(int64_t total, Work work) {
 #pragma omp parallel if (total > kSmall)
@@ -42,7 +42,7 @@ void share(int64_t total, Work work) {
   }
 }
 
-// Calls work(segment, begin, end) for the parts of all segments inside [begin, end), in blocks.
+// Calls work(segment, begin, end) for each segment's part of [begin, end), in blocks.
 template <typename Work>
 void for_each_block(const OptimizerStep& step, int64_t begin, int64_t end, Work work) {
   const Segment* last = step.segments + step.segment_count;

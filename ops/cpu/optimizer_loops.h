@@ -1,7 +1,7 @@
-// The optimizer passes over one range of one segment, written so that the compiler turns them into
-// vector loops. Included by one file per instruction set, each in a namespace of its own
-// (SHOAL_LOOPS); so everything here has internal linkage. Same operations in the same order as
-// ops/reference/optimizer.cpp, without contraction: the bits are the same too.
+// The optimizer passes over one range of one segment, written for auto-vectorization. Each
+// instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
+// has internal linkage. The operations and their order are those of ops/reference/optimizer.cpp,
+// without contraction, so the results are bit-identical.
 
 #include <cstdint>
 #include <cstring>
@@ -11,8 +11,8 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Not std::sqrt: an inline function of the library, compiled here for one instruction set, could be
-// linked everywhere.
+// Not std::sqrt: the linker could use an inline library function, compiled here for one instruction
+// set, everywhere.
 float root(float x) {
   return __builtin_sqrtf(x);
 }
@@ -106,8 +106,8 @@ void ema(void* average, const void* parameters, int64_t begin, int64_t end, doub
   for (int64_t i = begin; i < end; ++i) a[i] += forget * (p[i] - a[i]);
 }
 
-// Sixteen running sums, so that additions of one do not wait for those of another; added up in a
-// fixed order.
+// Uses 16 running sums to break the dependency chain of the additions. They are added in a fixed
+// order.
 template <typename T>
 double sum_squares(const void* gradients, int64_t begin, int64_t end) {
   const T* g = static_cast<const T*>(gradients);

@@ -1,17 +1,17 @@
 #pragma once
-// What ops/cpu/optimizer.cpp (threads, dispatch) and the loops compiled for each instruction set
-// agree on.
+// Interface between ops/cpu/optimizer.cpp (threads and dispatch) and the loops, which are compiled
+// once per instruction set.
 
 #include "ops/ops.h"
 
 namespace shoal::ops::cpu_kernels {
 
-// A part of one segment, and what is the same for the whole step.
+// A part of one segment, with the values that are the same for the whole step.
 struct OptimizerRange {
   const OptimizerStep* step;
   const Segment* segment;
   int64_t begin, end;       // elements of the flat buffers, inside the segment
-  double factor;            // of the gradients: clipping
+  double factor;            // multiplies the gradients (clipping)
   double correction1;       // AdamW: 1 - beta1^step
   double root_correction2;  // AdamW: sqrt(1 - beta2^step)
 };
@@ -26,7 +26,7 @@ struct OptimizerLoops {
   void (*copy_f16)(const void* parameters, void* copy, int64_t begin, int64_t end);
 };
 
-// [0] float, [1] double. Wider registers would not help: the passes wait for memory.
+// Index 0 is float, 1 is double. Wider registers would not help: the passes are memory-bound.
 namespace portable {
 extern const OptimizerLoops kLoops[2];
 }

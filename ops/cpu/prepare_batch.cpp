@@ -1,6 +1,6 @@
-// Normalisation of uint8 images by table: there are only 256 values per channel. Mixing is
-// linear, so a mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. Rows of pixels
-// are shared among the threads.
+// Normalizes uint8 images with a lookup table of 256 values per channel. Mixing is linear, so a
+// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The threads share the rows of
+// pixels.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ struct Tables {
   }
 };
 
-// Pixels [begin, end) of a row, all with the same lambda.
+// Fills pixels [begin, end) of a row, all with the same lambda.
 template <class S, class V>
 void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V lambda,
           int64_t begin, int64_t end, S* out) {
@@ -41,7 +41,7 @@ void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V
   }
 }
 
-// One row of pixels of one rectangle.
+// Fills one row of pixels of one rectangle.
 template <class S, class V>
 void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
   const int32_t* const box = mix.erase[rectangle];
@@ -56,7 +56,7 @@ void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
     out[i] = Element<S>::store(static_cast<V>(erased_value(mix, rectangle, 3 * y * width + i)));
 }
 
-// One row of pixels, y from the top.
+// Prepares row y of pixels, counted from the top.
 template <class S, class V>
 void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) {
   MixRow mix;
@@ -68,7 +68,7 @@ void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) 
   S* out = static_cast<S*>(op.out) + n * image + y * width * 3;
   const V lambda = static_cast<V>(mix.lambda);
 
-  int64_t left = 0, right = 0;  // of the box in this row
+  int64_t left = 0, right = 0;  // columns of the CutMix box in this row
   if (y >= mix.box[1] && y < mix.box[3]) {
     left = std::clamp<int64_t>(mix.box[0], 0, width);
     right = std::clamp<int64_t>(mix.box[2], left, width);

@@ -1,6 +1,6 @@
 #pragma once
-// Eight floats in GCC's vector types, which the compiler splits where registers are shorter. For
-// the loops that are compiled once per instruction set, each in a namespace of its own
+// Vectors of eight floats in GCC's vector types; the compiler splits them where registers are
+// shorter. Used by loops that are compiled once per instruction set, each in its own namespace
 // (SHOAL_LOOPS), so everything here has internal linkage.
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -25,8 +25,8 @@ inline void store(float* p, Vec v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 
-// a * b + c, with one rounding where the processor has an instruction for it: loops that sum
-// products are a third faster. Said here, not left to the compiler's contraction, which is off.
+// a * b + c, rounded once if the processor has fused multiply-add: loops that sum products are a
+// third faster. Explicit, because compiler contraction is turned off.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
   return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);

@@ -1,6 +1,6 @@
 #pragma once
-// Batch norm with the addition and the activation that follow it. A thread takes one group of
-// channels, whose parameters it keeps, through the rows of its lane.
+// Batch norm with the residual addition and the activation that follow it. Each thread handles one
+// group of channels, keeps its parameters in registers, and walks over the rows of its lane.
 
 #include <cmath>
 
@@ -11,12 +11,12 @@ namespace shoal::ops::cuda_kernels {
 
 template <class V>
 SHOAL_BOTH V activate(Activation activation, V z) {
-  if (activation == Activation::relu) return z <= 0 ? V(0) : z;  // not a number stays what it is
+  if (activation == Activation::relu) return z <= 0 ? V(0) : z;  // NaN stays NaN
   if (activation == Activation::silu) return z / (1 + std::exp(-z));
   return z;
 }
 
-// The activation's derivative at z.
+// The derivative of the activation at z.
 template <class V>
 SHOAL_BOTH V slope(Activation activation, V z) {
   if (activation == Activation::relu) return z <= 0 ? V(0) : V(1);
@@ -45,7 +45,7 @@ struct NormGroup {
 
   SHOAL_BOTH int64_t at(int64_t row) const { return row * groups + group; }
 
-  // The row's normalised values, and what the activation is applied to.
+  // Reads a row: computes the normalized values and the input of the activation.
   SHOAL_BOTH void load(int64_t row) {
     V x[kWidth], residual[kWidth] = {};
     load_group<S, kWidth>(op.x, at(row), x);
@@ -56,7 +56,7 @@ struct NormGroup {
     }
   }
 
-  // The gradient of input, which load() has read.
+  // Computes the gradient of the activation's input, from the values read by load().
   SHOAL_BOTH void d_input(const void* dy, int64_t row, V* dz) const {
     load_group<S, kWidth>(dy, at(row), dz);
     for (int j = 0; j < kWidth; ++j) dz[j] *= slope(op.activation, input[j]);
@@ -68,7 +68,7 @@ struct NormGroup {
   V normalised[kWidth], input[kWidth];
 };
 
-// Σ x, Σ x².
+// Terms Σ x and Σ x².
 template <class S, int kWidth>
 struct Squares {
   struct Lane {
@@ -89,7 +89,7 @@ struct Squares {
   int64_t groups;
 };
 
-// Σ dz, Σ dz * normalised.
+// Terms Σ dz and Σ dz * normalized.
 template <class S, int kWidth>
 struct NormGradients {
   struct Lane {
@@ -126,7 +126,7 @@ void typed_batch_norm_finish(const BatchNormFinish& op, void* stream) {
     const double count = op.sums[2 * op.channels];
     const double mean = op.sums[c] / count;
     const double difference = op.sums[op.channels + c] / count - mean * mean;
-    const double variance = difference < 0 ? 0 : difference;  // not a number stays what it is
+    const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
     const double unbiased = variance * count / (count > 2 ? count - 1 : 1);
     static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
     static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));

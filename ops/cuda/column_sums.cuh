@@ -1,5 +1,5 @@
 #pragma once
-// Sums over rows, in double and in an order that depends on the shape alone.
+// Sums over rows in double. The order of additions depends on the shape only.
 
 #include <cstdint>
 
@@ -7,18 +7,18 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// How many threads share the rows of one group of channels.
+// Number of threads that share the rows of one group of channels.
 inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
-// For each of `outer` matrices of rows×channels: terms.lane(group).add(row, sums) adds what each row
-// (counted through all matrices) has for each group of kWidth channels to sums[kSums][kWidth]; then
-// store(matrix, sum * channels + channel, total) is called for each total.
+// Sums each of `outer` matrices of rows×channels over its rows. terms.lane(group).add(row, sums)
+// adds a row's terms for a group of kWidth channels to sums[kSums][kWidth]; rows are counted over
+// all matrices. Then calls store(matrix, sum * channels + channel, total) for each total.
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
                  const Store& store) {
-  constexpr int64_t kFold = 128;  // partial sums that one thread adds up
+  constexpr int64_t kFold = 128;  // partial sums added by one thread
   const int64_t groups = channels / kWidth, columns = kSums * channels;
   const int64_t split = lanes_for(outer * groups, rows, kPartialSums / (kSums * kWidth));
   double* const sums_of_lanes = scratch();

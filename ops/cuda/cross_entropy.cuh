@@ -1,7 +1,7 @@
 #pragma once
-// Softmax cross-entropy. Kept in between, in the scratch memory: of each of kLanesPerRow threads
-// its largest logit, its Σ exp, Σ logits and how many classes come before the label; of each row its
-// log Σ exp, loss and the label's place.
+// Softmax cross-entropy. Each row is processed by kLanesPerRow threads. Each thread leaves its
+// largest logit, Σ exp, Σ logits and the number of classes ranked before the label in scratch
+// memory; each row leaves log Σ exp, the loss and the label's rank among the classes.
 
 #include <cmath>
 
@@ -22,7 +22,7 @@ struct RowResult {
   int64_t place;
 };
 
-// Rows that are worked on at a time: what the scratch memory holds.
+// Number of rows processed at a time, limited by the scratch memory.
 constexpr int64_t kRowsAtATime =
     kPartialSums * sizeof(double) / (kLanesPerRow * sizeof(RowSums) + sizeof(RowResult));
 

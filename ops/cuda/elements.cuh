@@ -1,6 +1,5 @@
 #pragma once
-// Element types as the CUDA operations see them, and groups of neighbouring channels that are
-// loaded at once.
+// Element types of the CUDA operations, and vectorized loads of groups of adjacent channels.
 
 #include <cstdint>
 #include <cstring>
@@ -21,7 +20,7 @@ struct F16 {
   uint16_t bits;
 };
 
-// Value: what one element is computed in, also the type of statistics and parameters.
+// Value: the type in which one element is computed, also the type of statistics and parameters.
 template <class S>
 struct Element {
   using Value = S;
@@ -38,7 +37,7 @@ struct Element<Bf16> {
     memcpy(&f, &bits, sizeof f);
     return f;
   }
-  SHOAL_BOTH static Bf16 store(float v) {  // to nearest, ties to even
+  SHOAL_BOTH static Bf16 store(float v) {  // round to nearest, ties to even
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
     if (v != v) return {static_cast<uint16_t>((bits >> 16) | 0x40)};
@@ -89,7 +88,7 @@ struct Width {
   static constexpr int value = kWidth;
 };
 
-// Calls f(S{}) with the storage type that `type` names.
+// Calls f(S{}) with the storage type of `type`.
 template <class F>
 void with_type(Type type, F&& f) {
   switch (type) {
@@ -104,8 +103,8 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<channels that are loaded at once>{}): 16 bytes of them where they divide
-// evenly.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: 16 bytes if the
+// channels divide evenly, otherwise fewer.
 template <class F>
 void with_group_type(Type type, int64_t channels, F&& f) {
   with_type(type, [&](auto s) {
@@ -118,7 +117,7 @@ void with_group_type(Type type, int64_t channels, F&& f) {
   });
 }
 
-// The group of channels number `index` of an array of such groups.
+// Loads group `index` of an array of channel groups.
 template <class S, int kWidth>
 SHOAL_BOTH void load_group(const void* from, int64_t index, Value<S>* to) {
   const auto pack = static_cast<const Pack<S, kWidth>*>(from)[index];

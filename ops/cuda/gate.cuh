@@ -1,12 +1,12 @@
 #pragma once
-// The gate of squeeze-excite. Threads as in batch_norm.cuh, for each image.
+// The gate of squeeze-excite. Threads are assigned as in batch_norm.cuh, per image.
 
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
 
 namespace shoal::ops::cuda_kernels {
 
-// Σ x, or with dy Σ x * dy.
+// Terms Σ x or, with dy, Σ x * dy.
 template <class S, int kWidth>
 struct Products {
   struct Lane {
@@ -25,7 +25,7 @@ struct Products {
   int64_t groups;
 };
 
-// out = the sums over each image's pixels times factor.
+// out = factor * (sums over each image's pixels).
 template <class S, int kWidth>
 void image_sums(const Gate& op, const void* dy, double factor, void* out, void* stream) {
   const int64_t channels = op.channels;
@@ -37,7 +37,8 @@ void image_sums(const Gate& op, const void* dy, double factor, void* out, void* 
                          });
 }
 
-// out = in * factor + shift / pixels; factor and shift (or nullptr: 0) of each image's channels.
+// out = in * factor + shift / pixels. `factor` and `shift` are images×channels; `shift` may be
+// nullptr (0).
 template <class S, int kWidth>
 void scale_images(const Gate& op, const void* in, const void* shift, void* out, void* stream) {
   using V = Value<S>;

@@ -1,9 +1,10 @@
 #pragma once
-// The one way in which the CUDA operations reach the GPU: a function is called for each index, in
-// no order. nvcc makes a kernel of it; any other compiler a plain loop, and so the same sources are
-// tested on machines without a GPU (the table "twin").
+// Index launch: calls a function for each index, in no particular order. All CUDA operations run
+// through it. nvcc compiles it to a kernel, other compilers to a plain loop, so the same sources
+// are tested on machines without a GPU (the table "cuda twin").
 //
-// Launches do not wait, throw or return an error: LibTorch's next launch reports one that failed.
+// Launches do not wait, throw or return an error. LibTorch's next launch reports a launch that
+// failed.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,13 +21,13 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Enough threads to fill a large GPU, several times over.
+// Enough threads to fill a large GPU several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Partial sums that the threads of a reduction leave to be added up. A thread leaves eight or sixteen
-// of them and has 16 or 32 bytes on their way, so that four megabytes or more are on their way at a
-// time, which the memory of a large GPU wants.
+// Maximum number of partial sums of a reduction. Each thread leaves 8 or 16 sums and has 16 or 32
+// bytes of loads in flight. That keeps at least 4 MB in flight, which a large GPU needs to reach
+// its memory bandwidth.
 constexpr int64_t kPartialSums = 1 << 22;
-// Memory of a device for them, and for what adding them up leaves in between.
+// Device memory for the partial sums and for the intermediate results of adding them.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
 
 #ifdef __CUDACC__
@@ -45,9 +46,9 @@ void for_each_index(int64_t n, void* stream, const F& f) {
   call_for_index<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(n, f);
 }
 
-// kScratchBytes of the current device, made at the first call for it, which must not fall into the
-// capture of a graph. Operations that run at the same time, on two streams of a device, would
-// disturb one another. Throws std::runtime_error when there is no memory.
+// Returns kScratchBytes of memory on the current device, allocated on first use. The first call
+// must not happen during graph capture. Operations on two streams of a device must not run
+// concurrently: they share this memory. Throws std::runtime_error if the allocation fails.
 inline double* scratch() {
   constexpr int kMostDevices = 64;
   static double* memory[kMostDevices] = {};
@@ -56,7 +57,8 @@ inline double* scratch() {
   if (error == cudaSuccess && device >= kMostDevices) error = cudaErrorInvalidDevice;
   if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
   if (error != cudaSuccess)
-    throw std::runtime_error(std::string("memory of a GPU for sums: ") + cudaGetErrorString(error));
+    throw std::runtime_error(std::string("cannot allocate GPU memory for partial sums: ") +
+                             cudaGetErrorString(error));
   return memory[device];
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The optimizers' passes over the flat buffers: a thread for each element, in PyTorch's order of
+// The optimizer passes over the flat buffers: one thread per element, with PyTorch's order of
 // operations.
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// The segment that holds element i, or nullptr when i is padding.
+// Returns the segment that contains element i, or nullptr if i is padding.
 SHOAL_BOTH inline const Segment* segment_of(const OptimizerStep& step, int64_t i) {
   int64_t low = 0, high = step.segment_count;
   while (high - low > 1) {
@@ -30,7 +30,7 @@ SHOAL_BOTH inline void write_copy(const OptimizerStep& step, int64_t i, double v
   }
 }
 
-// One element: each takes its place and gradient, clipped, and its segment's settings.
+// The element-wise optimizers. Each gets the element's index, its clipped gradient and its segment.
 template <class T>
 struct Sgd {
   SHOAL_BOTH static void update(const OptimizerStep& step, const Segment& segment, int64_t i, T g) {

@@ -1,5 +1,5 @@
 #pragma once
-// All operations as one table, of the compiler that reads this.
+// The table of all operations, for the compiler that includes this file.
 
 #include "ops/cuda/batch_norm.cuh"
 #include "ops/cuda/cross_entropy.cuh"

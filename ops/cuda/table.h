@@ -5,10 +5,10 @@
 
 namespace shoal::ops {
 
-// Compiled into the CUDA plug-in. depthwise_backward_weights is nullptr: LibTorch's own is used.
+// Compiled into the CUDA plug-in. depthwise_backward_weights is nullptr: use LibTorch's.
 const Table& cuda_table();
 
-// The same sources as plain loops on the CPU, for tests on machines without a GPU.
+// The same sources compiled to plain loops on the CPU, for tests on machines without a GPU.
 const Table& cuda_twin();
 
 }  // namespace shoal::ops

@@ -13,14 +13,14 @@ V activate(Activation activation, V z) {
     case Activation::none:
       return z;
     case Activation::relu:
-      return z <= 0 ? V(0) : z;  // not a number stays what it is
+      return z <= 0 ? V(0) : z;  // NaN stays NaN
     case Activation::silu:
       return z / (1 + std::exp(-z));
   }
   return z;
 }
 
-// The activation's derivative at z.
+// The derivative of the activation at z.
 template <class V>
 V slope(Activation activation, V z) {
   switch (activation) {
@@ -36,7 +36,7 @@ V slope(Activation activation, V z) {
   return 1;
 }
 
-// One batch norm with its pointers typed.
+// The arguments of one batch norm with typed pointers.
 template <class S>
 struct View {
   using E = Element<S>;
@@ -50,7 +50,7 @@ struct View {
   const V* bias = static_cast<const V*>(op.bias);
 
   V normalised(int64_t i, int64_t c) const { return (E::load(x[i]) - mean[c]) * inv_std[c]; }
-  // What the activation is applied to.
+  // The input of the activation.
   V input(int64_t i, int64_t c) const {
     const V z = normalised(i, c) * weight[c] + bias[c];
     return residual ? z + E::load(residual[i]) : z;
@@ -85,7 +85,7 @@ void batch_norm_finish(const BatchNormFinish& op, void*) {
     for (int64_t c = 0; c < op.channels; ++c) {
       const double mean = op.sums[c] / count;
       const double difference = op.sums[op.channels + c] / count - mean * mean;
-      const double variance = difference < 0 ? 0 : difference;  // not a number stays what it is
+      const double variance = difference < 0 ? 0 : difference;  // NaN stays NaN
       const double unbiased = variance * count / std::max(count - 1, 1.0);
       static_cast<V*>(op.mean)[c] = static_cast<V>(mean);
       static_cast<V*>(op.inv_std)[c] = static_cast<V>(1 / std::sqrt(variance + op.eps));

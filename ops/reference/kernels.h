@@ -1,7 +1,6 @@
 #pragma once
-// The plain loops behind ops::reference(), one function per entry of the table; ops.h says what
-// each computes. All types are supported by all of them. Single-threaded, sums in double in the
-// order of the rows.
+// The plain loops behind ops::reference(), one function per table entry; see ops.h for what each
+// computes. They support all types, run on one thread, and sum in double in row order.
 
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
-// Plain loops that define the optimizer passes. Operations are in PyTorch's order and in the
-// parameters' type, so that results agree with PyTorch's element-wise implementation to the last
-// bit or two.
+// Plain loops that define the optimizer passes. They use PyTorch's order of operations in the type
+// of the parameters, so results agree with PyTorch's element-wise implementation to the last bit or
+// two.
 
 #include <cmath>
 
@@ -25,7 +25,7 @@ double clip_factor(const OptimizerStep& step) {
   return std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
 }
 
-// Calls update(segment, i, clipped gradient) for every element of every segment.
+// Calls update(segment, i, clipped gradient) for each element of each segment.
 template <typename T, typename Update>
 void for_each_element(const OptimizerStep& step, Update update) {
   if (step.non_finite != nullptr && *step.non_finite != 0) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Element types as the plain loops see them: load to and store from the type of the statistics.
+// Element types of the plain loops: conversion from storage to the statistics type and back.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@ struct Bf16 {
   uint16_t bits;
 };
 
-// Value: what one element is computed in, also the type of statistics and parameters.
+// Value: the type in which one element is computed, also the type of statistics and parameters.
 template <class S>
 struct Element;
 
@@ -46,7 +46,7 @@ struct Element<Bf16> {
     std::memcpy(&f, &bits, sizeof f);
     return f;
   }
-  static Bf16 store(float v) {  // to nearest, ties to even
+  static Bf16 store(float v) {  // round to nearest, ties to even
     uint32_t bits;
     std::memcpy(&bits, &v, sizeof bits);
     if (v != v) return {static_cast<uint16_t>((bits >> 16) | 0x40)};
@@ -54,7 +54,7 @@ struct Element<Bf16> {
   }
 };
 
-// Calls f(S{}) with the storage type that `type` names.
+// Calls f(S{}) with the storage type of `type`.
 template <class F>
 void dispatch(Type type, F&& f) {
   switch (type) {

@@ -57,7 +57,7 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
   if (batch.views > 1)
     logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kOfViews));
   if (input.unreadable > 0) {
-    const at::Tensor rows = models::sent(at::tensor(input.readable), device);
+    const at::Tensor rows = models::upload(at::tensor(input.readable), device);
     logits = logits.index_select(0, rows);
     input.labels.a = input.labels.a.index_select(0, rows);
   }
