@@ -1,5 +1,5 @@
-// The order of the set-up: all ranks meet at a store; each then opens the same groups in the same
-// order, each group with its own part of the store's names and its own connections.
+// Set-up order: all ranks join one store, then each opens the same groups in the same order. Each
+// group has its own key prefix in the store and its own connections.
 
 #include "dist/connect.h"
 
@@ -20,20 +20,20 @@ namespace shoal::dist {
 
 namespace {
 
-// For the ranks to meet, however long the master's name took to resolve.
+// Minimum time for the ranks to join, even if resolving the master's name took most of the timeout.
 constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 
 class Opener {
  public:
   Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
-    const Tell tell = env.local_rank == 0 ? options.tell : [](const std::string&) {};
+    const Notify notify = env.local_rank == 0 ? options.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
     if (env.local_world_size < env.world_size)
-      wait_for_address(env.master_addr, options.rendezvous_timeout, tell);
-    address_ = gloo_address(env);  // before the meeting: a wrong interface is told at once
+      wait_for_address(env.master_addr, options.rendezvous_timeout, notify);
+    address_ = gloo_address(env);  // before the rendezvous, so that a wrong interface fails at once
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - start);
-    store_ = meet(env, std::max(options.rendezvous_timeout - waited, kLeast), tell);
+    store_ = rendezvous(env, std::max(options.rendezvous_timeout - waited, kLeast), notify);
   }
 
   Group open(const std::string& name, bool with_nccl) {
@@ -44,7 +44,7 @@ class Opener {
     state->progress = progress_;
     auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
     const std::string where = env_.master_addr + ":" + std::to_string(env_.master_port);
-    guarded(*state, "connecting over " + address_.text() + " (met at " + where + ")", [&] {
+    guarded(*state, "connecting over " + address_.text() + " (rendezvous at " + where + ")", [&] {
       state->gloo =
           make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), env_.rank,
                     env_.world_size, address_, options_.rendezvous_timeout, options_.timeout);
@@ -63,7 +63,7 @@ class Opener {
 
   std::shared_ptr<Heartbeat> heartbeat() const {
     if (options_.patience.count() == 0) return nullptr;
-    return std::make_shared<Heartbeat>(env_, options_.patience, progress_, options_.tell);
+    return std::make_shared<Heartbeat>(env_, options_.patience, progress_, options_.notify);
   }
 
  private:
@@ -79,7 +79,7 @@ class Opener {
       group->setBackend(c10::DeviceType::CUDA, Type::NCCL, state.nccl);
     else if (!options_.gpu.empty())
       group->setBackend(c10::DeviceType::CUDA, Type::GLOO, state.gloo);
-    group->setDefaultBackend(state.nccl ? Type::NCCL : Type::GLOO);  // it is UNDEFINED otherwise
+    group->setDefaultBackend(state.nccl ? Type::NCCL : Type::GLOO);  // the default is UNDEFINED
     group->setGroupName(state.name);
     return group;
   }
@@ -91,10 +91,10 @@ class Opener {
   std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
-// The ranks' texts, of less than 64 bytes, by rank.
-std::vector<std::string> gathered(const Group& group, const std::string& mine) {
+// Gathers a string of fewer than 64 bytes from each rank, in rank order.
+std::vector<std::string> gather_strings(const Group& group, const std::string& mine) {
   constexpr size_t kLongest = 64;
-  if (mine.size() >= kLongest) throw std::logic_error("too long to be gathered: " + mine);
+  if (mine.size() >= kLongest) throw std::logic_error("string too long to gather: " + mine);
   const at::Tensor text = at::zeros({kLongest}, at::kByte);
   std::memcpy(text.mutable_data_ptr(), mine.data(), mine.size());
   std::vector<std::string> texts;
@@ -103,16 +103,16 @@ std::vector<std::string> gathered(const Group& group, const std::string& mine) {
   return texts;
 }
 
-// What all ranks come to, or the same error on all.
-Backend agreed_backend(const ConnectOptions& options, const Group& group, const Env& env) {
-  const auto asked = gathered(group, name_of(options.backend));
+// Chooses the backend from all ranks' options. Returns or throws the same on every rank.
+Backend agree_on_backend(const ConnectOptions& options, const Group& group, const Env& env) {
+  const auto asked = gather_strings(group, name_of(options.backend));
   for (size_t rank = 1; rank < asked.size(); ++rank)
     if (asked[rank] != asked[0])
       throw std::runtime_error("rank " + rank_with_host(0, env) + " was started with --backend " +
                                asked[0] + ", but rank " +
                                rank_with_host(static_cast<int>(rank), env) + " with --backend " +
-                               asked[rank] + "; give all the same");
-  return choose_backend(options.backend, gathered(group, options.gpu), env);
+                               asked[rank] + "; use the same on every rank");
+  return choose_backend(options.backend, gather_strings(group, options.gpu), env);
 }
 
 }  // namespace
@@ -127,9 +127,10 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
   Opener opener(env, options);
   result.heartbeat = opener.heartbeat();
   result.control = opener.open("control", false);
-  result.backend = agreed_backend(options, result.control, env);
+  result.backend = agree_on_backend(options, result.control, env);
   const bool nccl = result.backend == Backend::nccl;
-  if (nccl && !options.nccl) throw std::logic_error("NCCL without the plug-in's functions");
+  if (nccl && !options.nccl)
+    throw std::logic_error("the NCCL backend needs the functions of the CUDA plug-in");
   result.main = opener.open("main", nccl);
   result.batch_norm = opener.open("batch_norm", nccl);
   return result;

@@ -1,5 +1,5 @@
-// The word travels as one int64 tensor that is summed. What is not a sum is counted instead: how
-// many ranks saw SIGINT, how many SIGTERM, how many ask for a checkpoint.
+// The message is one int64 tensor that is summed over the ranks. Signals and checkpoint requests
+// are sent as counts: how many ranks received SIGINT, SIGTERM, or ask for a checkpoint.
 
 #include "dist/control_word.h"
 
@@ -29,8 +29,8 @@ enum Slot {
   kSlots
 };
 
-constexpr int kLossGrid = 24;             // bits behind the point
-constexpr double kLargestLoss = 1 << 26;  // 4096 ranks of such sums fit into the slot
+constexpr int kLossGrid = 24;             // fractional bits
+constexpr double kLargestLoss = 1 << 26;  // sums of 4096 ranks fit into the slot
 
 void write(const ControlWord& word, int64_t* slots) {
   slots[kInterrupts] = word.stop_signal == SIGINT;
@@ -60,7 +60,7 @@ struct ControlChannel::Impl {
   std::shared_ptr<GroupState> state;  // null for a group of one
   at::Tensor tensor = at::zeros({kSlots}, at::kLong);
   c10::intrusive_ptr<c10d::Work> work;
-  bool posted = false;
+  bool in_flight = false;
 };
 
 ControlChannel::ControlChannel(const Group& group) : impl_(std::make_unique<Impl>()) {
@@ -68,30 +68,30 @@ ControlChannel::ControlChannel(const Group& group) : impl_(std::make_unique<Impl
 }
 
 ControlChannel::~ControlChannel() {
-  // A word in flight may never arrive, so nobody may wait for it, not even the group's destructor.
+  // A message in flight may never arrive. Nothing may wait for it, not even the group's destructor.
   if (impl_->work && !impl_->work->isCompleted()) impl_->state->abandoned = true;
 }
 
 void ControlChannel::post(const ControlWord& word) {
-  if (impl_->posted)
-    throw std::logic_error("a control word is posted before the last one is collected");
+  if (impl_->in_flight)
+    throw std::logic_error("post() called before the previous control message was collected");
   if (word.stop_signal != 0 && word.stop_signal != SIGINT && word.stop_signal != SIGTERM)
     throw std::invalid_argument("signal " + std::to_string(word.stop_signal) +
-                                " does not fit into the control word");
+                                " cannot be sent in a control message");
   write(word, impl_->tensor.mutable_data_ptr<int64_t>());
-  impl_->posted = true;
+  impl_->in_flight = true;
   if (!impl_->state) return;
-  guarded(*impl_->state, "posting the control word", [&] {
+  guarded(*impl_->state, "sending the control message", [&] {
     std::vector<at::Tensor> list = {impl_->tensor};
     impl_->work = impl_->state->gloo->allreduce(list);
   });
 }
 
 ControlWord ControlChannel::collect() {
-  if (!impl_->posted) return {};
-  impl_->posted = false;
+  if (!impl_->in_flight) return {};
+  impl_->in_flight = false;
   if (impl_->work)
-    guarded(*impl_->state, "waiting for the control word", [&] { impl_->work->wait(); });
+    guarded(*impl_->state, "waiting for the control message", [&] { impl_->work->wait(); });
   impl_->work.reset();
   return read(impl_->tensor.const_data_ptr<int64_t>());
 }

@@ -18,8 +18,8 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-// The interface called `name`, else the first whose name starts with it (NCCL's rule), else an
-// error that lists them all.
+// Returns the interface called `name`, else the first whose name starts with it (NCCL's rule).
+// Otherwise throws an error that lists all interfaces.
 std::string find_interface(const std::string& name) {
   if (interface_exists(name)) return name;
   std::set<std::string> all;
@@ -44,8 +44,8 @@ std::string GlooAddress::text() const {
 
 GlooAddress gloo_address(const Env& env) {
   GlooAddress result;
-  // The platform may name an interface that is not there (local mode); a user's or launcher's
-  // choice must hold.
+  // SageMaker may name an interface that does not exist (local mode). An interface named by the
+  // user or the launcher must exist.
   const bool only_a_hint = env.origin == "sagemaker" && !interface_exists(env.interface);
   if (!env.interface.empty() && !only_a_hint) {
     for (const std::string& name : split(env.interface))
@@ -55,8 +55,8 @@ GlooAddress gloo_address(const Env& env) {
   result.address = "127.0.0.1";
   if (env.local_world_size < env.world_size)
     result.address = address_towards(env.master_addr, env.master_port);
-  // On the master itself /etc/hosts often maps its name to loopback, where ranks on other hosts
-  // would never reach it. A master that is loopback for all (127.0.0.1) means it.
+  // On the master itself, /etc/hosts often maps its name to loopback, where other hosts cannot
+  // reach it. An explicit loopback address (127.0.0.1) is kept.
   const bool by_name = env.master_addr != "localhost" && !env.master_addr.starts_with("127.");
   if (result.address.starts_with("127.") && env.local_world_size < env.world_size && by_name)
     if (const std::string outside = outside_address(); !outside.empty()) result.address = outside;

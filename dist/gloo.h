@@ -1,5 +1,5 @@
 #pragma once
-// Makes Gloo backends. For the files of this folder.
+// Creates Gloo backends. For the files of this folder.
 
 #include <c10/util/intrusive_ptr.h>
 
@@ -16,7 +16,7 @@ class Store;
 
 namespace shoal::dist {
 
-// Where this rank listens for its peers: at interfaces, or at one address.
+// Where this rank listens for its peers: on interfaces, or on one address.
 struct GlooAddress {
   std::vector<std::string> interfaces;  // empty: use `address`
   std::string address;
@@ -24,13 +24,13 @@ struct GlooAddress {
   std::string text() const;  // for messages
 };
 
-// env.interface when given (a name, or like NCCL's a prefix of names); loopback when all ranks are
-// on this host; else the address from which this host reaches the master. Throws
-// std::invalid_argument for an interface that is not there.
+// Returns env.interface if given (a name or, like NCCL, a prefix); loopback if all ranks run on
+// this host; otherwise the address from which this host reaches the master. Throws
+// std::invalid_argument if the interface does not exist.
 GlooAddress gloo_address(const Env& env);
 
-// Connects this rank with all others of the store. Collective. `connect_timeout` bounds that,
-// `timeout` every collective.
+// Connects this rank with all others of the store. Collective. `connect_timeout` limits connecting,
+// `timeout` each collective.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                             int size, const GlooAddress& address,
                                             std::chrono::milliseconds connect_timeout,

@@ -1,16 +1,15 @@
-// c10d's Reducer hooks the accumulation of every parameter's gradient. When all gradients of a
-// bucket are there it copies them into the bucket and starts an all-reduce; at the end of backward
-// it waits and copies the averages back into .grad, which stays the memory it was (a view into a
-// flat buffer).
+// c10d's Reducer hooks into the gradient accumulation of each parameter. When a bucket is complete,
+// it copies the gradients into the bucket and starts an all-reduce. At the end of backward it waits
+// and copies the averages back into .grad, which keeps its memory (a view into a flat buffer).
 //
-// The Reducer fills the buckets of its first step in the order of the parameters and those of all
-// later steps in the order in which gradients arrived, so a first step would add in another order
-// than a later one. The constructor therefore lets it see one backward through Σ 0·parameter:
-// gradients of exactly zero that arrive from the last layer to the first, whatever the model. That
-// costs one all-reduce of the gradients and leaves them zero.
+// In its first step the Reducer fills buckets in parameter order; in later steps, in the order in
+// which gradients arrive. So the first step would add in another order than the rest. The
+// constructor therefore runs one backward through Σ 0·parameter: its gradients are exactly zero and
+// arrive from the last layer to the first for any model. This costs one all-reduce of the gradients
+// and leaves them zero.
 //
-// A communication hook instead of the built-in all-reduce, so that a failure names rank and
-// operation.
+// Uses a communication hook instead of the built-in all-reduce, so that errors name the rank and
+// the operation.
 
 #include "dist/gradient_reducer.h"
 
@@ -39,7 +38,7 @@ class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState
     c10d::AllreduceOptions options;
     options.reduceOp = c10d::ReduceOp::AVG;
     auto done = state_->process_group->allreduce(list, options)->getFuture();
-    if (state_->nccl) return done;  // its future is ordered by streams; its errors end the process
+    if (state_->nccl) return done;  // streams order its future; its errors end the process
     return done->then(
         [state = state_, start,
          index = bucket.getIndex()](c10::ivalue::Future& future) -> c10::IValue {
@@ -73,10 +72,10 @@ std::shared_ptr<c10d::Reducer> make_reducer(const GroupState& state,
       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
 }
 
-// All ranks must have the same parameters; different ones would hang or mix up in the buckets.
+// Checks that all ranks have the same parameters. Otherwise they would hang or mix up the buckets.
 void check_parameters(const Group& group, const std::vector<at::Tensor>& parameters) {
   if (parameters.empty())
-    throw std::invalid_argument("there are no parameters to average gradients of");
+    throw std::invalid_argument("GradientReducer needs at least one parameter");
   std::vector<at::Tensor> shapes;
   for (const at::Tensor& parameter : parameters) {
     if (!parameter.requires_grad() || !parameter.is_leaf() || !parameter.grad().defined())
@@ -146,7 +145,8 @@ void GradientReducer::prepare(bool synchronise) {
 void GradientReducer::finish() {
   if (!impl_) return;
   if (!impl_->synchronising)
-    throw std::logic_error("GradientReducer::finish without prepare(true) before the last forward");
+    throw std::logic_error(
+        "GradientReducer::finish: prepare(true) was not called before the last forward");
   try {
     impl_->reducer->check_finalized();
   } catch (const std::exception&) {

@@ -1,29 +1,31 @@
 #pragma once
-// Averages gradients over the ranks of a group while backward still runs (c10d's Reducer: buckets,
-// overlap).
+// Averages gradients over the ranks of a group while backward is still running (c10d's Reducer with
+// buckets and overlap).
 //
-// What the loop calls, for each micro-batch m of the A micro-batches of a step:
+// For each micro-batch m of the A micro-batches of a step:
 //
 //     reducer.prepare(m == A - 1);  // before forward; true only for the last one
 //     loss = forward(...);
 //     loss.backward();              // after true: buckets are averaged as they fill;
 //                                   // after false: gradients only accumulate on this rank
-//   and once per step, after the last backward:
+//
+// Once per step, after the last backward:
+//
 //     reducer.finish();
 //
-// From finish() on, every rank's gradients are equal: the mean over ranks of the sum over
+// After finish(), every rank has the same gradients: the mean over ranks of the sum over
 // micro-batches.
 //
-// Each rank scales its own loss; with rank losses that are means over equally many images,
-// divided by A, the result is the gradient of the mean over the global batch. Set gradients to zero
-// in place before the next step; never replace them.
+// Each rank scales its own loss. If each rank's loss is the mean over equally many images, divided
+// by A, the result is the gradient of the mean over the global batch. Zero the gradients in place
+// before the next step; never replace them.
 //
-// The buckets do not depend on whether a step is the first: the constructor makes one throw-away
-// reduction of zeros, after which the buckets follow layer order from the last to the first and
-// stay. So a resumed run adds in the same order as one that never stopped, and the loop needs no
-// warm-up step of its own.
+// The buckets are the same in every step: the constructor runs one reduction of zeros, which fixes
+// them in layer order from last to first. So a resumed run adds in the same order as an
+// uninterrupted one, and the loop needs no warm-up step.
 //
-// A group of one: every call does nothing. Not thread-safe; destroy before the group's last handle.
+// In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
+// handle.
 
 #include <cstdint>
 #include <memory>
@@ -33,32 +35,32 @@
 
 namespace shoal::dist {
 
-struct ReducerOptions {  // both change only the speed (and, from 3 ranks on, the rounding)
-  // Larger: fewer all-reduces; smaller: more overlap with backward.
+struct ReducerOptions {  // affects only speed (and, from 3 ranks on, rounding)
+  // Larger values mean fewer all-reduces; smaller values more overlap with backward.
   int64_t bucket_bytes = 25 * 1024 * 1024;
-  int64_t first_bucket_bytes = 1024 * 1024;  // of the bucket that is ready first
+  int64_t first_bucket_bytes = 1024 * 1024;  // size of the bucket that completes first
 };
 
 class GradientReducer {
  public:
-  // `parameters`: leaves that require a gradient, on one device, each used by every forward, in the
-  // same (layer) order on every rank. Their .grad is defined and zero; it may be a view into a flat
-  // buffer and stays that very memory. Communicates: every rank constructs at the same point. Keeps
-  // the parameters (not copies) until destroyed. Throws std::invalid_argument when ranks have
-  // different parameter shapes, std::runtime_error when a peer fails.
+  // `parameters`: leaf tensors that require gradients, on one device, all used by every forward, in
+  // the same (layer) order on every rank. Their .grad is defined and zero. It may be a view into a
+  // flat buffer and keeps its memory. Holds references to the parameters until destroyed.
+  // Collective. Throws std::invalid_argument if ranks have different parameter shapes,
+  // std::runtime_error if a peer fails.
   GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
                   const ReducerOptions& options = {});
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Before the forward of a micro-batch. With synchronise, the backward that follows reduces, and
-  // throws std::runtime_error naming the rank and the operation when a peer fails or the group's
-  // timeout passes.
+  // Call before the forward of a micro-batch. With `synchronise`, the next backward reduces the
+  // gradients; it throws std::runtime_error that names the rank and the operation if a peer fails
+  // or the group's timeout passes.
   void prepare(bool synchronise);
 
-  // After the last backward of a step. Throws std::logic_error when that backward did not reach
-  // every parameter or prepare(true) was not called.
+  // Call after the last backward of a step. Throws std::logic_error if that backward did not reach
+  // every parameter or if prepare(true) was not called.
   void finish();
 
  private:

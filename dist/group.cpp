@@ -14,8 +14,8 @@ namespace shoal::dist {
 
 namespace {
 
-// The first line of a transport's message, without the source position in front and the C++
-// backtrace behind it.
+// Returns the first line of a transport's message, without the leading source position and the C++
+// backtrace.
 std::string reason(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
@@ -25,7 +25,7 @@ std::string reason(const std::exception& error) {
   return text;
 }
 
-// A contiguous tensor to communicate with, and the way back into the caller's.
+// A contiguous copy of a tensor for communication, if needed, which is copied back afterwards.
 class Contiguous {
  public:
   explicit Contiguous(at::Tensor& tensor)
@@ -46,7 +46,7 @@ class Contiguous {
 
 GroupState::~GroupState() {
   if (!abandoned) return;
-  // Still reachable, so that leak checkers know it is meant.
+  // Kept reachable, so that leak checkers do not report it.
   static std::mutex mutex;
   static auto* const kept = new std::vector<c10::intrusive_ptr<c10::intrusive_ptr_target>>;
   const std::lock_guard lock(mutex);

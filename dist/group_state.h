@@ -1,5 +1,5 @@
 #pragma once
-// What a Group of two or more ranks consists of. For the files of this folder.
+// The shared state of a Group of two or more ranks. For the files of this folder.
 
 #include <chrono>
 #include <functional>
@@ -20,13 +20,13 @@ struct GroupState {
   std::string name;  // "main"
   int rank = 0, size = 1;
   std::shared_ptr<Progress> progress;                    // of this process
-  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // the front that c10d's Reducer wants
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group;  // c10d's front end, needed by its Reducer
   c10::intrusive_ptr<c10d::Backend> gloo;
   c10::intrusive_ptr<c10d::Backend> nccl;        // may be null
-  void (*close_nccl)(c10d::Backend*) = nullptr;  // of NcclFunctions, where there is nccl
+  void (*close_nccl)(c10d::Backend*) = nullptr;  // from NcclFunctions, if `nccl` is set
 
-  // Set when work is still in flight that may never end (a peer hangs or died). The backends are
-  // then leaked when the last handle goes, because their destructors would wait for that work.
+  // Set if work is in flight that may never end (a peer hangs or died). The backends are then
+  // leaked when the last handle goes, because their destructors would wait for that work.
   bool abandoned = false;
 
   c10d::Backend& backend_for(const at::Tensor& tensor) const;
@@ -37,8 +37,8 @@ std::string describe_failure(const GroupState& state, const std::string& operati
                              std::chrono::steady_clock::time_point start,
                              const std::exception& error);
 
-// Runs `body`, turning what it throws into std::runtime_error with describe_failure's text, and
-// abandons the group then.
+// Runs `body`. Converts any exception to std::runtime_error with describe_failure()'s text and
+// marks the group as abandoned.
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body);
 
 }  // namespace shoal::dist

@@ -1,4 +1,4 @@
-// Compiled into the CUDA plug-in, not into shoal_dist: it needs libtorch_cuda.
+// Compiled into the CUDA plug-in, not into shoal_dist, because it needs libtorch_cuda.
 
 #include "dist/nccl.h"
 
@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-// ProcessGroupNCCL::Options holds ncclConfig_t by value and is partly inline: a header of another
-// version would allocate another size than the library fills.
+// ProcessGroupNCCL::Options holds ncclConfig_t by value and is partly inline. With a header of
+// another version, its size would not match the library's.
 static_assert(NCCL_VERSION_CODE == 22809,
               "nccl.h must be NCCL 2.28.9, the version torch 2.11 was built with");
 
@@ -26,8 +26,8 @@ c10d::Backend* make_nccl(c10d::Store* store, int rank, int size, int device, int
   auto backend = c10::make_intrusive<ProcessGroupNCCL>(
       c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, std::move(options));
   backend->setBoundDeviceId(on);
-  // Connect now: otherwise the first collective would, seconds late and perhaps inside a graph
-  // capture.
+  // Connects now. Otherwise the first collective would connect, seconds late and possibly during
+  // graph capture.
   backend->eagerConnectSingleDevice(on);
   return backend.release();
 }

@@ -92,7 +92,7 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
       std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
   options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));
   options.patience = std::chrono::milliseconds(std::llround(1e3 * job.stall_warning));
-  options.tell = log::warning;
+  options.notify = log::warning;
   dist::Communicator communicator = dist::connect(env, options);
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)

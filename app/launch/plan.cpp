@@ -71,7 +71,7 @@ std::vector<std::string> split(const std::string& list) {
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   auto groups = split(arguments.instance_group);
-  if (groups.empty()) groups = dist::asked_groups(environment);
+  if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
   plan.notes.push_back("this host, " + hosts.current_host + ", has no part in the job: only " +
                        dist::joined(groups) + " trains (--instance-group)");

@@ -1,5 +1,5 @@
-// horovodrun over Gloo; over MPI it is mpirun, whose variables are read first. Horovod itself is
-// not used, only its way of starting.
+// horovodrun over Gloo. Over MPI it uses mpirun, whose variables are read first. shoal uses only
+// Horovod's launcher, not Horovod itself.
 
 #include "dist/env/variables.h"
 
@@ -10,7 +10,7 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // The driver's own port is taken; ours follows from it, since it is another one for each job.
+  // The driver's own port is taken. Ours is derived from it, because it differs for each job.
   const std::string* port = find(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT");
   const std::string* driver = find(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR");
   found.derived_master =

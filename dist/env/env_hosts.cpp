@@ -1,5 +1,5 @@
-// Variables that number hosts (pods) and not processes: shoal starts the workers of each. A host
-// counts as one process until then.
+// Variables that number hosts (pods), not processes. shoal starts the workers of each host; until
+// then, a host counts as one process.
 
 #include "dist/env/variables.h"
 
@@ -7,7 +7,7 @@ namespace shoal::dist {
 
 namespace {
 
-// A whole job of one host needs no master.
+// A job with only one host needs no master.
 void given_master(Reader& reader, Env& env) {
   if (env.world_size == 1) return;
   env.master_addr = reader.required("MASTER_ADDR");
@@ -36,7 +36,7 @@ Launched read_pods(const Variables& variables) {
   return found;
 }
 
-// Only a number of hosts that stands fast: for an elastic one torchrun has to run.
+// Accepts only a fixed number of hosts. An elastic number needs torchrun.
 Launched read_pet(const Variables& variables) {
   Reader reader(variables, {"PET_NNODES", "PET_NODE_RANK", "PET_RDZV_ENDPOINT"},
                 "start with torchrun, which reads these variables");

@@ -1,5 +1,5 @@
-// mpirun: OpenMPI's variables (also under SageMaker's toolkits, and smddprun), and those of the
-// process managers of Intel MPI and MPICH. MPI itself is not used, only its way of starting.
+// mpirun: the variables of OpenMPI (also under SageMaker's toolkits and smddprun) and of the
+// process managers of Intel MPI and MPICH. shoal uses only the launcher, not MPI itself.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint16_t kSageMakerPort = 7777;
 
-// "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…": addresses of the host that mpirun runs on. The first
-// that is neither loopback nor Docker's bridge; empty when there is none.
+// Extracts the address of mpirun's host from "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…": the first
+// that is neither loopback nor Docker's bridge, or an empty string.
 std::string address_of_mpirun(const std::string& uri) {
   const std::string scheme = "tcp://";
   const size_t start = uri.find(scheme);

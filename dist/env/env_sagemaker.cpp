@@ -1,5 +1,5 @@
-// The host list of a SageMaker job. Every host sorts it alike, so all agree on who is rank 0
-// without talking.
+// The host list of a SageMaker job. Every host sorts the list, so all agree on rank 0 without
+// communication.
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ Env for_worker(const Hosts& hosts, int local_rank) {
   env.master_port = hosts.master_port;
   env.interface = hosts.interface;
   env.hosts = hosts.hosts;
-  if (hosts.hosts.size() == 1) {  // nothing leaves the host: its name and interface need not work
+  if (hosts.hosts.size() == 1) {  // single host: its name and interface need not work
     env.master_addr = "127.0.0.1";
     env.interface.clear();
     env.hosts.clear();

@@ -1,5 +1,5 @@
-// srun: the tasks of a step. Slurm tells neither an address nor a port; both follow from what all
-// tasks know: the list of hosts and the numbers of job and step.
+// srun: the tasks of a job step. Slurm sets neither an address nor a port. Both are derived from
+// values that all tasks share: the host list, the job number and the step number.
 
 #include <algorithm>
 #include <charconv>
@@ -16,7 +16,7 @@ constexpr size_t kMostHosts = 1 << 16;
   bad_variable(variable + " is '" + text + "', which is not a list of hosts");
 }
 
-// The texts of what stands in brackets: "01-03,7" is 01, 02, 03, 7.
+// Expands the ranges in brackets: "01-03,7" becomes 01, 02, 03, 7.
 std::vector<std::string> expand_ranges(const std::string& variable, const std::string& whole,
                                        const std::string& ranges) {
   std::vector<std::string> texts;
@@ -43,7 +43,7 @@ std::vector<std::string> expand_ranges(const std::string& variable, const std::s
   return texts;
 }
 
-// One host or "prefix[ranges]suffix", where the suffix may have brackets again.
+// Expands one host or "prefix[ranges]suffix". The suffix may contain brackets again.
 std::vector<std::string> expand_one(const std::string& variable, const std::string& whole,
                                     const std::string& text) {
   const size_t open = text.find('['), close = text.find(']');
@@ -64,7 +64,7 @@ std::vector<std::string> expand_one(const std::string& variable, const std::stri
   return hosts;
 }
 
-// Of "4(x2),1" the number for host `node`: 4, 4, 1.
+// Returns the task count of host `node` from a text such as "4(x2),1" (hosts 0 to 2: 4, 4, 1).
 int tasks_on(const std::string& variable, const std::string& text, int node) {
   int host = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -117,7 +117,7 @@ Launched read_slurm(const Variables& variables) {
     const std::string list =
         reader.one_of({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
     hosts = expand_hosts(list, reader.required(list));
-    // However tasks are dealt out, with one per host it is in order.
+    // With one task per host, tasks are in host order for every distribution.
     if (static_cast<int>(hosts.size()) == env.world_size) env.hosts = hosts;
   }
   const std::string* job = find(variables, "SLURM_JOB_ID");

@@ -1,4 +1,4 @@
-// torchrun, torch.distributed.launch, and our own launcher, which sets the same variables.
+// torchrun, torch.distributed.launch, and shoal's launcher, which sets the same variables.
 
 #include <sstream>
 
@@ -16,7 +16,8 @@ bool truth(const std::string& name, const std::string& text) {
   bad_variable(name + " is '" + text + "', but must be True or False");
 }
 
-// Only our own launcher sets it, and only names things; what does not fit is not ours.
+// Only shoal's launcher sets the host list, and it is used in messages only. Ignores a list that
+// does not match the ranks.
 std::vector<std::string> hosts_of(const std::string& list, const Env& env) {
   std::vector<std::string> hosts;
   std::istringstream text(list);

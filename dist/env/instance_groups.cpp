@@ -18,7 +18,7 @@ void add_group(InstanceGroups& groups, const char* variable, const std::string& 
   groups[name] = name_list(variable, group["hosts"].dump());
 }
 
-// An empty object where the variable is not set.
+// Returns an empty object if the variable is not set.
 Json resource_config(const Variables& variables) {
   const std::string* text = find(variables, "SM_RESOURCE_CONFIG");
   if (!text) return Json::object();
@@ -62,7 +62,7 @@ std::vector<std::string> listed_hosts(const Variables& variables) {
                                 : std::vector<std::string>();
 }
 
-std::vector<std::string> asked_groups(const Variables& variables) {
+std::vector<std::string> requested_groups(const Variables& variables) {
   const char* name = "SM_DISTRIBUTION_INSTANCE_GROUPS";
   const std::string* text = find(variables, name);
   return text && *text != "[]" ? name_list(name, *text) : std::vector<std::string>();
@@ -73,7 +73,7 @@ bool keep_groups(Hosts& hosts, const InstanceGroups& groups,
   if (asked.empty() && groups.size() <= 1) return true;
   if (asked.empty())
     bad_variable("the job has the instance groups " + joined(names_of(groups)) +
-                 "; say which of them trains: --instance-group NAME (several with commas)");
+                 "; choose with --instance-group NAME (comma-separated for several)");
   std::vector<std::string> chosen;
   for (const std::string& name : asked) {
     const auto group = groups.find(name);

@@ -1,5 +1,5 @@
-// The table of launchers. Each row says which variables mean it; its reader, in a file of its own,
-// insists on the rest.
+// The table of launchers. Each row has a function that recognizes the launcher's variables and a
+// reader, in its own file, that requires the rest.
 
 #include "dist/env/launcher.h"
 
@@ -23,7 +23,8 @@ bool any_of(const Variables& variables, std::initializer_list<const char*> names
                      [&](const char* name) { return find(variables, name); });
 }
 
-// smddprun sets RANK and friends beside mpirun's variables but no master: mpirun's decide then.
+// smddprun sets RANK etc. beside mpirun's variables, but no master. In that case mpirun's variables
+// are used.
 bool is_torchrun(const Variables& variables) {
   return find(variables, "TORCHELASTIC_RUN_ID") ||
          all_of(variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"});
@@ -37,15 +38,15 @@ bool is_horovod(const Variables& variables) {
   return any_of(variables, {"HOROVOD_RANK", "HOROVOD_SIZE"});
 }
 
-// A step of srun: the shells of sbatch and salloc have Slurm's variables too, without a step or
-// with one of its special numbers (batch, interactive, external), and are one process.
+// A job step of srun. The shells of sbatch and salloc also have Slurm's variables, but no step or
+// one of its special numbers (batch, interactive, external); they are one process.
 bool is_slurm(const Variables& variables) {
   const std::string* step = find(variables, "SLURM_STEP_ID");
   const bool special = step && step->size() >= 10 && *step >= "4294967280";
   return step && !special && find(variables, "SLURM_PROCID");
 }
 
-// srun --mpi sets PMI's or PMIx's variables beside its own, which say more.
+// srun --mpi sets PMI's or PMIx's variables beside its own. Slurm's contain more, so they are used.
 bool is_pmi(const Variables& variables) {
   if (any_of(variables, {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"})) return true;
   return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);
@@ -57,7 +58,7 @@ bool is_pet(const Variables& variables) {
   return nodes && (!one || find(variables, "PET_NODE_RANK"));
 }
 
-bool is_alone(const Variables& variables) {  // what our own launcher says to a single worker
+bool is_alone(const Variables& variables) {  // set by shoal's launcher for a single worker
   const std::string* world = find(variables, "WORLD_SIZE");
   return world && *world == "1" && all_of(variables, {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
 }
@@ -100,7 +101,7 @@ std::string contradiction(const Launched& launched, const Variables& variables) 
   try {
     hosts = from_sagemaker(variables);
   } catch (const std::invalid_argument&) {
-    return "";  // nobody asks these variables
+    return "";  // these variables are never used
   }
   const int world = launched.env.world_size;
   const int count = hosts ? static_cast<int>(hosts->hosts.size()) : 0;
@@ -109,9 +110,8 @@ std::string contradiction(const Launched& launched, const Variables& variables) 
     return std::to_string(n) + (n == 1 ? one : several);
   };
   return launched.launcher + " has started " + counted(world, " process", " processes") +
-         ", which holds; SM_HOSTS and SM_NUM_GPUS mean " + counted(count, " host", " hosts") +
-         " with " + counted(hosts->workers_per_host, " process", " processes") +
-         " each and are not used";
+         "; SM_HOSTS and SM_NUM_GPUS describe " + counted(count, " host", " hosts") + " with " +
+         counted(hosts->workers_per_host, " process", " processes") + " each and are ignored";
 }
 
 }  // namespace shoal::dist

@@ -64,7 +64,7 @@ namespace {
 
 using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// Null when the name does not resolve.
+// Returns null if the name does not resolve.
 AddressList resolve(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
@@ -116,20 +116,20 @@ int64_t Reminder::seconds() const {
 }
 
 void wait_for_address(const std::string& host, std::chrono::milliseconds timeout,
-                      const Tell& tell) {
+                      const Notify& notify) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + timeout;
   Reminder reminder;
   while (!has_address(host)) {
     const auto left = end - Clock::now();
     if (left <= Clock::duration::zero())
-      throw std::runtime_error(
-          "host " + host + " had no address for " + std::to_string(reminder.seconds()) +
-          " s; check that it has started and that its name is right, or wait longer with "
-          "--rendezvous-timeout SECONDS");
+      throw std::runtime_error("host " + host + " did not resolve within " +
+                               std::to_string(reminder.seconds()) +
+                               " s; check the name and that the host has started, or raise "
+                               "--rendezvous-timeout SECONDS");
     if (reminder.due())
-      tell("waiting for " + host + " to have an address (" + std::to_string(reminder.seconds()) +
-           " s so far)");
+      notify("waiting for " + host + " to resolve (" + std::to_string(reminder.seconds()) +
+             " s so far)");
     std::this_thread::sleep_for(std::min<Clock::duration>(left, std::chrono::milliseconds(200)));
   }
 }
@@ -138,7 +138,7 @@ std::string address_towards(const std::string& host, uint16_t port) {
   const AddressList list = resolve(host, std::to_string(port));
   for (const addrinfo* target = list.get(); target; target = target->ai_next) {
     Socket socket_(socket(target->ai_family, SOCK_DGRAM, 0));
-    // Connecting a datagram socket only asks the routing table.
+    // Connecting a datagram socket only consults the routing table; no packet is sent.
     if (socket_.fd < 0 || connect(socket_.fd, target->ai_addr, target->ai_addrlen) != 0) continue;
     sockaddr_storage local{};
     socklen_t length = sizeof local;
@@ -149,8 +149,8 @@ std::string address_towards(const std::string& host, uint16_t port) {
 }
 
 uint16_t free_port() {
-  // Below the ports that Linux gives to outgoing connections, any of which could take a port from
-  // there before it is used; at random, so that programs started together do not meet.
+  // Uses ports below Linux's ephemeral range, where an outgoing connection could take the port
+  // before it is used. Random, so that programs started together rarely collide.
   constexpr int kFirst = 20000, kCount = 12000, kTries = 200;
   std::random_device random;
   for (int i = 0; i < kTries; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Facts about this host's network that the set-up of a group needs. No torch.
+// Properties of this host's network that are needed to set up a group. No torch.
 
 #include <chrono>
 #include <cstdint>
@@ -16,47 +16,48 @@ struct Interface {
   bool loopback = false;
 };
 
-// One entry per interface and address, in the system's order. Throws std::runtime_error when the
-// system does not tell.
+// Returns one entry per interface and address, in the system's order. Throws std::runtime_error if
+// the system call fails.
 std::vector<Interface> interfaces();
 
 bool interface_exists(const std::string& name);
 
-// The local address from which this host reaches host:port (no packet is sent), or "" when there is
-// no route or the name does not resolve.
+// Returns the local address from which this host reaches host:port, without sending a packet. Empty
+// if there is no route or the name does not resolve.
 std::string address_towards(const std::string& host, uint16_t port);
 
 // Whether the name or numeric address resolves now.
 bool has_address(const std::string& host);
 
-// True unless `host` resolves, and to addresses of other hosts only.
+// Returns false only if `host` resolves, and only to addresses of other hosts.
 bool may_be_this_host(const std::string& host);
 
-// A numeric address under which other hosts may see this one: of the first interface that is up,
-// no loopback and no bridge of containers. "" when there is none.
+// Returns a numeric address at which other hosts may reach this one: of the first interface that is
+// up and is neither loopback nor a container bridge. Empty if there is none.
 std::string outside_address();
 
-// What a wait says: first after a few seconds, then now and again.
-using Tell = std::function<void(const std::string& sentence)>;
+// Receives progress messages of a long wait.
+using Notify = std::function<void(const std::string& sentence)>;
 
-// Returns when `host` resolves: names of peers may come up minutes after the process. `tell` gets
-// "waiting for HOST to have an address (N s so far)". Throws std::runtime_error naming the host
-// when it does not within `timeout`.
-void wait_for_address(const std::string& host, std::chrono::milliseconds timeout, const Tell& tell);
+// Returns when `host` resolves: names of peers may appear minutes after this process starts.
+// `notify` receives "waiting for HOST to resolve (N s so far)". Throws std::runtime_error naming
+// the host after `timeout`.
+void wait_for_address(const std::string& host, std::chrono::milliseconds timeout,
+                      const Notify& notify);
 
-// When a long wait should speak: after 5 s, then every 30 s.
+// Decides when a long wait should report: after 5 s, then every 30 s.
 class Reminder {
  public:
   using Clock = std::chrono::steady_clock;
   bool due();
-  int64_t seconds() const;  // since the construction
+  int64_t seconds() const;  // since construction
 
  private:
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);
 };
 
-// A TCP port that was free a moment ago, on every address of this host. Throws std::runtime_error
-// when there is none.
+// Returns a TCP port that is currently free on all addresses of this host. Throws
+// std::runtime_error if there is none.
 uint16_t free_port();
 
 }  // namespace shoal::dist

@@ -34,7 +34,7 @@ std::vector<std::string> name_list(const std::string& variable, const std::strin
     bad_variable(variable + " is '" + text + "', but must be a JSON list of names");
   for (const auto& name : json) {
     if (!name.is_string() || name.get<std::string>().empty())
-      bad_variable(variable + " is '" + text + "', but must hold names only");
+      bad_variable(variable + " is '" + text + "', but must contain only names");
     names.push_back(name.get<std::string>());
   }
   std::sort(names.begin(), names.end());
@@ -133,8 +133,8 @@ bool Reader::master(Env& env, const std::string& derived, uint16_t port,
   return true;
 }
 
-// NCCL's syntax allows "=eth0" (exactly this one) and "^eth0" (all but this one, of which we make
-// nothing).
+// NCCL's syntax: "=eth0" means exactly this interface; "^eth0" means all but this one and is
+// ignored here.
 void Reader::interface(Env& env) {
   if (const std::string* gloo = find("GLOO_SOCKET_IFNAME")) {
     env.interface = *gloo;

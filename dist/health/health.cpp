@@ -18,12 +18,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
-// Of a link; more of them before one is called slow, as its hosts may have been busy, unless each
-// would take long.
+// Measurements per link. A link that looks slow is measured more often, because its hosts may have
+// been busy, unless one try takes long.
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 
-uint64_t mixed(uint64_t x) {
+uint64_t scramble(uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
   return x ^ (x >> 33);
@@ -33,22 +33,22 @@ at::Tensor pattern(int64_t count, uint64_t seed) {
   at::Tensor tensor = at::empty({count}, at::kLong);
   auto* values = tensor.mutable_data_ptr<int64_t>();
   for (int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<int64_t>(mixed(seed + static_cast<uint64_t>(i)) >> 20);
+    values[i] = static_cast<int64_t>(scramble(seed + static_cast<uint64_t>(i)) >> 20);
   return tensor;
 }
 
-// Through memory and the multiplier: the same on every sound processor.
+// Exercises memory and multiplier. The result is the same on every intact processor.
 uint64_t calculate(int64_t count) {
   std::vector<uint64_t> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = mixed(i);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = scramble(i);
   uint64_t sum = 0;
   for (size_t step = 0; step < 4; ++step)
     for (size_t i = 0; i < values.size(); ++i)
-      sum += values[i] = mixed(values[i] ^ values[(i * 8191 + step) % values.size()]);
+      sum += values[i] = scramble(values[i] ^ values[(i * 8191 + step) % values.size()]);
   return sum;
 }
 
-// The exchanges of the first rank of each host with those of its neighbours.
+// Measures the links between neighboring hosts, using the first rank of each host.
 class Links {
  public:
   Links(const Communicator& communicator, int64_t bytes,
@@ -61,10 +61,10 @@ class Links {
         count_(bytes / 8),
         received_(received) {}
 
-  // Pairs of neighbours at the same time, so that each host is busy with one link: 0-1, 2-3, …;
-  // then 1-2, 3-4, …; with an odd number of hosts the last link, to the first, comes alone.
+  // Measures disjoint pairs of neighbors at the same time, so that each host uses one link at a
+  // time: 0-1, 2-3, …; then 1-2, 3-4, …; then the link from the last host to the first.
   //
-  // The best of several tries counts: a busy moment is no fault.
+  // The best of several tries counts, because a host may be busy for a moment.
   void measure(HealthSample& sample, int tries) {
     if (hosts_ < 2 || env_.local_rank != 0) return;
     for (int i = 0; i < tries; ++i) try_once(sample);
@@ -91,26 +91,26 @@ class Links {
     send(other);
   }
 
-  void carry(const std::string& operation,
-             const std::function<c10::intrusive_ptr<c10d::Work>()>& start) {
+  void wait_for(const std::string& operation,
+                const std::function<c10::intrusive_ptr<c10d::Work>()>& start) {
     guarded(*state_, operation, [&] { start()->wait(kPatience); });
   }
 
-  // A word first, so that the clock starts when both are there.
+  // Sends a short message first, so that the clock starts when both sides are ready.
   void send(int other) {
     const std::string what = "health check: sending to rank " + rank_with_host(other, env_);
-    std::vector<at::Tensor> word = {pattern(1, 0)},
+    std::vector<at::Tensor> ready = {pattern(1, 0)},
                             data = {pattern(count_, static_cast<uint64_t>(env_.rank))};
-    carry(what, [&] { return state_->gloo->send(word, other, kWord); });
-    carry(what, [&] { return state_->gloo->send(data, other, kData); });
+    wait_for(what, [&] { return state_->gloo->send(ready, other, kReady); });
+    wait_for(what, [&] { return state_->gloo->send(data, other, kData); });
   }
   bool receive(int other, double& bytes_per_second) {
     const std::string what = "health check: receiving from rank " + rank_with_host(other, env_);
-    std::vector<at::Tensor> word = {at::empty({1}, at::kLong)},
+    std::vector<at::Tensor> ready = {at::empty({1}, at::kLong)},
                             data = {at::empty({count_}, at::kLong)};
-    carry(what, [&] { return state_->gloo->recv(word, other, kWord); });
+    wait_for(what, [&] { return state_->gloo->recv(ready, other, kReady); });
     const auto start = Clock::now();
-    carry(what, [&] { return state_->gloo->recv(data, other, kData); });
+    wait_for(what, [&] { return state_->gloo->recv(data, other, kData); });
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     bytes_per_second =
         std::max(bytes_per_second, 8.0 * static_cast<double>(count_) / std::max(seconds, 1e-9));
@@ -118,7 +118,7 @@ class Links {
     return at::equal(data[0], pattern(count_, static_cast<uint64_t>(other)));
   }
 
-  static constexpr int kWord = 1, kData = 2;  // tags
+  static constexpr int kReady = 1, kData = 2;  // tags
 
   std::shared_ptr<GroupState> state_;
   const Env& env_;
@@ -127,7 +127,7 @@ class Links {
   const std::function<void(at::Tensor&)>& received_;
 };
 
-bool sums_rightly(const Group& group, int64_t count) {
+bool sums_correctly(const Group& group, int64_t count) {
   at::Tensor sum = pattern(count, 0) * (group.rank() + 1);
   group.all_reduce_sum(sum);
   const int64_t all = static_cast<int64_t>(group.size()) * (group.size() + 1) / 2;
@@ -143,7 +143,7 @@ std::vector<HealthSample> exchange(const Group& group, const HealthSample& mine)
   return samples;
 }
 
-// Of the links that were measured, in bytes per second; 0 where none was.
+// Returns the lowest rate of the measured links in bytes per second; 0 if none was measured.
 double slowest(const std::vector<HealthSample>& samples) {
   double least = 0;
   for (const HealthSample& sample : samples)
@@ -163,7 +163,7 @@ HealthReport check_health(const Communicator& communicator, HealthCheck level,
   mine.arithmetic = calculate(bytes / 8);
   Links links(communicator, bytes, received);
   links.measure(mine, kTries);
-  mine.sum_is_right = sums_rightly(communicator.control, bytes / 8);
+  mine.sum_is_right = sums_correctly(communicator.control, bytes / 8);
   std::vector<HealthSample> samples = exchange(communicator.control, mine);
   for (int i = 0; i < kMoreTries && is_only_slow(samples, communicator.env) &&
                   static_cast<double>(bytes) < kLongTry * slowest(samples);
@@ -171,10 +171,10 @@ HealthReport check_health(const Communicator& communicator, HealthCheck level,
     links.measure(mine, 1);
     samples = exchange(communicator.control, mine);
   }
-  if (const auto bad = judge(samples, communicator.env))
+  if (const auto bad = find_fault(samples, communicator.env))
     throw std::runtime_error(*bad +
-                             "; leave it out or replace it, and continue with --resume "
-                             "(--health-check off goes on regardless)");
+                             "; exclude or replace it, then continue with --resume "
+                             "(--health-check off skips this test)");
   report.slowest_bytes_per_second = slowest(samples);
   return report;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A test of hosts and network before hours are spent on them.
+// Tests hosts and network before training starts.
 
 #include <functional>
 
@@ -12,16 +12,16 @@ enum class HealthCheck {
   off,
   quick,
   full
-};  // megabytes and milliseconds, or sixteen times as much
+};  // quick: a few megabytes and milliseconds; full: 16 times as much
 
 struct HealthReport {
-  double slowest_bytes_per_second = 0;  // of the links between hosts; 0 when there is one host
+  double slowest_bytes_per_second = 0;  // slowest link between hosts; 0 if there is only one host
 };
 
-// Each host exchanges data with its neighbours, every rank calculates the same thing, and all sum
-// known numbers over the group. Collective. Throws std::runtime_error, the same on every rank, that
-// names the bad hosts or ranks; and naming the neighbour when nothing comes from it for 20 s.
-// `received`: sees what arrived from another host before it is compared; for tests.
+// Exchanges data between neighboring hosts, runs the same calculation on every rank, and sums known
+// numbers over the group. Collective. Throws std::runtime_error, the same on every rank, that names
+// the bad hosts or ranks; also if a neighbor sends nothing for 20 s. `received`, for tests, is
+// called with the data from another host before it is compared.
 HealthReport check_health(const Communicator& communicator, HealthCheck level,
                           const std::function<void(at::Tensor&)>& received = {});
 

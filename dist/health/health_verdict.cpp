@@ -10,9 +10,10 @@
 namespace shoal::dist {
 namespace {
 
-// A link that has less than this share of the others' median holds everybody up.
+// A link slower than this fraction of the other links' median slows down all ranks.
 constexpr double kShareOfMedian = 0.25;
-// Below this a gradient of 20 MB takes two seconds, whatever the other links have.
+// Bytes per second. Below this, a gradient of 20 MB takes two seconds, so the link is slow
+// regardless of the other links.
 constexpr double kLeast = 10e6;
 
 class HostLinks {
@@ -29,7 +30,7 @@ class HostLinks {
                                  : "the host of rank " + std::to_string(host * each_);
   }
   int after(int host) const { return (host + 1) % count_; }
-  // Of the link between a host and the one after it: the slower of what both ends saw.
+  // The rate of the link between a host and the next one: the slower of the two ends' measurements.
   double rate(int host) const {
     return std::min(of(host).bytes_per_second_next, of(after(host)).bytes_per_second_previous);
   }
@@ -49,8 +50,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of bad links: the hosts all of whose links are bad, or the ends of a bad link where both ends
-// have a good one too.
+// Names the cause of bad links: the hosts all of whose links are bad, otherwise the two ends of
+// each bad link.
 std::string blame(const HostLinks& hosts, const std::vector<bool>& bad) {
   std::vector<std::string> named;
   const int links = hosts.links();
@@ -76,7 +77,7 @@ std::optional<std::string> judge_links(const HostLinks& hosts) {
   }
   if (rates.empty()) return std::nullopt;
   if (std::find(damaged.begin(), damaged.end(), true) != damaged.end())
-    return "the network changes what it carries: " + blame(hosts, damaged);
+    return "the network corrupts data: " + blame(hosts, damaged);
   const double usual = median(rates);
   for (const double rate : rates) slow.push_back(rate < kLeast || rate < kShareOfMedian * usual);
   if (std::find(slow.begin(), slow.end(), true) == slow.end()) return std::nullopt;
@@ -99,12 +100,12 @@ std::optional<std::string> judge_arithmetic(const std::vector<HealthSample>& sam
     if (samples[rank].arithmetic != usual->first ||
         2 * usual->second <= static_cast<int>(samples.size()))
       odd.push_back("rank " + rank_with_host(static_cast<int>(rank), env));
-  return "ranks calculate different results from the same numbers: " + joined(odd);
+  return "ranks compute different results from the same numbers: " + joined(odd);
 }
 
 }  // namespace
 
-std::optional<std::string> judge(const std::vector<HealthSample>& samples, const Env& env) {
+std::optional<std::string> find_fault(const std::vector<HealthSample>& samples, const Env& env) {
   if (const auto bad = judge_arithmetic(samples, env)) return bad;
   if (const auto bad = judge_links(HostLinks(samples, env))) return bad;
   std::vector<std::string> wrong;
@@ -112,14 +113,14 @@ std::optional<std::string> judge(const std::vector<HealthSample>& samples, const
     if (!samples[rank].sum_is_right)
       wrong.push_back("rank " + rank_with_host(static_cast<int>(rank), env));
   if (wrong.empty()) return std::nullopt;
-  return "a sum over all ranks arrived wrong at " + joined(wrong);
+  return "the sum over all ranks is wrong on " + joined(wrong);
 }
 
 bool is_only_slow(std::vector<HealthSample> samples, const Env& env) {
-  if (!judge(samples, env)) return false;
+  if (!find_fault(samples, env)) return false;
   for (HealthSample& sample : samples)
     sample.bytes_per_second_next = sample.bytes_per_second_previous = 1e12;
-  return !judge(samples, env);
+  return !find_fault(samples, env);
 }
 
 }  // namespace shoal::dist

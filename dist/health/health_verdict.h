@@ -1,5 +1,5 @@
 #pragma once
-// What the measurements of a health check say. No torch.
+// Evaluates the measurements of a health check. No torch.
 
 #include <optional>
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace shoal::dist {
 
-// What one rank found.
+// The measurements of one rank.
 struct HealthSample {
-  // Of the links between this host and the one after it, and the one before it; measured by the
-  // first rank of each host, 0 where nothing was measured.
+  // Rates of the links from this host to the next one and to the previous one. Measured by the
+  // first rank of each host; 0 if not measured.
   double bytes_per_second_next = 0, bytes_per_second_previous = 0;
-  bool damaged_next = false, damaged_previous = false;  // what arrived was not what was sent
-  uint64_t arithmetic = 0;                              // a fixed calculation's result
-  bool sum_is_right = true;                             // of an all-reduce
+  bool damaged_next = false, damaged_previous = false;  // received data differs from what was sent
+  uint64_t arithmetic = 0;                              // result of a fixed calculation
+  bool sum_is_right = true;                             // result of an all-reduce
 };
 
-// A sentence that names what is bad, hosts first of all; empty when nothing is. `samples` by rank.
-std::optional<std::string> judge(const std::vector<HealthSample>& samples, const Env& env);
+// Returns a sentence that names the faulty hosts or ranks; nullopt if all is well. `samples` in
+// rank order.
+std::optional<std::string> find_fault(const std::vector<HealthSample>& samples, const Env& env);
 
-// Something is bad, and only because it is slow.
+// Whether the only fault is that links are slow.
 bool is_only_slow(std::vector<HealthSample> samples, const Env& env);
 
 }  // namespace shoal::dist

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
-constexpr int kMissed = 3;  // beats that do not come: the rank is silent
+constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
 constexpr Milliseconds kFarewell = std::chrono::seconds(1);
 
 std::string pulse_key(int rank) {
@@ -29,13 +29,13 @@ double seconds_since(Clock::time_point time) {
 
 }  // namespace
 
-// Owned by the thread and the Heartbeat: the thread may have to be left behind in a call that does
-// not return.
+// Shared by the thread and the Heartbeat: the thread may outlive the Heartbeat if it is stuck in a
+// call.
 struct Heartbeat::Shared {
   Env env;
   Milliseconds patience{};
   std::shared_ptr<const Progress> progress;
-  Tell tell;
+  Notify notify;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -44,16 +44,16 @@ struct Heartbeat::Shared {
   Milliseconds interval() const { return std::clamp(patience / 8, kShortest, kLongest); }
   void run();
   bool wait();  // false: stop
-  void look(c10d::Store& store);
+  void check_ranks(c10d::Store& store);
 
-  // Of rank 0: each rank's last pulse, and when it came.
+  // On rank 0: the last heartbeat of each rank and its time.
   struct Last {
     int64_t beat = -1;
     Clock::time_point at = Clock::now();
     Progress::State state;
   };
   std::vector<Last> last;
-  double next_words = 0;  // seconds of standstill
+  double next_report = 0;  // seconds without progress
 };
 
 bool Heartbeat::Shared::wait() {
@@ -63,27 +63,27 @@ bool Heartbeat::Shared::wait() {
 
 void Heartbeat::Shared::run() {
   try {
-    const auto store = another_connection(env, "heartbeat");
+    const auto store = open_connection(env, "heartbeat");
     for (int64_t beat = 0;; ++beat) {
       store->set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
-      if (env.rank == 0) look(*store);
+      if (env.rank == 0) check_ranks(*store);
       if (!wait()) break;
     }
   } catch (const std::exception&) {
-    // The store has gone with rank 0: there is nobody to tell.
+    // The store ended with rank 0: nobody is left to notify.
   }
   const std::lock_guard lock(mutex);
   ended = true;
   changed.notify_all();
 }
 
-// Asks for the others' pulses only while nothing goes on here.
-void Heartbeat::Shared::look(c10d::Store& store) {
+// Reads the other ranks' heartbeats only while this rank makes no progress.
+void Heartbeat::Shared::check_ranks(c10d::Store& store) {
   const double limit = std::chrono::duration<double>(patience).count();
   const Progress::State own = progress->state();
   if (own.seconds < limit / 2) {
     last.clear();
-    next_words = limit;
+    next_report = limit;
     return;
   }
   last.resize(static_cast<size_t>(env.world_size));
@@ -101,18 +101,18 @@ void Heartbeat::Shared::look(c10d::Store& store) {
     pulse.alive =
         pulse.silent_seconds < kMissed * std::chrono::duration<double>(interval()).count();
   }
-  if (own.seconds < next_words) return;
-  tell(name_the_late(pulses, env, limit));
-  next_words = 2 * own.seconds;
+  if (own.seconds < next_report) return;
+  notify(describe_stall(pulses, env, limit));
+  next_report = 2 * own.seconds;
 }
 
 Heartbeat::Heartbeat(const Env& env, Milliseconds patience,
-                     std::shared_ptr<const Progress> progress, const Tell& tell)
+                     std::shared_ptr<const Progress> progress, const Notify& notify)
     : shared_(std::make_shared<Shared>()) {
   shared_->env = env;
   shared_->patience = patience;
   shared_->progress = std::move(progress);
-  shared_->tell = tell;
+  shared_->notify = notify;
   std::thread([shared = shared_] { shared->run(); }).detach();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Signs of life of all ranks, on a store connection and a thread of their own, so that a rank that
-// hangs in a collective still gives them. Rank 0 says who is late when nothing goes on.
+// Heartbeats of all ranks, on their own store connection and thread, so that a rank that hangs in a
+// collective still sends them. Rank 0 reports which ranks are late when there is no progress.
 
 #include <chrono>
 #include <memory>
@@ -13,11 +13,12 @@ namespace shoal::dist {
 
 class Heartbeat {
  public:
-  // After the ranks have met (store.h). Rank 0 `tell`s, from the thread, when it makes no progress
-  // for `patience`, and again each time that doubles. Without a connection there are no heartbeats.
+  // Construct after the rendezvous (store.h). Rank 0 calls `notify` from the thread when it makes
+  // no progress for `patience`, and again each time that wait doubles. If the connection fails,
+  // there are no heartbeats.
   Heartbeat(const Env& env, std::chrono::milliseconds patience,
-            std::shared_ptr<const Progress> progress, const Tell& tell);
-  ~Heartbeat();  // waits a moment for the thread, not for the network
+            std::shared_ptr<const Progress> progress, const Notify& notify);
+  ~Heartbeat();  // waits briefly for the thread, not for the network
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 

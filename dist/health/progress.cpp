@@ -8,14 +8,14 @@ std::string text_of(Phase phase) {
       return "starting";
     case Phase::reading:
       return "reading images";
-    case Phase::updating:
-      return "computing an update";
+    case Phase::stepping:
+      return "computing a step";
     case Phase::evaluating:
       return "evaluating";
     case Phase::saving:
       return "saving a checkpoint";
     case Phase::waiting:
-      return "waiting for others";
+      return "waiting for other ranks";
   }
   return "";
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What this process is doing, for those who wait for it (heartbeat.h). No torch.
+// The current activity of this process, for ranks that wait for it (heartbeat.h). No torch.
 
 #include <chrono>
 #include <mutex>
@@ -7,7 +7,7 @@
 
 namespace shoal::dist {
 
-enum class Phase { starting, reading, updating, evaluating, saving, waiting };
+enum class Phase { starting, reading, stepping, evaluating, saving, waiting };
 
 // "reading images"
 std::string text_of(Phase phase);
@@ -17,7 +17,7 @@ class Progress {
  public:
   struct State {
     Phase phase = Phase::starting;
-    std::string operation;  // what is waited for, while waiting
+    std::string operation;  // the operation being waited for, while waiting
     double seconds = 0;     // since the phase began
   };
   State state() const;
@@ -31,7 +31,7 @@ class Progress {
   Clock::time_point since_ = Clock::now();
 };
 
-// While it lives, a collective is waited for; then the phase before goes on. `progress` may be
+// Marks a wait for a collective. Its destructor restores the previous phase. `progress` may be
 // null.
 class Waiting {
  public:

@@ -6,7 +6,7 @@
 namespace shoal::dist {
 namespace {
 
-constexpr size_t kNamed = 16;  // ranks; the rest is counted
+constexpr size_t kNamed = 16;  // ranks to list; the others are counted
 
 std::string seconds(double value) {
   return std::to_string(static_cast<int64_t>(std::llround(value))) + " s";
@@ -21,7 +21,7 @@ std::string list(const std::vector<std::string>& names) {
 }
 
 bool is_busy(Phase phase) {
-  return phase != Phase::waiting && phase != Phase::updating;
+  return phase != Phase::waiting && phase != Phase::stepping;
 }
 
 }  // namespace
@@ -50,30 +50,30 @@ std::string rank_with_host(int rank, const Env& env) {
   return std::to_string(rank) + (host < env.hosts.size() ? " (" + env.hosts[host] + ")" : "");
 }
 
-// A silent rank explains the wait; so does one that is busy with something of its own for long. In
-// an update ranks compute and wait for each other's gradients: one of them is named only when
-// nothing else explains it.
-std::string name_the_late(const std::vector<Pulse>& pulses, const Env& env, double patience) {
-  std::vector<std::string> late, updating;
+// A silent rank explains the wait; so does a rank that has long been busy with something else.
+// During a step, ranks compute and wait for each other's gradients, so ranks in a step are named
+// only if nothing else explains the wait.
+std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience) {
+  std::vector<std::string> late, stepping;
   for (size_t rank = 0; rank < pulses.size(); ++rank) {
     const Pulse& pulse = pulses[rank];
     const std::string name = "rank " + rank_with_host(static_cast<int>(rank), env);
     const std::string phase = text_of(pulse.state.phase);
     if (!pulse.alive)
-      late.push_back(name + " has given no sign of life for " + seconds(pulse.silent_seconds) +
+      late.push_back(name + " has sent no heartbeat for " + seconds(pulse.silent_seconds) +
                      " (it was " + phase + ")");
     else if (is_busy(pulse.state.phase) && pulse.state.seconds > patience / 2)
       late.push_back(name + " has been " + phase + " for " + seconds(pulse.state.seconds));
-    else if (pulse.state.phase == Phase::updating && pulse.state.seconds > patience / 2)
-      updating.push_back(name);
+    else if (pulse.state.phase == Phase::stepping && pulse.state.seconds > patience / 2)
+      stepping.push_back(name);
   }
   const Progress::State& own = pulses.front().state;
   std::string text = "no progress for " + seconds(own.seconds);
   if (own.phase == Phase::waiting) text += " in " + own.operation;
   if (!late.empty()) return text + ": " + list(late);
-  if (!updating.empty() && updating.size() < pulses.size())
-    return text + ": " + list(updating) + " is still computing an update";
-  return text + ": every rank is there and waits for the others; look at the network between hosts";
+  if (!stepping.empty() && stepping.size() < pulses.size())
+    return text + ": " + list(stepping) + " is still computing a step";
+  return text + ": every rank responds and waits for the others; check the network between hosts";
 }
 
 }  // namespace shoal::dist

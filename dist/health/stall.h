@@ -1,5 +1,5 @@
 #pragma once
-// Who keeps the others waiting: what rank 0 makes of the ranks' heartbeats. No torch.
+// Finds the ranks that the others wait for, from their heartbeats. Used on rank 0. No torch.
 
 #include <optional>
 #include <string>
@@ -13,19 +13,19 @@ namespace shoal::dist {
 // One rank's last heartbeat.
 struct Pulse {
   Progress::State state;
-  double silent_seconds = 0;  // that no new one has come, as far as rank 0 knows
-  bool alive = true;          // a new one came when one was due
+  double silent_seconds = 0;  // since the last new heartbeat seen by rank 0
+  bool alive = true;          // a new heartbeat came in time
 };
 
-// As it travels: "BEAT PHASE MILLISECONDS OPERATION".
+// Wire format: "BEAT PHASE MILLISECONDS OPERATION".
 std::string encode_pulse(int64_t beat, const Progress::State& state);
-// Empty for what is no pulse.
+// Returns nullopt for malformed text.
 std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::string& text);
 
-// One sentence that names the ranks (with hosts, where they are known) that are silent or busy with
-// something else, and with what; `pulses` by rank, of rank 0 first. `patience`: seconds after which
-// a phase is long.
-std::string name_the_late(const std::vector<Pulse>& pulses, const Env& env, double patience);
+// Returns one sentence that names the ranks (and hosts, if known) that are silent or busy with
+// something else, and what they do. `pulses` in rank order, starting with rank 0. `patience`:
+// seconds after which a phase counts as long.
+std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience);
 
 // "2 (algo-2)", or "2".
 std::string rank_with_host(int rank, const Env& env);

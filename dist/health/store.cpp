@@ -11,7 +11,7 @@ namespace shoal::dist {
 
 namespace {
 
-// c10d prints warnings with backtraces about what our errors say in one sentence.
+// Silences c10d's warnings and backtraces, which repeat what our errors say in one sentence.
 class QuietLog {
  public:
   QuietLog() { FLAGS_caffe2_log_level = kFatal; }
@@ -33,14 +33,14 @@ std::string seconds(std::chrono::milliseconds time) {
 std::string first_line(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  text.erase(std::min({text.find('\n'), text.find(", keys:"), text.size()}));  // a key per rank
+  text.erase(std::min({text.find('\n'), text.find(", keys:"), text.size()}));  // one key per rank
   if (!text.empty() && text.back() == '.') text.pop_back();
   return text;
 }
 
 using Milliseconds = std::chrono::milliseconds;
 
-// A wait is made of pieces, between which it can speak.
+// A wait is split into pieces, so that it can report in between.
 constexpr Milliseconds kPiece = std::chrono::seconds(5);
 
 std::string place(const Env& env) {
@@ -61,16 +61,17 @@ c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions opti
     return c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
   } catch (const std::exception& error) {
     throw std::runtime_error(
-        "rank " + std::to_string(env.rank) + " cannot open the meeting point " + place(env) + ": " +
-        first_line(error) +
-        "; is another program (or an earlier run) using the port? Choose another MASTER_PORT");
+        "rank " + std::to_string(env.rank) + " cannot open the rendezvous store at " + place(env) +
+        ": " + first_line(error) +
+        "; if another program or an earlier run uses the port, choose another MASTER_PORT");
   }
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout, const Tell& tell) {
+c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
+                                           const Notify& notify) {
   c10d::TCPStoreOptions options;
   options.port = env.master_port;
-  options.waitWorkers = false;  // join() waits, and says for whom
+  options.waitWorkers = false;  // join() waits and names the missing ranks
   options.timeout = timeout;
   if (env.rank == 0 && !env.agent_store) return serve(env, options);
   const std::string who = "rank " + std::to_string(env.rank);
@@ -85,8 +86,8 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
     } catch (const std::exception& error) {
       if (left > kPiece) {
         if (reminder.due())
-          tell(who + " is waiting for " + master_name(env) + " at " + place(env) +
-               so_far(reminder));
+          notify(who + " is waiting for " + master_name(env) + " at " + place(env) +
+                 so_far(reminder));
         continue;
       }
       throw std::runtime_error(
@@ -99,7 +100,7 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
   }
 }
 
-// Keys are never removed, so each attempt has its own.
+// Keys are never removed, so each attempt has its own prefix.
 std::string attempt_prefix(const Env& env) {
   return "shoal/attempt_" + std::to_string(env.attempt);
 }
@@ -108,7 +109,7 @@ std::string key_of(int rank) {
   return "rank/" + std::to_string(rank);
 }
 
-// "2" or, where hosts are known, "2 (algo-2)".
+// Returns "2" or, if hosts are known, "2 (algo-2)".
 std::string named(int rank, const Env& env) {
   const std::string text = std::to_string(rank);
   if (env.hosts.empty()) return text;
@@ -127,9 +128,9 @@ std::string missing_ranks(c10d::Store& store, const Env& env) {
   return count > kNamed ? list + " and " + std::to_string(count - kNamed) + " more" : list;
 }
 
-// Returns when all keys are there; throws the store's error when they are not in time.
+// Returns when all keys exist. Throws the store's error after the timeout.
 void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, const Env& env,
-                  Milliseconds timeout, const Tell& tell) {
+                  Milliseconds timeout, const Notify& notify) {
   const auto end = Reminder::Clock::now() + timeout;
   for (Reminder reminder;;) {
     const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
@@ -139,13 +140,13 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
       if (left <= kPiece) throw;
     }
     if (env.rank == 0 && reminder.due())
-      tell("waiting for rank " + missing_ranks(store, env) + " of " +
-           std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));
+      notify("waiting for rank " + missing_ranks(store, env) + " of " +
+             std::to_string(env.world_size) + " at " + place(env) + so_far(reminder));
   }
 }
 
-// After a wait in vain all who came ask who is missing. The store ends with rank 0, which therefore
-// leaves last, unless somebody takes longer than this.
+// After a failed wait, every rank that joined asks who is missing. The store ends with rank 0, so
+// rank 0 leaves last, after at most this time.
 constexpr Milliseconds kLeaving = std::chrono::seconds(5);
 
 void take_leave(c10d::Store& store, const Env& env) {
@@ -157,7 +158,7 @@ void take_leave(c10d::Store& store, const Env& env) {
   if (!others.empty()) store.wait(others, kLeaving);
 }
 
-void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& tell) {
+void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify& notify) {
   const std::string where = place(env);
   const std::string who = "rank " + std::to_string(env.rank);
   const auto start = std::chrono::steady_clock::now();
@@ -167,14 +168,14 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& 
     store.set(key_of(env.rank), std::to_string(env.world_size));
     std::vector<std::string> keys;
     for (int rank = 0; rank < env.world_size; ++rank) keys.push_back(key_of(rank));
-    wait_for_all(store, keys, env, timeout, tell);
+    wait_for_all(store, keys, env, timeout, notify);
     const std::string expected = std::to_string(env.world_size);
     if (const std::string first = store.get_to_str(key_of(0)); first != expected)
       throw std::invalid_argument("rank 0 was started with WORLD_SIZE " + first +
                                   ", this rank with " + expected);
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(who + " at " + where + ": " + error.what() +
-                             "; start all ranks of one run with one launcher command each host");
+                             "; start all ranks of a run with one launcher command per host");
   } catch (const std::exception& error) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - start);
@@ -183,20 +184,20 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Tell& 
       missing = missing_ranks(store, env);
       take_leave(store, env);
     } catch (const std::exception&) {
-      // The store is gone, or somebody did not take leave: the reason below says what happened.
+      // The store is gone or a rank did not leave in time; the error below has the reason.
     }
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
         std::to_string(env.world_size) + ": " + first_line(error) +
-        "; see what those processes say, and that they were started with this address; hosts that "
+        "; check the output of those processes and that they use this address. Hosts that "
         "start later need --rendezvous-timeout SECONDS");
   }
 }
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Store> another_connection(const Env& env, const std::string& name) {
+c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name) {
   c10d::TCPStoreOptions options;
   options.port = env.master_port;
   options.waitWorkers = false;
@@ -206,13 +207,14 @@ c10::intrusive_ptr<c10d::Store> another_connection(const Env& env, const std::st
       c10::make_intrusive<c10d::TCPStore>(env.master_addr, options));
 }
 
-c10::intrusive_ptr<c10d::Store> meet(const Env& env, Milliseconds timeout, const Tell& tell) {
+c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
+                                           const Notify& notify) {
   const QuietLog quiet;
   const auto start = Reminder::Clock::now();
-  auto store = open_store(env, timeout, tell);
+  auto store = open_store(env, timeout, notify);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);
   const auto waited = std::chrono::duration_cast<Milliseconds>(Reminder::Clock::now() - start);
-  join(*store, env, std::max(timeout - waited, Milliseconds(1000)), tell);
+  join(*store, env, std::max(timeout - waited, Milliseconds(1000)), notify);
   return store;
 }
 

@@ -1,5 +1,5 @@
-// The hash reads eight bytes at a time into four independent lanes (so that the multiplications
-// overlap) and mixes the lanes at the end; each step is a bijection of its lane, so any single
+// The hash reads eight bytes at a time into four independent lanes, so that the multiplications
+// overlap, and mixes the lanes at the end. Each step is a bijection of its lane, so any single
 // changed word changes the result.
 
 #include "dist/health/verify.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kPrime = 0x9E3779B185EBCA87ull;
 
-uint64_t mix(uint64_t value) {  // the finaliser of splitmix64
+uint64_t mix(uint64_t value) {  // finalizer of splitmix64
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
   return value ^ (value >> 31);
@@ -74,7 +74,7 @@ void verify_equal(const Group& group, const std::vector<at::Tensor>& tensors,
       differing += (differing.empty() ? "" : ", ") + std::to_string(rank);
   if (!differing.empty())
     throw std::runtime_error(
-        what + " should be the same on every rank, but differs from rank 0's on rank " + differing);
+        what + " must be the same on every rank, but differs from rank 0 on rank " + differing);
 }
 
 }  // namespace shoal::dist

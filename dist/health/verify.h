@@ -1,5 +1,5 @@
 #pragma once
-// Proof that every rank holds the same bits.
+// Checks that every rank holds the same bits.
 
 #include <cstdint>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace shoal::dist {
 
-// A 64-bit hash of the values of the tensors in order (their bytes as contiguous tensors, not their
-// strides), with sizes and types. Equal on every machine of the same byte order. -0 differs from 0,
-// and NaNs by their bits. Not cryptographic.
+// Returns a 64-bit hash of the tensors' values in order (as contiguous bytes, ignoring strides),
+// with their sizes and dtypes. Equal on all machines of the same byte order. Distinguishes -0 from
+// 0 and NaNs by their bits. Not cryptographic.
 uint64_t hash(const std::vector<at::Tensor>& tensors);
 
-// Throws std::runtime_error on every rank, with the same text, when the hash differs between ranks:
-// names `what` and the ranks that differ from rank 0. Collective. CUDA tensors are copied to the
-// host.
+// Compares the hash over the ranks. If it differs, throws std::runtime_error with the same text on
+// every rank, naming `what` and the ranks that differ from rank 0. Collective. CUDA tensors are
+// copied to the host.
 void verify_equal(const Group& group, const std::vector<at::Tensor>& tensors,
                   const std::string& what);
 

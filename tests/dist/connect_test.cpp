@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-dist::ConnectOptions hurried() {
+dist::ConnectOptions short_timeout() {
   dist::ConnectOptions options;
   options.rendezvous_timeout = std::chrono::milliseconds(1500);
   return options;
@@ -19,25 +19,25 @@ dist::ConnectOptions hurried() {
 
 }  // namespace
 
-TEST_CASE("a single process opens no network") {
+TEST_CASE("a single process opens no network connection") {
   dist::Communicator world = dist::connect(dist::single_process());
   CHECK(world.size() == 1);
   CHECK(world.main.state() == nullptr);
   world.shutdown();
 }
 
-TEST_CASE("a rank that finds no master says where it looked") {
+TEST_CASE("a rank that cannot reach the master names the address") {
   const uint16_t port = dist::free_port();
   const auto env = dist::for_local_worker(2, 1, port);
-  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+  CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
                     Contains("rank 1 did not reach rank 0 at 127.0.0.1:" + std::to_string(port)) &&
                         Contains("MASTER_ADDR"));
 }
 
-TEST_CASE("a master whose ranks do not come says where it waited and who is missing") {
+TEST_CASE("rank 0 names its address and the missing ranks") {
   const uint16_t port = dist::free_port();
   const auto env = dist::for_local_worker(3, 0, port);
-  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+  CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
                     Contains("rank 0 waited") && Contains("127.0.0.1:" + std::to_string(port)) &&
                         Contains("for rank 1, 2 of 3"));
 }
@@ -47,45 +47,46 @@ TEST_CASE("a missing rank is named with its host") {
   env.local_world_size = 1;
   env.hosts = {"127.0.0.1", "localhost", "nosuch.invalid"};
   CHECK_THROWS_WITH(
-      dist::connect(env, hurried()),
+      dist::connect(env, short_timeout()),
       Contains("for rank 1 (localhost), 2 (nosuch.invalid, which has no address yet)"));
 }
 
-TEST_CASE("a master without an address is named") {
+TEST_CASE("a master whose name does not resolve is named") {
   auto env = dist::for_local_worker(2, 1, dist::free_port());
   env.local_world_size = 1;
   env.local_rank = 0;
   env.master_addr = "nosuch.invalid";
-  CHECK_THROWS_WITH(dist::connect(env, hurried()), Contains("host nosuch.invalid had no address"));
+  CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
+                    Contains("nosuch.invalid did not resolve"));
 }
 
-TEST_CASE("long waits say whom they are for") {
-  std::vector<std::string> told;
-  auto options = hurried();
+TEST_CASE("a long wait reports the missing rank") {
+  std::vector<std::string> messages;
+  auto options = short_timeout();
   options.rendezvous_timeout = std::chrono::milliseconds(6500);
-  options.tell = [&](const std::string& text) { told.push_back(text); };
+  options.notify = [&](const std::string& text) { messages.push_back(text); };
   const auto env = dist::for_local_worker(2, 0, dist::free_port());
   CHECK_THROWS(dist::connect(env, options));
-  REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("waiting for rank 1 of 2 at 127.0.0.1:") && Contains("so far"));
+  REQUIRE_FALSE(messages.empty());
+  CHECK_THAT(messages[0], Contains("waiting for rank 1 of 2 at 127.0.0.1:") && Contains("so far"));
 }
 
 TEST_CASE("a port in use is named") {
   test::run_ranks(2, "port in use", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     if (env.rank == 0)
-      REQUIRE_THROWS_WITH(dist::connect(env, hurried()),
-                          Contains("rank 0 cannot open the meeting point 127.0.0.1:" +
+      REQUIRE_THROWS_WITH(dist::connect(env, short_timeout()),
+                          Contains("rank 0 cannot open the rendezvous store at 127.0.0.1:" +
                                    std::to_string(env.master_port)) &&
                               Contains("MASTER_PORT"));
     world.shutdown();
   });
 }
 
-TEST_CASE("ranks that count differently are told so") {
+TEST_CASE("ranks with different world sizes are an error") {
   const auto results = test::run_ranks_and_report(2, "other world", [](dist::Env env) {
     if (env.rank == 0) env.world_size = 1 + 2;
-    dist::connect(env, hurried());
+    dist::connect(env, short_timeout());
   });
   CHECK(results[0].exit_code == 1);
   CHECK(results[1].exit_code == 1);
@@ -94,7 +95,7 @@ TEST_CASE("ranks that count differently are told so") {
 
 TEST_CASE("all ranks are clients of a store that the launcher runs") {
   test::run_ranks(3, "agent store", [](dist::Env env) {
-    // Rank 0's store of a first meeting plays the launcher's in a second one.
+    // The store of a first rendezvous serves as the launcher's store in a second one.
     dist::Communicator agent = dist::connect(env);
     env.agent_store = true;
     env.attempt = 1;
@@ -108,7 +109,7 @@ TEST_CASE("all ranks are clients of a store that the launcher runs") {
 TEST_CASE("an unknown interface is named with those that exist") {
   auto env = dist::for_local_worker(2, 0, dist::free_port());
   env.interface = "nosuch0";
-  CHECK_THROWS_WITH(dist::connect(env, hurried()),
+  CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
                     Contains("nosuch0") && Contains("lo") && Contains("GLOO_SOCKET_IFNAME"));
 }
 
@@ -127,7 +128,7 @@ TEST_CASE("NCCL without GPUs is refused") {
   CHECK_THROWS_WITH(dist::connect(dist::single_process(), options), Contains("--backend nccl"));
 }
 
-TEST_CASE("ranks talk over NCCL where each has a GPU of its own, else over Gloo") {
+TEST_CASE("the backend is NCCL if each rank has its own GPU, otherwise Gloo") {
   using dist::Backend;
   using Names = std::vector<std::string>;
   dist::Env env = dist::for_local_worker(2, 0, 1);
@@ -150,7 +151,7 @@ TEST_CASE("ranks talk over NCCL where each has a GPU of its own, else over Gloo"
       Contains("rank 1 (algo-2) computes on a GPU") && Contains("rank 0 (algo-1) on the CPU"));
 }
 
-TEST_CASE("ranks of which some have a GPU and some not say so at once, and all of them") {
+TEST_CASE("if only some ranks have a GPU, every rank reports it") {
   test::run_ranks(3, "mixed", [](dist::Env env) {
     dist::ConnectOptions options;
     if (env.rank != 1) options.gpu = "a";
@@ -158,7 +159,7 @@ TEST_CASE("ranks of which some have a GPU and some not say so at once, and all o
   });
 }
 
-TEST_CASE("ranks that are asked for different backends say so, all of them") {
+TEST_CASE("if ranks are started with different backends, every rank reports it") {
   test::run_ranks(2, "different", [](dist::Env env) {
     dist::ConnectOptions options;
     options.gpu = env.rank == 0 ? "a" : "b";
@@ -170,7 +171,7 @@ TEST_CASE("ranks that are asked for different backends say so, all of them") {
   });
 }
 
-TEST_CASE("ranks that share a GPU meet over Gloo") {
+TEST_CASE("ranks that share a GPU use Gloo") {
   test::run_ranks(2, "shared", [](dist::Env env) {
     dist::ConnectOptions options;
     options.gpu = "a";

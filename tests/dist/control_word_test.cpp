@@ -14,7 +14,7 @@ using dist::ControlWord;
 
 namespace {
 
-ControlWord said_by(int rank, int step) {
+ControlWord message_of(int rank, int step) {
   ControlWord word;
   word.unreadable_images = 10 + rank + 100 * step;
   word.images = 32;
@@ -26,13 +26,13 @@ ControlWord said_by(int rank, int step) {
   return word;
 }
 
-void check_words(const dist::Env& env) {
+void check_messages(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   dist::ControlChannel channel(world.control);
   const int n = world.size();
   REQUIRE(channel.collect() == ControlWord{});
   for (int step = 0; step < 7; ++step) {
-    channel.post(said_by(world.rank(), step));
+    channel.post(message_of(world.rank(), step));
     const ControlWord word = channel.collect();
     REQUIRE(word.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
     REQUIRE(word.out_of_data == (step == 6 ? n - 1 : 0));
@@ -53,36 +53,38 @@ void check_words(const dist::Env& env) {
 
 }  // namespace
 
-TEST_CASE("one process hears its own control word") {
-  check_words(dist::single_process());
+TEST_CASE("one process receives its own control message") {
+  check_messages(dist::single_process());
 }
 
-TEST_CASE("every rank hears the same control word") {
-  for (int ranks : {2, 3}) test::run_ranks(ranks, "words of " + std::to_string(ranks), check_words);
+TEST_CASE("every rank receives the same control message") {
+  for (int ranks : {2, 3})
+    test::run_ranks(ranks, "messages of " + std::to_string(ranks), check_messages);
 }
 
-TEST_CASE("a control word that never comes is an error naming the rank") {
-  const auto results = test::run_ranks_and_report(2, "no word", [](const dist::Env& env) {
+TEST_CASE("a control message that never arrives is an error naming the rank") {
+  const auto results = test::run_ranks_and_report(2, "no message", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     dist::ControlChannel channel(world.control);
     if (env.rank == 0) channel.post({});
     world.main.barrier("posted");
     if (env.rank == 1) raise(SIGKILL);
-    REQUIRE_THROWS_WITH(channel.collect(), Contains("rank 0 of 2: waiting for the control word"));
+    REQUIRE_THROWS_WITH(channel.collect(),
+                        Contains("rank 0 of 2: waiting for the control message"));
   });
   INFO(results[0].output);
   CHECK(results[0].exit_code == 0);
   CHECK(results[1].signal == SIGKILL);
 }
 
-TEST_CASE("a rank that leaves with a word in flight does not wait for it") {
+TEST_CASE("a rank that leaves with a message in flight does not wait for it") {
   test::run_ranks(
       2, "in flight",
       [](const dist::Env& env) {
         dist::Communicator world = dist::connect(env);
         if (env.rank == 0) {
           dist::ControlChannel(world.control).post({});
-          world.control = dist::Group();  // rank 1 lives, but never answers the word
+          world.control = dist::Group();  // rank 1 is alive but never posts its message
         }
         world.main.barrier("rank 0 has left the group");
       },

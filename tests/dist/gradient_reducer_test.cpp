@@ -82,7 +82,7 @@ void check_against_full_batch(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   Network network(at::kDouble), whole(at::kDouble);
   dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
-  // Nothing is left of the throw-away reduction.
+  // The reduction in the constructor leaves zeros.
   REQUIRE(network.flat.abs().sum().item<double>() == 0);
   for (int s = 0; s < 4; ++s) {
     const at::Tensor batch = wave(kBatch, kFeatures, s, at::kDouble);
@@ -101,11 +101,11 @@ void check_against_full_batch(const dist::Env& env) {
 
 }  // namespace
 
-TEST_CASE("with one process the gradients are the full batch's") {
+TEST_CASE("one process computes the gradients of the full batch") {
   check_against_full_batch(dist::single_process());
 }
 
-TEST_CASE("with two, three and four ranks and accumulation the gradients are the full batch's") {
+TEST_CASE("two, three and four ranks with accumulation compute the gradients of the full batch") {
   for (int ranks : {2, 3, 4})
     test::run_ranks(ranks, "full batch " + std::to_string(ranks), check_against_full_batch);
 }
@@ -135,11 +135,11 @@ TEST_CASE("a step that was not prepared, or whose backward missed a parameter, i
     reducer.prepare(true);
     network.parameters[0].sum().backward();
     REQUIRE_THROWS_WITH(reducer.finish(), Contains("did not reach every parameter"));
-    world.control.barrier("both have seen it");
+    world.control.barrier("both ranks have checked");
   });
 }
 
-TEST_CASE("ranks with different parameters are told so before they train") {
+TEST_CASE("ranks with different parameters are an error before training") {
   test::run_ranks(2, "shapes", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     at::Tensor parameter = at::zeros({3 + env.rank}, at::kFloat).requires_grad_();
@@ -147,11 +147,11 @@ TEST_CASE("ranks with different parameters are told so before they train") {
     REQUIRE_THROWS_AS(dist::GradientReducer(world.main, {parameter}), std::invalid_argument);
     parameter.mutable_grad().reset();
     REQUIRE_THROWS_AS(dist::GradientReducer(world.main, {parameter}), std::invalid_argument);
-    world.control.barrier("both have seen it");
+    world.control.barrier("both ranks have checked");
   });
 }
 
-TEST_CASE("when a rank is killed the others' backward names the operation and the rank") {
+TEST_CASE("after a rank is killed, backward on the others names the operation and the rank") {
   const auto results =
       test::run_ranks_and_report(2, "killed in backward", [](const dist::Env& env) {
         dist::Communicator world = dist::connect(env);

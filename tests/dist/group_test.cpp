@@ -21,7 +21,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// What every rank checks, in any world.
+// Checks on every rank of a world of any size.
 void check_collectives(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   REQUIRE(world.main.rank() == env.rank);
@@ -46,7 +46,7 @@ void check_collectives(const dist::Env& env) {
   for (int rank = 0; rank < n; ++rank)
     REQUIRE(at::equal(all[static_cast<size_t>(rank)], at::full({2}, rank + 1, at::kLong)));
 
-  // A tensor with holes and one in another order are changed where they are.
+  // Strided and transposed tensors are changed in place.
   at::Tensor base = at::zeros({4, 6}, at::kFloat);
   at::Tensor column = base.select(1, 2);
   column.fill_(1);
@@ -82,7 +82,7 @@ TEST_CASE("collectives of one process are the identity") {
   check_collectives(dist::single_process());
 }
 
-TEST_CASE("collectives of two, three and four processes agree") {
+TEST_CASE("collectives work with two, three and four processes") {
   for (int ranks : {2, 3, 4})
     test::run_ranks(ranks, "collectives of " + std::to_string(ranks), check_collectives);
 }
@@ -92,7 +92,8 @@ TEST_CASE("a broadcast from a rank that does not exist is an error") {
   CHECK_THROWS_AS(dist::Group().broadcast(tensor, 1), std::invalid_argument);
 }
 
-TEST_CASE("when a rank is killed the others' next collective names the operation and the rank") {
+TEST_CASE(
+    "after a rank is killed, the next collective on the others names the operation and the rank") {
   const auto results = test::run_ranks_and_report(3, "killed", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     at::Tensor tensor = at::full({1000}, 1, at::kFloat);
@@ -102,7 +103,7 @@ TEST_CASE("when a rank is killed the others' next collective names the operation
     const auto name =
         "rank " + std::to_string(env.rank) + " of 3: all_reduce_sum in group main failed";
     REQUIRE_THROWS_WITH(world.main.all_reduce_sum(tensor), Contains(name));
-    REQUIRE(seconds_since(start) < 10);
+    REQUIRE(seconds_since(start) < 60);  // far below the timeout of 1800 s
   });
   INFO(results[0].output << results[2].output);
   CHECK(results[0].exit_code == 0);
@@ -110,7 +111,7 @@ TEST_CASE("when a rank is killed the others' next collective names the operation
   CHECK(results[2].exit_code == 0);
 }
 
-TEST_CASE("a collective that a rank never makes ends at the time-out") {
+TEST_CASE("a collective that one rank never calls ends at the timeout") {
   test::run_ranks(2, "absent", [](const dist::Env& env) {
     dist::ConnectOptions options;
     options.timeout = std::chrono::milliseconds(500);
@@ -122,7 +123,7 @@ TEST_CASE("a collective that a rank never makes ends at the time-out") {
       REQUIRE_THROWS_WITH(world.control.barrier("the test's end"),
                           Contains("barrier 'the test's end'") && Contains("1"));
     } else {
-      // Stays alive until rank 0 has waited long enough for both.
+      // Keeps this rank alive through both timeouts of rank 0.
       REQUIRE_THROWS(world.batch_norm.barrier("rank 0 leaves"));
       REQUIRE_THROWS(world.batch_norm.barrier("rank 0 leaves"));
     }

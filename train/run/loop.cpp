@@ -396,7 +396,7 @@ void Run::save(std::optional<double> top1) {
   const auto entry =
       store_.save(position_.epoch, position_.step, top1,
                   [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
-  communicator_.main.enter(dist::Phase::updating);
+  communicator_.main.enter(dist::Phase::stepping);
   log::info(strf("saved %s (%.1f MB, %.2f s)", store_.path(entry).c_str(),
                  static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
 }

@@ -91,7 +91,7 @@ const data::Batch& Trainer::next(data::Loader& loader, StepResult& result) {
   communicator_.main.enter(dist::Phase::reading);
   const data::Batch* batch = loader.next();
   if (!batch) throw std::logic_error("the loader ended before the epoch did");
-  communicator_.main.enter(dist::Phase::updating);
+  communicator_.main.enter(dist::Phase::stepping);
   result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
   return *batch;
 }

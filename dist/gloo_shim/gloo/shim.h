@@ -1,10 +1,11 @@
 #pragma once
-// Just enough declarations for ProcessGroupGloo.hpp, whose five gloo headers the LibTorch wheel
-// leaves out.
+// Minimal declarations for ProcessGroupGloo.hpp, whose five gloo headers are missing from the
+// LibTorch wheel.
 //
-// Gloo itself is inside libtorch_cpu. ProcessGroupGloo and its options hold these types only
-// through shared_ptr, and their virtual tables are emitted in that library, so opaque declarations
-// are safe as long as we never construct GlooStore, never call gloo directly and never define
+// Gloo itself is part of libtorch_cpu. ProcessGroupGloo and its options hold these types only
+// through shared_ptr, and their vtables are emitted in that library. So opaque declarations are
+// safe as long as we never construct GlooStore, never call gloo directly and never define
+// GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its include path.
 // GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its path.
 
 #include <chrono>

@@ -1,5 +1,5 @@
 #pragma once
-// Sets of variables that differ in a few.
+// Copies of a set of variables with a few changed.
 
 #include <string>
 

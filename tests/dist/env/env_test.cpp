@@ -37,7 +37,7 @@ TEST_CASE("without variables there is one process") {
   CHECK(this_worker(to_variables(single_process())) == single_process());
 }
 
-TEST_CASE("torchrun's variables are read whole") {
+TEST_CASE("all of torchrun's variables are read") {
   auto variables = torchrun(5, 8, 1, 4);
   variables["GLOO_SOCKET_IFNAME"] = "eth1";
   variables["NCCL_SOCKET_IFNAME"] = "eth2";
@@ -66,7 +66,7 @@ TEST_CASE("the interface comes from NCCL's variable when Gloo's is missing") {
   CHECK(interface("^docker0,lo") == "");
 }
 
-TEST_CASE("every environment survives the trip through variables") {
+TEST_CASE("every Env survives conversion to variables and back") {
   int trips = 0;
   for (int hosts = 1; hosts <= 4; ++hosts)
     for (int local_world = 1; local_world <= 4; ++local_world)
@@ -125,7 +125,7 @@ TEST_CASE("contradicting or broken torchrun variables are errors that name them"
                     Contains("LOCAL_RANK is 1") && Contains("RANK, which is 0"));
 }
 
-TEST_CASE("SageMaker hosts are ordered as the platform orders them") {
+TEST_CASE("SageMaker hosts are sorted like on the platform") {
   const Hosts hosts =
       from_sagemaker(sagemaker(R"(["algo-2","algo-10","algo-1"])", "algo-10", 4)).value();
   CHECK(hosts.hosts == std::vector<std::string>{"algo-1", "algo-10", "algo-2"});
@@ -186,7 +186,7 @@ TEST_CASE("the port of a SageMaker job can be chosen") {
         9);
 }
 
-TEST_CASE("the variables of ModelTrainer's driver are a SageMaker job's") {
+TEST_CASE("the variables of ModelTrainer's driver describe a SageMaker job") {
   const Env env = this_worker({{"SM_HOSTS", R"(["algo-1","algo-2","algo-3"])"},
                                {"SM_CURRENT_HOST", "algo-2"},
                                {"SM_HOST_COUNT", "3"},
@@ -214,31 +214,31 @@ TEST_CASE("broken SageMaker variables are errors that name them") {
                     Contains("twice"));
 }
 
-TEST_CASE("one process cannot stand for a SageMaker host of several GPUs") {
+TEST_CASE("a single process on a SageMaker host with several GPUs is an error") {
   CHECK_THROWS_WITH(this_worker(sagemaker(R"(["algo-1"])", "algo-1", 8)),
                     Contains("SM_NUM_GPUS asks for 8"));
 }
 
-TEST_CASE("a worker that is alone stays alone beside other launchers' variables") {
+TEST_CASE("a single worker ignores other launchers' variables") {
   auto variables = sagemaker(R"(["algo-1","algo-2"])", "algo-1", 8);
   variables["OMPI_COMM_WORLD_SIZE"] = "4";
   for (const auto& [name, value] : to_variables(single_process())) variables[name] = value;
   CHECK(this_worker(variables) == single_process());
 }
 
-TEST_CASE("hosts that do not fit the ranks are not ours") {
+TEST_CASE("a host list that does not match the ranks is ignored") {
   CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b"))->hosts.size() == 2);
   CHECK(from_torchrun(with(torchrun(0, 4, 0, 2), "SHOAL_HOSTS", "a,b,c"))->hosts.empty());
 }
 
-TEST_CASE("torchrun's variables come before SageMaker's") {
+TEST_CASE("torchrun's variables take precedence over SageMaker's") {
   auto variables = sagemaker(R"(["algo-1","algo-2"])", "algo-1", 8);
   for (const auto& [name, value] : torchrun(9, 16, 1, 8)) variables[name] = value;
   CHECK(this_worker(variables).rank == 9);
   CHECK(this_worker(variables).origin == "torchrun");
 }
 
-TEST_CASE("workers on this host meet on loopback") {
+TEST_CASE("workers on this host connect over loopback") {
   const Env env = for_local_worker(3, 2, 4242);
   CHECK(env.rank == 2);
   CHECK(env.local_rank == 2);

@@ -37,7 +37,7 @@ TEST_CASE("instance groups are read from the toolkit's variables or the platform
                     Contains("instance_group_name"));
 }
 
-TEST_CASE("only the hosts of the groups that were asked for take part") {
+TEST_CASE("only the hosts of the requested groups take part") {
   const auto groups = instance_groups({{"SM_INSTANCE_GROUPS_DICT", kDict}});
   Hosts hosts = three("algo-2");
   CHECK(keep_groups(hosts, groups, {"gpu"}));
@@ -53,15 +53,15 @@ TEST_CASE("only the hosts of the groups that were asked for take part") {
                     Contains("no instance group cpu") && Contains("data, gpu"));
 }
 
-TEST_CASE("a job of several groups has to say which of them trains") {
+TEST_CASE("a job with several groups must select one") {
   const auto groups = instance_groups({{"SM_INSTANCE_GROUPS_DICT", kDict}});
   Hosts hosts = three("algo-1");
   CHECK_THROWS_WITH(keep_groups(hosts, groups, {}), Contains("--instance-group"));
   CHECK(keep_groups(hosts, {{"homogeneousCluster", {"algo-1"}}}, {}));
   CHECK(keep_groups(hosts, {}, {}));
   CHECK(hosts.hosts.size() == 3);
-  CHECK(asked_groups({{"SM_DISTRIBUTION_INSTANCE_GROUPS", R"(["gpu"])"}}) ==
+  CHECK(requested_groups({{"SM_DISTRIBUTION_INSTANCE_GROUPS", R"(["gpu"])"}}) ==
         std::vector<std::string>{"gpu"});
-  CHECK(asked_groups({{"SM_DISTRIBUTION_INSTANCE_GROUPS", "[]"}}).empty());
-  CHECK(asked_groups({}).empty());
+  CHECK(requested_groups({{"SM_DISTRIBUTION_INSTANCE_GROUPS", "[]"}}).empty());
+  CHECK(requested_groups({}).empty());
 }

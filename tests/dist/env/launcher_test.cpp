@@ -10,8 +10,8 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// As each launcher sets them for rank 1 of 4, the second of two processes on the first of two
-// hosts.
+// The variables that each launcher sets for rank 1 of 4: the second of two processes on the first
+// of two hosts.
 const Variables kOpenMpi = {
     {"OMPI_COMM_WORLD_RANK", "1"},
     {"OMPI_COMM_WORLD_SIZE", "4"},
@@ -69,14 +69,14 @@ void check_rank_1_of_4(const Launched& launched) {
 
 }  // namespace
 
-TEST_CASE("no launcher's variables are no launcher") {
+TEST_CASE("without a launcher's variables there is no launcher") {
   CHECK_FALSE(find_launcher({}).has_value());
   CHECK_FALSE(find_launcher({{"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}, {"HOSTNAME", "aws"}}));
   CHECK_FALSE(find_launcher({{"SM_HOSTS", R"(["algo-1"])"}, {"SM_CURRENT_HOST", "algo-1"}}));
   CHECK_FALSE(find_launcher({{"PET_NNODES", "1"}, {"PET_NPROC_PER_NODE", "auto"}}));
 }
 
-TEST_CASE("OpenMPI's ranks are taken, and rank 0 is looked for where mpirun runs") {
+TEST_CASE("OpenMPI's ranks are used, and rank 0 is expected on mpirun's host") {
   const Launched launched = found(kOpenMpi);
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "OpenMPI");
@@ -91,15 +91,15 @@ TEST_CASE("OpenMPI's ranks are taken, and rank 0 is looked for where mpirun runs
   CHECK_FALSE(given.derived_master);
 }
 
-TEST_CASE("OpenMPI on one host meets on loopback; on several it needs an address") {
+TEST_CASE("OpenMPI uses loopback on one host and needs an address on several") {
   const auto one_host = with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
   CHECK(found(one_host).env.master_addr == "127.0.0.1");
   CHECK_THROWS_WITH(found(without(kOpenMpi, "OMPI_MCA_orte_hnp_uri")),
                     Contains("MASTER_ADDR is not set") && Contains("mpirun -x MASTER_ADDR=HOST"));
 }
 
-TEST_CASE("mpirun of SageMaker's toolkit meets at the platform's port on the named interface") {
-  // The toolkit exports the master's SM_* to every rank: its SM_CURRENT_HOST means nothing here.
+TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface") {
+  // The toolkit exports the master's SM_* to every rank: SM_CURRENT_HOST is not this host.
   const auto variables = with(kOpenMpi, {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "2"},
@@ -114,7 +114,7 @@ TEST_CASE("mpirun of SageMaker's toolkit meets at the platform's port on the nam
   CHECK(found(smddp).launcher == "OpenMPI");
 }
 
-TEST_CASE("Horovod's ranks are taken, with its driver's address and interface") {
+TEST_CASE("Horovod's ranks are used with its driver's address and interface") {
   const Launched launched = found(kHorovod);
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "Horovod");
@@ -123,11 +123,11 @@ TEST_CASE("Horovod's ranks are taken, with its driver's address and interface") 
   CHECK(launched.env.master_port != 31337);  // the driver's
   CHECK(launched.env.interface == "eth1");
   CHECK(found(with(kHorovod, {{"GLOO_SOCKET_IFNAME", "ib0"}})).env.interface == "ib0");
-  // Over MPI both sets are there, and agree.
+  // Over MPI both sets of variables exist and agree.
   CHECK(found(with(kHorovod, kOpenMpi)).launcher == "OpenMPI");
 }
 
-TEST_CASE("Intel MPI's and MPICH's ranks are taken") {
+TEST_CASE("Intel MPI's and MPICH's ranks are used") {
   const Launched launched = found(kPmi);
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "MPI (PMI)");
@@ -137,12 +137,12 @@ TEST_CASE("Intel MPI's and MPICH's ranks are taken") {
                     Contains("PMI_SIZE is not set although PMIX_RANK is"));
 }
 
-TEST_CASE("Slurm's tasks meet at the first host of their step") {
+TEST_CASE("Slurm's tasks connect to the first host of their step") {
   const Launched launched = found(kSlurm);
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "Slurm");
   CHECK(launched.env.master_addr == "gpu007");
-  CHECK(launched.env.hosts.empty());  // which tasks are on which host is not known
+  CHECK(launched.env.hosts.empty());  // the placement of the tasks is unknown
   CHECK(found(with(kSlurm, {{"SLURM_JOB_ID", "4712"}})).env.master_port !=
         launched.env.master_port);
   CHECK(found(with(kSlurm, {{"SLURM_STEP_ID", "1"}})).env.master_port != launched.env.master_port);
@@ -156,7 +156,7 @@ TEST_CASE("Slurm's tasks meet at the first host of their step") {
   CHECK(found(with(kSlurm, kOpenMpi)).launcher == "OpenMPI");
 }
 
-TEST_CASE("Slurm's uneven counts of tasks are read for each host") {
+TEST_CASE("Slurm's uneven task counts are read per host") {
   const auto local_world = [](const std::string& counts, const std::string& node) {
     return found(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "9"},
                                {"SLURM_PROCID", "8"},
@@ -172,13 +172,13 @@ TEST_CASE("Slurm's uneven counts of tasks are read for each host") {
   CHECK_THROWS_WITH(local_world("4(xtwo)", "0"), Contains("SLURM_STEP_TASKS_PER_NODE"));
 }
 
-TEST_CASE("a shell of sbatch or salloc is no step") {
+TEST_CASE("a shell of sbatch or salloc is not a job step") {
   const auto batch = without(kSlurm, "SLURM_STEP_ID");
   CHECK_FALSE(find_launcher(batch).has_value());
   CHECK_FALSE(find_launcher(with(kSlurm, {{"SLURM_STEP_ID", "4294967290"}})).has_value());
 }
 
-TEST_CASE("lists of hosts are expanded as Slurm writes them") {
+TEST_CASE("Slurm's host lists are expanded") {
   const auto hosts = [](const std::string& text) { return expand_hosts("LIST", text); };
   using List = std::vector<std::string>;
   CHECK(hosts("node1") == List{"node1"});
@@ -217,7 +217,7 @@ TEST_CASE("RANK and WORLD_SIZE without local ranks number hosts") {
   CHECK(worker.master_addr == "job-master-0");
 }
 
-TEST_CASE("what torchrun would be told is taken as hosts and workers") {
+TEST_CASE("torchrun's PET variables give hosts and workers") {
   const Variables pod = {{"PET_NNODES", "2"},          {"PET_NODE_RANK", "1"},
                          {"PET_NPROC_PER_NODE", "4"},  {"PET_MASTER_ADDR", "job-0"},
                          {"PET_MASTER_PORT", "29400"}, {"RANK", "1"},
@@ -235,7 +235,7 @@ TEST_CASE("what torchrun would be told is taken as hosts and workers") {
             .env.world_size == 1);
 }
 
-TEST_CASE("simple-sagemaker's variables number hosts where the platform's are not there") {
+TEST_CASE("simple-sagemaker's variables number hosts if the platform's are missing") {
   const Variables variables = {{"SSM_NUM_NODES", "3"},
                                {"SSM_HOST_RANK", "2"},
                                {"MASTER_ADDR", "algo-1"},
@@ -275,7 +275,7 @@ TEST_CASE("a missing variable of any launcher is an error that names it") {
   CHECK_THROWS_WITH(find_launcher(bare_slurm), Contains("SLURM_STEP_NUM_TASKS is not set"));
 }
 
-TEST_CASE("torchrun decides whatever stands beside it, and a contradiction is said") {
+TEST_CASE("torchrun takes precedence over other variables, and a contradiction is reported") {
   const Variables torchrun = {{"RANK", "1"},
                               {"WORLD_SIZE", "4"},
                               {"LOCAL_RANK", "1"},
@@ -292,7 +292,7 @@ TEST_CASE("torchrun decides whatever stands beside it, and a contradiction is sa
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "1"}});
   CHECK_THAT(contradiction(found(sagemaker), sagemaker),
-             Contains("torchrun has started 4 processes, which holds") && Contains("2 hosts"));
+             Contains("torchrun has started 4 processes") && Contains("2 hosts"));
   const auto agreeing = with(sagemaker, {{"SM_NUM_GPUS", "2"}});
   CHECK(contradiction(found(agreeing), agreeing).empty());
   CHECK(contradiction(found(torchrun), torchrun).empty());

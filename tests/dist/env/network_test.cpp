@@ -21,25 +21,25 @@ TEST_CASE("the loopback interface is listed with its address") {
   CHECK_FALSE(interface_exists(""));
 }
 
-TEST_CASE("the way to loopback starts at loopback") {
+TEST_CASE("loopback is reached from loopback") {
   CHECK(address_towards("127.0.0.1", 80) == "127.0.0.1");
   CHECK(address_towards("no such host", 80) == "");
 }
 
-TEST_CASE("a name without an address is waited for, and named when it does not come") {
-  std::vector<std::string> told;
-  const Tell tell = [&](const std::string& text) { told.push_back(text); };
-  wait_for_address("127.0.0.1", std::chrono::seconds(1), tell);
-  CHECK(told.empty());
-  CHECK_THROWS_WITH(wait_for_address("nosuch.invalid", std::chrono::milliseconds(300), tell),
-                    Catch::Contains("host nosuch.invalid had no address") &&
-                        Catch::Contains("--rendezvous-timeout"));
+TEST_CASE("a name that does not resolve is waited for and then named") {
+  std::vector<std::string> messages;
+  const Notify notify = [&](const std::string& text) { messages.push_back(text); };
+  wait_for_address("127.0.0.1", std::chrono::seconds(1), notify);
+  CHECK(messages.empty());
+  CHECK_THROWS_WITH(
+      wait_for_address("nosuch.invalid", std::chrono::milliseconds(300), notify),
+      Catch::Contains("nosuch.invalid did not resolve") && Catch::Contains("--rendezvous-timeout"));
 }
 
-TEST_CASE("addresses of this host are told from others") {
+TEST_CASE("addresses of this host are distinguished from others") {
   CHECK(may_be_this_host("127.0.0.1"));
-  CHECK(may_be_this_host("nosuch.invalid"));       // nobody knows
-  CHECK_FALSE(may_be_this_host("203.0.113.254"));  // of a range that no host has
+  CHECK(may_be_this_host("nosuch.invalid"));       // does not resolve
+  CHECK_FALSE(may_be_this_host("203.0.113.254"));  // documentation range
   const std::string outside = outside_address();
   CHECK_FALSE(outside.starts_with("127."));
   if (!outside.empty()) CHECK(may_be_this_host(outside));

@@ -24,23 +24,23 @@ std::vector<HealthSample> healthy(int ranks) {
 
 }  // namespace
 
-TEST_CASE("healthy hosts pass, one host alone too") {
-  for (const int count : {1, 2, 3, 5}) CHECK_FALSE(judge(healthy(count), hosts(count)));
-  CHECK_FALSE(judge(healthy(8), hosts(2, 4)));
+TEST_CASE("healthy hosts pass, also a single host") {
+  for (const int count : {1, 2, 3, 5}) CHECK_FALSE(find_fault(healthy(count), hosts(count)));
+  CHECK_FALSE(find_fault(healthy(8), hosts(2, 4)));
   std::vector<HealthSample> unmeasured(4);  // one host: there are no links
-  CHECK_FALSE(judge(unmeasured, hosts(1, 4)));
+  CHECK_FALSE(find_fault(unmeasured, hosts(1, 4)));
 }
 
 TEST_CASE("a host whose links are all slow is named") {
   auto samples = healthy(5);
   samples[2].bytes_per_second_next = samples[2].bytes_per_second_previous = 2e8;
-  const auto verdict = judge(samples, hosts(5));
+  const auto verdict = find_fault(samples, hosts(5));
   REQUIRE(verdict);
   CHECK_THAT(*verdict, Contains("the network is slow: host algo-3 (200.0 MB/s; the median of all "
                                 "links is 1000.0 MB/s)"));
 }
 
-TEST_CASE("slowness alone is worth another try") {
+TEST_CASE("only a slow link is worth another measurement") {
   auto samples = healthy(5);
   CHECK_FALSE(is_only_slow(samples, hosts(5)));
   samples[2].bytes_per_second_next = 2e8;
@@ -52,37 +52,37 @@ TEST_CASE("slowness alone is worth another try") {
   CHECK_FALSE(is_only_slow(samples, hosts(5)));
 }
 
-TEST_CASE("one slow link is named by its ends") {
+TEST_CASE("one slow link is named by its two hosts") {
   auto samples = healthy(5);
-  samples[4].bytes_per_second_next = 1e8;  // to the first
-  CHECK_THAT(judge(samples, hosts(5)).value_or(""),
+  samples[4].bytes_per_second_next = 1e8;  // link to the first host
+  CHECK_THAT(find_fault(samples, hosts(5)).value_or(""),
              Contains("between host algo-5 and host algo-1"));
   samples = healthy(2);
-  samples[1].bytes_per_second_previous = 5e6;  // nothing to compare with, but far too little
-  CHECK_THAT(judge(samples, hosts(2)).value_or(""),
+  samples[1].bytes_per_second_previous = 5e6;  // below the absolute limit
+  CHECK_THAT(find_fault(samples, hosts(2)).value_or(""),
              Contains("between host algo-1 and host algo-2 (5.0 MB/s"));
 }
 
-TEST_CASE("a host that damages what it sends is named") {
+TEST_CASE("a host that corrupts data is named") {
   auto samples = healthy(6);  // three hosts of two ranks
   samples[0].damaged_next = samples[4].damaged_previous = true;
-  CHECK_THAT(judge(samples, hosts(3, 2)).value_or(""),
-             Contains("the network changes what it carries: host algo-2"));
+  CHECK_THAT(find_fault(samples, hosts(3, 2)).value_or(""), Contains("corrupts data: host algo-2"));
 }
 
-TEST_CASE("a rank that calculates differently is named; of two, both") {
+TEST_CASE("a rank with a different result is named; of two ranks, both are") {
   auto samples = healthy(3);
   samples[1].arithmetic = 43;
-  CHECK_THAT(judge(samples, hosts(3)).value_or(""),
+  CHECK_THAT(find_fault(samples, hosts(3)).value_or(""),
              Contains("rank 1 (algo-2)") && !Contains("rank 0"));
   samples = healthy(2);
   samples[1].arithmetic = 43;
-  CHECK_THAT(judge(samples, hosts(2)).value_or(""), Contains("rank 0 (algo-1), rank 1 (algo-2)"));
+  CHECK_THAT(find_fault(samples, hosts(2)).value_or(""),
+             Contains("rank 0 (algo-1), rank 1 (algo-2)"));
 }
 
-TEST_CASE("wrong sums are told with the ranks that got them") {
+TEST_CASE("a wrong sum names the ranks that received it") {
   auto samples = healthy(3);
   samples[2].sum_is_right = false;
-  CHECK_THAT(judge(samples, hosts(3)).value_or(""), Contains("arrived wrong at rank 2 (algo-3)"));
-  CHECK_THAT(judge(samples, Env()).value_or(""), Contains("arrived wrong at rank 2"));
+  CHECK_THAT(find_fault(samples, hosts(3)).value_or(""), Contains("wrong on rank 2 (algo-3)"));
+  CHECK_THAT(find_fault(samples, Env()).value_or(""), Contains("wrong on rank 2"));
 }

@@ -23,7 +23,7 @@ Env two_hosts() {
 
 }  // namespace
 
-TEST_CASE("a pulse travels unchanged, and what is none is not taken for one") {
+TEST_CASE("a pulse survives encoding, and malformed text is rejected") {
   const auto there = decode_pulse(encode_pulse(7, {Phase::waiting, "barrier 'end of run'", 1.25}));
   REQUIRE(there);
   CHECK(there->first == 7);
@@ -35,45 +35,44 @@ TEST_CASE("a pulse travels unchanged, and what is none is not taken for one") {
     CHECK_FALSE(decode_pulse(bad));
 }
 
-TEST_CASE("a silent rank is named with its host and what it did") {
+TEST_CASE("a silent rank is named with its host and its phase") {
   std::vector<Pulse> pulses(4, pulse(Phase::waiting, 61, "all_reduce_sum"));
-  pulses[2] = pulse(Phase::updating, 1);
+  pulses[2] = pulse(Phase::stepping, 1);
   pulses[2].alive = false;
   pulses[2].silent_seconds = 40;
-  CHECK(
-      name_the_late(pulses, two_hosts(), 60) ==
-      "no progress for 61 s in all_reduce_sum: rank 2 (algo-2) has given no sign of life for 40 s "
-      "(it was computing an update)");
+  CHECK_THAT(describe_stall(pulses, two_hosts(), 60),
+             Contains("61 s in all_reduce_sum") && Contains("rank 2 (algo-2)") &&
+                 Contains("no heartbeat for 40 s") && Contains("computing a step"));
 }
 
-TEST_CASE("a rank that reads or saves for long keeps the others waiting") {
-  std::vector<Pulse> pulses(4, pulse(Phase::updating, 61));
+TEST_CASE("a rank that reads or saves for long is named") {
+  std::vector<Pulse> pulses(4, pulse(Phase::stepping, 61));
   pulses[1] = pulse(Phase::reading, 64);
-  pulses[3] = pulse(Phase::reading, 2);  // it has only begun
-  const std::string text = name_the_late(pulses, two_hosts(), 60);
+  pulses[3] = pulse(Phase::reading, 2);  // it has only just started
+  const std::string text = describe_stall(pulses, two_hosts(), 60);
   CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading images for 64 s") &&
                        !Contains("rank 3") && !Contains("rank 0"));
   pulses[1] = pulse(Phase::waiting, 61, "all_reduce_sum");
   pulses[0] = pulse(Phase::saving, 61);
-  CHECK_THAT(name_the_late(pulses, two_hosts(), 60),
+  CHECK_THAT(describe_stall(pulses, two_hosts(), 60),
              Contains("rank 0 (algo-1) has been saving a checkpoint for 61 s"));
 }
 
-TEST_CASE("one rank that computes while all others wait is named; none is when all of them wait") {
+TEST_CASE("the one rank that computes while the others wait is named; none if all wait") {
   std::vector<Pulse> pulses(3, pulse(Phase::waiting, 70, "barrier"));
-  CHECK_THAT(name_the_late(pulses, Env(), 60), Contains("every rank is there"));
-  pulses[1] = pulse(Phase::updating, 70);
-  CHECK_THAT(name_the_late(pulses, Env(), 60), Contains("rank 1 is still computing"));
-  CHECK_THAT(name_the_late(std::vector<Pulse>(3, pulse(Phase::updating, 70)), Env(), 60),
-             Contains("every rank is there"));
+  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("every rank responds"));
+  pulses[1] = pulse(Phase::stepping, 70);
+  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("rank 1 is still computing"));
+  CHECK_THAT(describe_stall(std::vector<Pulse>(3, pulse(Phase::stepping, 70)), Env(), 60),
+             Contains("every rank responds"));
 }
 
-TEST_CASE("of many late ranks some are named and the rest counted") {
+TEST_CASE("a long list of late ranks is shortened") {
   std::vector<Pulse> pulses(40, pulse(Phase::reading, 70));
-  CHECK_THAT(name_the_late(pulses, Env(), 60), Contains("rank 15 ") && Contains("and 24 more"));
+  CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("rank 15 ") && Contains("and 24 more"));
 }
 
-TEST_CASE("waiting is a phase within another") {
+TEST_CASE("a wait restores the previous phase") {
   Progress progress;
   progress.enter(Phase::evaluating);
   {
@@ -83,5 +82,5 @@ TEST_CASE("waiting is a phase within another") {
   }
   CHECK(progress.state().phase == Phase::evaluating);
   CHECK(progress.state().operation.empty());
-  const Waiting nothing(nullptr, "nobody waits");
+  const Waiting nothing(nullptr, "no progress object");
 }
