@@ -12,7 +12,7 @@ constexpr bool kAllowed = false;
 constexpr bool kAllowed = true;
 #endif
 
-// Never destroyed: tensors in static storage are freed after main.
+// Never destroyed, because tensors in static storage are freed after main.
 BlockCache& cache() {
   static BlockCache& instance = *new BlockCache;
   return instance;

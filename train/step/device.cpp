@@ -39,13 +39,14 @@ Gpus claim_gpu(const Job& job, int local_rank) {
   gpus.mine = local_rank % gpus.count;
   gpus.plugin->set_device(gpus.mine);
   if (!gpus.plugin->check(gpus.mine))
-    throw std::runtime_error("GPU " + std::to_string(gpus.mine) +
-                             " of this host computes wrongly; take it out of CUDA_VISIBLE_DEVICES");
+    throw std::runtime_error(
+        "GPU " + std::to_string(gpus.mine) +
+        " of this host computes wrong results; remove it from CUDA_VISIBLE_DEVICES");
   for (const unsigned char byte : gpus.plugin->device_info(gpus.mine).uuid)
     gpus.name += strf("%02x", byte);
-  // The same sums every time, so that a resumed run is the run that was not interrupted.
+  // Deterministic sums, so that a resumed run is bit-identical to an uninterrupted one.
   at::globalContext().setDeterministicCuDNN(true);
-  // --amp off means float: TF32 has 10 bits of its 23.
+  // --amp off means float32. TF32 has 10 bits of mantissa instead of 23.
   at::globalContext().setAllowTF32CuDNN(false);
   return gpus;
 }
@@ -57,7 +58,7 @@ at::Device device_of(const ResolvedJob& job) {
 
 void move_to(models::Classifier& model, at::Device device) {
   if (device.is_cpu()) return;
-  // The model's tensors stay views of these buffers when the objects are gone.
+  // The model's tensors remain views of these buffers after the objects are destroyed.
   FlatOptions options;
   options.device = device;
   const FlatParameters parameters(model, options);

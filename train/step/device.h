@@ -1,5 +1,5 @@
 #pragma once
-// Where a rank computes.
+// Selects the device that a rank computes on.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,27 +12,27 @@
 
 namespace shoal::train {
 
-// The GPUs of this host that ranks may use, and this rank's.
+// The GPUs of this host that ranks may use, and this rank's GPU.
 struct Gpus {
   int count = 0;     // 0: ranks compute on the CPU
-  int mine = 0;      // rank n of the host has GPU n modulo count
-  std::string name;  // of mine, like no other GPU's of any host
+  int mine = 0;      // rank n of the host uses GPU n modulo count
+  std::string name;  // of this rank's GPU, unique across all hosts
   const cuda::Plugin* plugin = nullptr;
   std::string why_none;  // for `auto`: what is missing
 };
 
-// What --device asks for. `auto` takes a GPU where the plug-in loads and finds one; `cuda` insists,
-// and throws UserError that says what is missing. A GPU that computes wrongly is a
-// std::runtime_error. This rank's GPU is the current device from then on. Call before anything asks
-// LibTorch whether there is CUDA.
+// Resolves --device. `auto` takes a GPU if the plug-in loads and finds one. `cuda` throws a
+// UserError that names what is missing. A GPU that computes wrong results is a std::runtime_error.
+// Makes this rank's GPU the current device. Call before anything asks LibTorch whether CUDA is
+// available.
 Gpus claim_gpu(const Job& job, int local_rank);
 
 at::Device device_of(const ResolvedJob& job);
 
-// Moves a model that is only used, not trained.
+// Moves a model that is used for inference only.
 void move_to(models::Classifier& model, at::Device device);
 
-// Where a loader's batches lie: page-locked where a GPU copies them from there, with room for their
+// Allocator for the loader's batches: pinned memory if a GPU copies from them, with room for their
 // labels.
 data::BufferAllocator batch_memory(const ResolvedJob& job);
 

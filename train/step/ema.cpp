@@ -24,7 +24,7 @@ double ema_decay(const EmaOptions& options, int64_t step) {
 
 Ema::Ema(const EmaOptions& options, FlatParameters& parameters, FlatStatistics& statistics)
     : options_(options), flat_(parameters), statistics_(statistics) {
-  if (options.decay == 0) throw std::invalid_argument("an average needs a decay above 0");
+  if (options.decay == 0) throw std::invalid_argument("the decay of an average must be above 0");
   at::NoGradGuard no_grad;
   average_ = parameters.flat().clone();
   running_average_ = statistics.running().clone();

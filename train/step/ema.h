@@ -1,6 +1,6 @@
 #pragma once
-// Exponential moving average of the weights and of the batch-norm statistics (as timm's ModelEma:
-// floating-point buffers are averaged too, integer ones are not).
+// Exponential moving average of the weights and the batch norm statistics. Like timm's ModelEma, it
+// averages floating-point buffers, but not integer ones.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,27 +12,28 @@
 
 namespace shoal::train {
 
-// The decay of the 0-based `step`: options.decay, or less during the warm-up.
+// Returns the decay at the 0-based `step`: options.decay, or less during the warm-up.
 double ema_decay(const EmaOptions& options, int64_t step);
 
 class Ema {
  public:
-  // Starts as a copy of the current values. Both must outlive the average. options.decay must not
-  // be 0.
+  // Starts as a copy of the current values. `parameters` and `statistics` must outlive the
+  // average. options.decay must not be 0.
   Ema(const EmaOptions& options, FlatParameters& parameters, FlatStatistics& statistics);
   Ema(const Ema&) = delete;
   Ema& operator=(const Ema&) = delete;
 
-  // Call after Optimizer::step and FlatStatistics::commit. `non_finite` as there. `step` is
-  // 0-based. Enqueues only.
+  // Call after Optimizer::step and FlatStatistics::commit, with the same `non_finite`. `step` is
+  // 0-based. Only enqueues work.
   void update(int64_t step, const at::Tensor& non_finite = {});
 
   // In the layouts of FlatParameters::flat() and FlatStatistics::running().
   const at::Tensor& parameters() const { return average_; }
   const at::Tensor& running() const { return running_average_; }
 
-  // Exchanges the averages with the model's values (copies included): evaluate between two calls.
-  // Training or checkpointing between them would see the wrong weights.
+  // Exchanges the averages with the model's values, including the low-precision copies. Call it
+  // before and after an evaluation. Do not train or save in between: they would use the averaged
+  // weights.
   void swap();
 
  private:

@@ -1,9 +1,8 @@
 // The buffers and the views into them.
 //
-// A model's tensor keeps its identity: set_data puts a view of the flat buffer under it, so every
-// layer, and every autograd node made later, sees the buffer. The gradient is preset to a view too;
-// autograd adds into an existing gradient in place, so backward passes write straight into the flat
-// gradients.
+// A model's tensor keeps its identity: set_data makes it a view of the flat buffer, so every layer
+// and every later autograd node uses the buffer. The gradient is preset to a view too. Autograd
+// adds to an existing gradient in place, so backward writes directly into the flat gradients.
 
 #include "train/step/flat_parameters.h"
 
@@ -47,12 +46,12 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     : table_(&models::operations(options.device)) {
   at::NoGradGuard no_grad;
   if (options.type != at::kFloat && options.type != at::kDouble) {
-    throw std::invalid_argument("flat parameters are float or double");
+    throw std::invalid_argument("flat parameters must be float or double");
   }
   const std::vector<models::ParameterSlot> slots = model.parameters();
   int64_t end = 0;
   for (const models::ParameterSlot& slot : slots) {
-    const bool decays = slot.master->dim() > 1;  // not biases, not batch norm
+    const bool decays = slot.master->dim() > 1;  // not for biases and batch norm
     ops::Segment segment;
     segment.offset = end;
     segment.length = slot.master->numel();

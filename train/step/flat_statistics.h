@@ -1,11 +1,11 @@
 #pragma once
-// The running statistics of all batch normalisations in one buffer, and what the current step wants
-// to add in another.
+// The running statistics of all batch norm layers in one buffer, and the pending changes of the
+// current step in another.
 //
-// Forward passes fold their batch statistics into `pending` (see models::BatchNormSlot). The loop
-// averages pending() over the ranks beside the gradients, then commits it or not, together with
-// the optimizer's step. So a step that is not committed leaves no trace, and the buffers are equal
-// on every rank. Not thread-safe; belongs to the thread that trains.
+// Forward passes fold their batch statistics into `pending` (see models::BatchNormSlot). The
+// trainer averages pending() over the ranks, like the gradients, and then commits it together with
+// the optimizer's step, or neither. So a step that is not committed has no effect, and the buffers
+// are equal on every rank. Not thread-safe; use it from the training thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,27 +19,27 @@ namespace shoal::train {
 
 class FlatStatistics {
  public:
-  // Moves the buffers of `model` into flat ones on `device`; double where the parameters are
-  // double, else float. Values are kept, pending starts at zero. `model` must outlive this object.
-  // A model without batch norm is fine.
+  // Moves the buffers of `model` into flat ones on `device`: double if the parameters are double,
+  // otherwise float. Values are kept; pending starts at zero. `model` must outlive this object. A
+  // model without batch norm is allowed.
   FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device);
   FlatStatistics(const FlatStatistics&) = delete;
   FlatStatistics& operator=(const FlatStatistics&) = delete;
 
-  // 1-D: per layer mean (C), variance (C), padding. pending() has the same layout.
+  // 1-D. Per layer: mean (C), variance (C), padding. pending() has the same layout.
   const at::Tensor& running() const { return running_; }
   const at::Tensor& pending() const { return pending_; }
-  // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", layer order.
+  // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", in layer order.
   const std::vector<std::string>& names() const { return names_; }
 
-  // running = (1 - momentum)^k * running + pending and num_batches_tracked += k, for k =
-  // `micro_batches` training forwards since the last call; nothing where `non_finite` (int32, one
-  // element, same device; undefined: 0) is not 0. pending is zeroed either way. Enqueues only: no
-  // synchronisation with a GPU.
+  // Sets running = (1 - momentum)^k * running + pending and num_batches_tracked += k, where k is
+  // `micro_batches`, the number of training forwards since the last call. Changes nothing if
+  // `non_finite` (int32, one element, same device; undefined means 0) is not 0. Zeroes pending in
+  // either case. Only enqueues work; does not synchronize with a GPU.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
 
-  // As FlatParameters: contiguous CPU copies by name, from running() or a buffer of its layout (an
-  // average).
+  // Like FlatParameters: contiguous CPU copies by name, from running() or from a buffer with its
+  // layout (an average).
   at::Tensor contiguous_copy(const std::string& name, const at::Tensor& running_buffer = {}) const;
   void load(const std::string& name, const at::Tensor& value,
             const at::Tensor& running_buffer = {});

@@ -28,7 +28,7 @@ at::ScalarType scalar_type(ops::Type type) {
 ops::MixRow mix_row(const data::Row& row) {
   ops::MixRow mix;
   mix.partner = row.partner;
-  mix.lambda = row.blend ? row.lambda : 1.0f;  // cutmix weighs labels only; its pixels are whole
+  mix.lambda = row.blend ? row.lambda : 1.0f;  // CutMix weighs labels only
   std::copy(std::begin(row.box), std::end(row.box), mix.box);
   static_assert(sizeof(mix.erase) == sizeof(row.erase));
   std::memcpy(mix.erase, row.erase, sizeof(mix.erase));
@@ -38,18 +38,18 @@ ops::MixRow mix_row(const data::Row& row) {
   return mix;
 }
 
-// What of a batch is not pixels.
-struct Rows {
+// The per-row data of a batch other than pixels.
+struct RowData {
   std::vector<ops::MixRow> mix;
-  bool special = false;  // mixed or erased
+  bool mixed_or_erased = false;
 };
 
-Rows read_rows(const data::Batch& batch, int64_t images_per_row, Input& input) {
+RowData read_rows(const data::Batch& batch, int64_t images_per_row, Input& input) {
   const int64_t n = batch.count / images_per_row;
   const auto row_of = [&](int64_t i) -> const data::Row& {
     return batch.rows[static_cast<size_t>(i * images_per_row)];
   };
-  Rows rows;
+  RowData rows;
   rows.mix.resize(static_cast<size_t>(n));
   input.labels.a = at::empty({n}, at::kInt);
   auto* a = input.labels.a.mutable_data_ptr<int32_t>();
@@ -60,7 +60,7 @@ Rows read_rows(const data::Batch& batch, int64_t images_per_row, Input& input) {
     input.keys.push_back(row.key);
     rows.mix[static_cast<size_t>(i)] = mix_row(row);
     mixed |= row.partner != i * images_per_row;
-    rows.special |= mixed || row.erased > 0;
+    rows.mixed_or_erased |= mixed || row.erased > 0;
     if (row.unreadable) ++input.unreadable;
   }
   if (mixed) {
@@ -81,7 +81,8 @@ Rows read_rows(const data::Batch& batch, int64_t images_per_row, Input& input) {
   return rows;
 }
 
-// Enqueues the making of input.images from pixels and rows that lie where these shall lie.
+// Enqueues the computation of input.images from `pixels` and `mix`, which must be in memory of
+// `device`.
 void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, at::Device device,
              int64_t images_per_row, const uint8_t* pixels, const ops::MixRow* mix, Input& input) {
   const int64_t n = batch.count / images_per_row;
@@ -109,36 +110,38 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A batch's images and what is written behind them, which go to the device together.
-class Cargo {
+// Collects a batch's images and its row data behind them, and uploads all of it in one copy.
+class UploadBuffer {
  public:
-  Cargo(const data::Batch& batch, int64_t pixel_bytes)
+  UploadBuffer(const data::Batch& batch, int64_t pixel_bytes)
       : memory_(batch.images), size_(pixel_bytes), limit_(pixel_bytes + batch.room) {}
 
-  // Returns where the bytes will stand.
+  // Appends bytes. Returns their offset.
   int64_t add(const void* bytes, size_t count) {
-    const int64_t place = aligned(size_);
-    size_ = place + static_cast<int64_t>(count);
-    if (size_ > limit_) throw std::logic_error("a batch has no room for its labels");
-    if (count > 0) std::memcpy(memory_ + place, bytes, count);
-    return place;
+    const int64_t offset = aligned(size_);
+    size_ = offset + static_cast<int64_t>(count);
+    if (size_ > limit_) throw std::logic_error("the batch has no room for its labels");
+    if (count > 0) std::memcpy(memory_ + offset, bytes, count);
+    return offset;
   }
-  void send(at::Device device) {
+  void upload(at::Device device) {
     const at::Tensor here = at::from_blob(memory_, {size_}, at::kByte);
-    there_ = at::empty({size_}, at::TensorOptions(device).dtype(at::kByte));
-    there_.copy_(here, /*non_blocking=*/true);
+    uploaded_ = at::empty({size_}, at::TensorOptions(device).dtype(at::kByte));
+    uploaded_.copy_(here, /*non_blocking=*/true);
   }
-  const uint8_t* bytes_at(int64_t place) const { return there_.const_data_ptr<uint8_t>() + place; }
-  // The numbers of `like`, which stand there.
-  at::Tensor tensor(int64_t place, const at::Tensor& like) const {
+  const uint8_t* bytes_at(int64_t offset) const {
+    return uploaded_.const_data_ptr<uint8_t>() + offset;
+  }
+  // Returns the uploaded values of `like`, which were added at `offset`.
+  at::Tensor tensor(int64_t offset, const at::Tensor& like) const {
     const auto bytes = static_cast<int64_t>(like.nbytes());
-    return there_.narrow(0, place, bytes).view(like.scalar_type());
+    return uploaded_.narrow(0, offset, bytes).view(like.scalar_type());
   }
 
  private:
   uint8_t* memory_;
   int64_t size_, limit_;
-  at::Tensor there_;
+  at::Tensor uploaded_;
 };
 
 }  // namespace
@@ -151,34 +154,35 @@ int64_t room_per_row() {
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,
                  int64_t images_per_row) {
   const ops::Table& table = models::operations(device);
-  if (!device.is_cpu()) return make_input_there(batch, type, table, device, images_per_row);
+  if (!device.is_cpu()) return make_input_on_device(batch, type, table, device, images_per_row);
   Input input;
-  const Rows rows = read_rows(batch, images_per_row, input);
+  const RowData rows = read_rows(batch, images_per_row, input);
   prepare(batch, type, table, device, images_per_row, batch.images,
-          rows.special ? rows.mix.data() : nullptr, input);
+          rows.mixed_or_erased ? rows.mix.data() : nullptr, input);
   return input;
 }
 
-Input make_input_there(const data::Batch& batch, ops::Type type, const ops::Table& table,
-                       at::Device device, int64_t images_per_row) {
+Input make_input_on_device(const data::Batch& batch, ops::Type type, const ops::Table& table,
+                           at::Device device, int64_t images_per_row) {
   Input input;
-  const Rows rows = read_rows(batch, images_per_row, input);
-  Cargo cargo(batch, batch.count * batch.views * batch.height * batch.width * 3);
+  const RowData rows = read_rows(batch, images_per_row, input);
+  UploadBuffer buffer(batch, batch.count * batch.views * batch.height * batch.width * 3);
   const int64_t mix =
-      rows.special ? cargo.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
-  std::vector<std::pair<at::Tensor*, int64_t>> places;
+      rows.mixed_or_erased ? buffer.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
+  std::vector<std::pair<at::Tensor*, int64_t>> offsets;
   for (at::Tensor* tensor : {&input.labels.a, &input.labels.b, &input.labels.lambda})
     if (tensor->defined())
-      places.emplace_back(tensor, cargo.add(tensor->const_data_ptr(), tensor->nbytes()));
-  cargo.send(device);
+      offsets.emplace_back(tensor, buffer.add(tensor->const_data_ptr(), tensor->nbytes()));
+  buffer.upload(device);
   if (!device.is_cpu()) {
     input.batch_was_read.emplace(device.type());
     input.batch_was_read->record(models::current_stream(device));
   }
-  for (const auto& [tensor, place] : places) *tensor = cargo.tensor(place, *tensor);
-  prepare(batch, type, table, device, images_per_row, cargo.bytes_at(0),
-          rows.special ? reinterpret_cast<const ops::MixRow*>(cargo.bytes_at(mix)) : nullptr,
-          input);
+  for (const auto& [tensor, offset] : offsets) *tensor = buffer.tensor(offset, *tensor);
+  prepare(
+      batch, type, table, device, images_per_row, buffer.bytes_at(0),
+      rows.mixed_or_erased ? reinterpret_cast<const ops::MixRow*>(buffer.bytes_at(mix)) : nullptr,
+      input);
   return input;
 }
 

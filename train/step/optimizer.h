@@ -1,6 +1,6 @@
 #pragma once
-// One optimizer step as one pass over the flat buffers, with clipping and the decision whether to
-// commit folded in.
+// An optimizer step in one pass over the flat buffers, including clipping and the decision to
+// commit.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,33 +13,31 @@
 
 namespace shoal::train {
 
-// Writes the L2 norm of the flat gradients to `norm` (double, one element) and sets `non_finite`
-// (int32, one element) to 1 when it is not finite; never back to 0. Both on the device of the
-// parameters. Enqueues only.
+// Writes the L2 norm of the flat gradients to `norm` (double, one element). Sets `non_finite`
+// (int32, one element) to 1 if the norm is not finite; never resets it. Both are on the parameters'
+// device. Only enqueues work.
 void measure_gradients(const FlatParameters& parameters, const at::Tensor& norm,
                        const at::Tensor& non_finite);
 
 class Optimizer {
  public:
-  // `parameters` must outlive the optimizer.
+  // `parameters` must outlive the optimizer. Throws std::invalid_argument like validate().
   Optimizer(const OptimizerOptions& options, FlatParameters& parameters);
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Updates parameters, state and low-precision copies from the flat gradients; with `non_finite`
-  // not 0 nothing is written. `gradient_norm` (as measure_gradients wrote it) is used when clipping
-  // is on and may be undefined otherwise; `non_finite` undefined: always commit. Enqueues only.
-  // Gradients are left as they are.
+  // Updates parameters, state and low-precision copies from the flat gradients, which stay
+  // unchanged. Writes nothing if `non_finite` is not 0; undefined means 0. `gradient_norm` (from
+  // measure_gradients) is required for clipping and may be undefined otherwise. Only enqueues work.
   void step(double lr, const at::Tensor& gradient_norm = {}, const at::Tensor& non_finite = {});
 
-  // Calls of step() so far; AdamW's bias correction depends on it. step() counts even when the
-  // device decided not to write: set the number back by one for every step that was not committed.
-  // Also what resuming restores.
+  // Number of calls of step(), used for AdamW's bias correction. step() counts even if the device
+  // decided not to write: subtract one for each step that was not committed. Resuming restores it.
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 
-  // The state in buffers of the parameters' layout; FlatParameters::contiguous_copy/load take them
-  // by parameter name. sgd: "momentum" (none when momentum is 0); rmsprop: "mean_square",
+  // The state in buffers of the parameters' layout; FlatParameters::contiguous_copy and load access
+  // them by parameter name. sgd: "momentum" (none if momentum is 0); rmsprop: "mean_square",
   // "momentum"; adamw: "mean", "mean_square".
   struct State {
     std::string name;

@@ -1,5 +1,5 @@
 #pragma once
-// From the device to the host: the few numbers that tell how a step went.
+// Copies the few numbers that describe a step from the device to the host.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,11 +9,11 @@
 
 namespace shoal::train {
 
-// The same small tensors, all of one device, in the host's memory. Waits for the device once, and
-// not for each of them.
+// Returns host copies of small tensors that are all on one device. Waits for the device once, not
+// for each tensor.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
-// Of models::LossResult::sums in the host's memory, over `images` images.
+// Converts a host copy of models::LossResult::sums over `images` images.
 Meter meter_of(const at::Tensor& sums, int64_t images);
 
 }  // namespace shoal::train

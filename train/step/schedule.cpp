@@ -4,10 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+
 namespace shoal::train {
 namespace {
 
-// From `start` at 0 to `end` at 1 along half a cosine.
+// Interpolates from `start` at 0 to `end` at 1 along half a cosine.
 double half_cosine(double start, double end, double progress) {
   return end + (start - end) / 2 * (1 + std::cos(std::numbers::pi * progress));
 }
@@ -42,7 +43,7 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
       return half_cosine(options.lr, options.min_lr, std::min(progress, 1.0));
     }
     case ScheduleOptions::Kind::step: {
-      // The small addend keeps 12 / 2.4 from falling below 5.
+      // The small addend keeps rounding from turning 12 / 2.4 into less than 5.
       const double epoch = static_cast<double>(std::min(step, total_steps - 1)) /
                            static_cast<double>(steps_per_epoch);
       const double drops = std::floor(epoch / options.decay_epochs + 1e-9);

@@ -54,7 +54,8 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
                      "initial parameters and buffers");
   optimizer_ = std::make_unique<Optimizer>(job.optimizer, *parameters_);
   if (job.ema > 0) {
-    ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_, *statistics_);
+    ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_,
+                                 *statistics_);
   }
   reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
   if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
@@ -63,7 +64,8 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
 }
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
-  const Input input = make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
+  const Input input =
+      make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.seed;
@@ -71,7 +73,7 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
   const at::Tensor logits = model_->forward(input.images, context);
-  // A mean over this rank's share of the update; the reducer takes the mean over ranks.
+  // The mean over this rank's share of the step; the reducer computes the mean over ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
   const auto result = models::cross_entropy(logits, input.labels, job_.label_smoothing, scale);
   result.loss.backward();
@@ -80,7 +82,7 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
 }
 
 void Trainer::average_statistics() {
-  if (sum_across_ranks_) return;  // synchronised: equal on every rank already
+  if (sum_across_ranks_) return;  // synchronized batch norm: already equal on every rank
   at::Tensor pending = statistics_->pending();
   communicator_.main.all_reduce_sum(pending);
   pending.div_(communicator_.size());
@@ -108,12 +110,12 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   StepResult result;
   model_->train(true);
   parameters_->zero_gradients();
-  std::vector<at::Tensor> told;
+  std::vector<at::Tensor> values;
   std::vector<int64_t> images;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
     const data::Batch& batch = next(loader, result);
     images.push_back(batch.count / job_.mix.images_per_row());
-    told.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
+    values.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
   reducer_->finish();
   average_statistics();
@@ -124,12 +126,12 @@ StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double
   optimizer_->step(lr, gradient_norm_, non_finite_);
   statistics_->commit(job_.accumulate, non_finite_);
   if (ema_) ema_->update(step, non_finite_);
-  told.push_back(gradient_norm_);
-  told.push_back(non_finite_);
-  told = read_back(std::move(told));
-  for (size_t m = 0; m < images.size(); ++m) result.meter.add(meter_of(told[m], images[m]));
-  result.gradient_norm = *told[images.size()].const_data_ptr<double>();
-  result.finite = *told.back().const_data_ptr<int32_t>() == 0;
+  values.push_back(gradient_norm_);
+  values.push_back(non_finite_);
+  values = read_back(std::move(values));
+  for (size_t m = 0; m < images.size(); ++m) result.meter.add(meter_of(values[m], images[m]));
+  result.gradient_norm = *values[images.size()].const_data_ptr<double>();
+  result.finite = *values.back().const_data_ptr<int32_t>() == 0;
   if (!result.finite) {
     optimizer_->set_steps(optimizer_->steps() - 1);
     result.meter = Meter{.skipped = result.meter.images};
@@ -144,8 +146,8 @@ int64_t Trainer::state_bytes() const {
 }
 
 void Trainer::save(CheckpointData& data) const {
-  // torchvision's state dict has each layer's parameters before its buffers; torch.load's users
-  // look up by name.
+  // All parameters, then all buffers. torchvision's state dict interleaves them, but users of
+  // torch.load look tensors up by name.
   for (const auto& name : parameters_->names())
     data.model.emplace_back(name, parameters_->contiguous_copy(name));
   for (const auto& name : statistics_->names())
@@ -170,7 +172,7 @@ void Trainer::save(CheckpointData& data) const {
 
 namespace {
 
-// Fills `load(name, tensor)` for every expected name from a list of named tensors.
+// Calls load(name, tensor) for each expected name, from a list of named tensors.
 template <class Load>
 void load_each(const std::vector<std::string>& names,
                const std::unordered_map<std::string, at::Tensor>& from, const std::string& what,
@@ -197,7 +199,7 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
   load_each(statistics_->names(), model, "model",
             [&](auto& name, auto& t) { statistics_->load(name, t); });
   if (ema_ && data.ema.empty())
-    throw UserError("the checkpoint has no averaged weights; continue without --ema");
+    throw UserError("the checkpoint has no averaged weights; resume without --ema");
   if (ema_) {
     const auto ema = by_name(data.ema);
     load_each(parameters_->names(), ema, "ema",
@@ -212,7 +214,7 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
                                  [&](const auto& entry) { return entry.first == state.name; });
     if (it == data.optimizer.end()) {
       throw UserError("the checkpoint has no optimizer state '" + state.name +
-                      "'; continue with the --optimizer it was made with");
+                      "'; resume with the --optimizer that it was made with");
     }
     load_each(parameters_->names(), by_name(it->second), "optimizer state",
               [&](auto& name, auto& t) { parameters_->load(name, t, state.flat); });

@@ -1,9 +1,9 @@
 #pragma once
-// The state of a training run and one update of it.
+// The training state and one step.
 //
-// Order of an update: zero gradients; A times batch → forward → loss → backward (the last backward
-// reduces over ranks); average batch statistics over ranks; measure the gradient; then optimizer,
-// statistics and average commit together, or none of them does when the gradient is not finite.
+// Order of a step: zero the gradients; A times batch → forward → loss → backward (the last backward
+// reduces over the ranks); average the batch statistics over the ranks; measure the gradient;
+// commit optimizer, statistics and average together, or none of them if the gradient is not finite.
 // Every rank makes the same calls and ends with the same bits.
 
 #include <memory>
@@ -25,30 +25,31 @@
 namespace shoal::train {
 
 struct StepResult {
-  Meter meter;               // of this rank; an update that is not finite counts as skipped
-  double gradient_norm = 0;  // before clipping, of the gradient averaged over ranks
+  Meter meter;               // of this rank; a non-finite step counts as skipped
+  double gradient_norm = 0;  // before clipping, averaged over ranks
   bool finite = true;        // false: nothing was committed
-  double data_seconds = 0;   // waiting for the loader
+  double data_seconds = 0;   // time spent waiting for the loader
 };
 
 class Trainer {
  public:
-  // Builds the model, gives every rank rank 0's weights and checks that they are equal. Collective.
+  // Builds the model, broadcasts rank 0's weights and verifies that all ranks are equal.
+  // Collective.
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
-  // One update at `lr`, with dropout multiplied by `strength`, from the next accumulate() batches
-  // of `loader`, which must have them. Collective.
+  // Runs one step at learning rate `lr`, with dropout multiplied by `strength`, on the next
+  // accumulate() batches of `loader`, which must exist. Collective.
   StepResult update(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
-  // Takes as many batches and does nothing with them.
+  // Takes the batches of one step without training on them.
   StepResult skip(data::Loader& loader);
 
-  // About the size of a checkpoint, which holds little besides save()'s tensors.
+  // Approximate size of a checkpoint, which holds little besides save()'s tensors.
   int64_t state_bytes() const;
-  // Contiguous copies of everything that training changes.
+  // Adds contiguous copies of all state that training changes.
   void save(CheckpointData& data) const;
-  // The same back, on every rank. Throws std::runtime_error naming what is missing or has another
-  // shape. weights_only: without the optimizer's state, for evaluation.
+  // Restores what save() stored. Call on every rank. Throws std::runtime_error naming what is
+  // missing or has another shape. weights_only: without the optimizer state, for evaluation.
   void load(const CheckpointData& data, bool weights_only = false);
 
   Ema* ema() { return ema_.get(); }
@@ -56,11 +57,12 @@ class Trainer {
   const FlatParameters& parameters() const { return *parameters_; }
   FlatStatistics& statistics() { return *statistics_; }
   models::Classifier& model() { return *model_; }
-  ops::Type compute_type() const { return compute_type_; }  // of activations
+  ops::Type compute_type() const { return compute_type_; }  // of the activations
 
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
-  // Returns models::LossResult::sums, and the batch to the loader: the device has read it.
+  // Returns models::LossResult::sums, and returns the batch to the loader once the device has read
+  // it.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
 
@@ -77,8 +79,9 @@ class Trainer {
   at::Tensor gradient_norm_, non_finite_;
 };
 
-// The named model with a checkpoint's weights (the averaged ones when it has them and `ema`), in
-// evaluation mode, for `eval` and `predict`. Throws std::runtime_error naming what does not fit.
+// Loads a checkpoint's weights into the model (the averaged ones if it has them and `ema` is set)
+// and switches to evaluation mode, for `eval` and `predict`. Throws std::runtime_error naming what
+// does not fit.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 
 }  // namespace shoal::train

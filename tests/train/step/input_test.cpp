@@ -54,7 +54,7 @@ struct HostBatch {
 };
 
 Input there(const data::Batch& batch, ops::Type type, int64_t each = 1) {
-  return train::make_input_there(batch, type, ops::cuda_twin(), at::kCPU, each);
+  return train::make_input_on_device(batch, type, ops::cuda_twin(), at::kCPU, each);
 }
 
 void require_same(const Input& a, const Input& b) {

@@ -19,19 +19,20 @@ Graph* record(void (*body)(void* context), void* context, int warm_ups) {
   before.synchronize();
   auto result = std::make_unique<Graph>();
   {
-    const c10::cuda::CUDAStreamGuard on(stream);  // the default stream cannot be recorded
+    const c10::cuda::CUDAStreamGuard on(stream);  // the default stream cannot be captured
     for (int i = 0; i < warm_ups; ++i) body(context);
     stream.synchronize();
-    // What the warm-ups used stays with this stream, and the graph takes as much again for itself.
+    // Memory used by the warm-ups stays reserved for this stream, and the graph allocates the same
+    // amount again.
     c10::cuda::CUDACachingAllocator::emptyCache();
-    // Other threads (a loader's, NCCL's watchdog) may go on calling CUDA meanwhile.
+    // Other threads (the loader's, NCCL's watchdog) may keep calling CUDA during the capture.
     result->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       body(context);
     } catch (...) {
       try {
         result->graph.capture_end();
-      } catch (const std::exception&) {  // what broke the recording is what matters
+      } catch (const std::exception&) {  // the error that broke the capture is the one to report
       }
       throw;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs of the CUDA plug-in: see plugin.h.
+// Graphs of the CUDA plug-in; see plugin.h.
 
 namespace shoal::cuda {
 

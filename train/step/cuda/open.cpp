@@ -33,12 +33,12 @@ std::string find_library(const std::string& directory) {
 }
 
 const cuda::Plugin* open_library(const std::string& path) {
-  // Global, so that LibTorch's own late look-ups find the CUDA parts that come with it.
+  // RTLD_GLOBAL, so that LibTorch's own later symbol look-ups find its CUDA parts.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char* reason = dlerror();
     throw std::runtime_error(
-        "the CUDA plug-in " + path + " does not load: " + (reason ? reason : "unknown reason") +
+        "the CUDA plug-in " + path + " cannot be loaded: " + (reason ? reason : "unknown reason") +
         "; install the CUDA libraries with scripts/build --cuda, or use --device cpu");
   }
   const auto entry =
@@ -46,7 +46,7 @@ const cuda::Plugin* open_library(const std::string& path) {
   const cuda::Plugin* plugin = entry ? entry(cuda::kPluginVersion) : nullptr;
   if (!plugin || plugin->version != cuda::kPluginVersion)
     throw std::runtime_error("the CUDA plug-in " + path +
-                             " belongs to another version of this program; build both again");
+                             " was built for another version of shoal; rebuild both");
   return plugin;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Opens the CUDA plug-in, the one library that links libtorch_cuda.
+// Opens the CUDA plug-in, the only library that links libtorch_cuda.
 
 #include <string>
 
@@ -7,15 +7,15 @@
 
 namespace shoal::train {
 
-// The plug-in's table. Opened at the first call, from `directory` or, when empty, from the first of
-// these that has it: the directory of the running program, ../lib, ../lib/shoal and .. as seen from
-// there. Call before anything asks LibTorch whether there is CUDA: LibTorch remembers the first
-// answer. Throws std::runtime_error with a sentence that says what is missing (the plug-in, a
-// library of the CUDA closure, a plug-in of another build) and what to do. Thread-safe; later calls
-// return the same table.
+// Returns the plug-in's table. The first call opens the plug-in from `directory` or, if that is
+// empty, from the first of these that contains it: the directory of the running program, and
+// ../lib, ../lib/shoal and .. relative to it. Call before anything asks LibTorch whether CUDA is
+// available, because LibTorch caches the answer. Throws std::runtime_error with one sentence that
+// names what is missing (the plug-in, a CUDA library, or a matching build) and what to do.
+// Thread-safe; later calls return the same table.
 const cuda::Plugin& cuda_plugin(const std::string& directory = "");
 
-// True once cuda_plugin() has succeeded in this process. Opens nothing.
+// Whether cuda_plugin() has succeeded in this process. Does not open anything.
 bool cuda_plugin_loaded();
 
 }  // namespace shoal::train

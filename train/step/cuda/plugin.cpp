@@ -28,11 +28,11 @@ int device_count(char* reason, size_t size) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
-    cudaGetLastError();  // not sticky: the next call starts clean
+    cudaGetLastError();  // clears the error, so that the next call does not report it
     count = 0;
   }
   if (count == 0 && reason && size > 0) {
-    // CUDA reports a missing driver as one that is too old.
+    // CUDA reports a missing driver as an insufficient one.
     const char* why = error == cudaSuccess ? "none is visible to this process"
                       : error == cudaErrorInsufficientDriver
                           ? "no NVIDIA driver, or one too old for CUDA 13"
@@ -42,7 +42,7 @@ int device_count(char* reason, size_t size) {
   return count;
 }
 
-// Keeps the caller's current device.
+// Restores the caller's current device.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
@@ -88,10 +88,10 @@ bool check(int device) {
   int* raw = nullptr;
   must(cudaMalloc(&raw, kCount * sizeof(int)), "cudaMalloc");
   const std::unique_ptr<int, cudaError_t (*)(int*)> memory(raw, [](int* p) { return cudaFree(p); });
-  must(fill_ramp(raw, kCount, kFactor, nullptr), "starting a kernel");
+  must(fill_ramp(raw, kCount, kFactor, nullptr), "starting the test kernel");
   std::vector<int> values(kCount);
   must(cudaMemcpy(values.data(), raw, kCount * sizeof(int), cudaMemcpyDeviceToHost),
-       "running a kernel");
+       "running the test kernel");
   for (int i = 0; i < kCount; ++i)
     if (values[static_cast<size_t>(i)] != i * kFactor) return false;
   return true;
