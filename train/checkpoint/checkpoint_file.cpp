@@ -3,13 +3,13 @@
 #include <ATen/core/ivalue.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/export.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <exception>
 #include <stdexcept>
 
 #include "train/checkpoint/parse_file.h"
+#include "train/checkpoint/torch_tensor.h"
 
 namespace shoal::train {
 namespace {
@@ -44,10 +44,10 @@ Dict to_dict(const CheckpointData& data) {
   dict.insert("numbers", scalars_dict(data.numbers));
   dict.insert("text", scalars_dict(data.text));
   dict.insert("settings", scalars_dict(data.settings));
-  c10::impl::GenericList classes(c10::AnyType::get());  // a typed list is refused by weights_only
+  c10::impl::GenericList classes(c10::AnyType::get());  // weights_only refuses typed lists
   for (const auto& name : data.classes) classes.push_back(name);
   dict.insert("classes", classes);
-  // What tools look for at the top.
+  // Entries that other tools expect at the top level.
   if (data.text.count("arch")) dict.insert("arch", data.text.at("arch"));
   for (const char* name : {"epoch", "step"}) {
     if (data.integers.count(name)) dict.insert(name, data.integers.at(name));
@@ -55,10 +55,32 @@ Dict to_dict(const CheckpointData& data) {
   return dict;
 }
 
-NamedTensors read_tensors(const c10::IValue& value) {
+using Kind = PickleValue::Kind;
+
+const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Kind kind) {
+  const PickleValue* const value = dict.find(name);
+  if (!value || value->kind != kind) throw std::runtime_error("it has no entry '" + name + "'");
+  return *value;
+}
+
+// Calls use(key, value) for each item of a dict, in the order of the file.
+template <class Use>
+void for_each_item(const PickleValue& dict, Kind kind, Use use) {
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue &key = *dict.items[i], &value = *dict.items[i + 1];
+    if (key.kind != Kind::text || value.kind != kind)
+      throw std::runtime_error("entry '" + key.text + "' has an unexpected type");
+    use(key.text, value);
+  }
+}
+
+NamedTensors read_tensors(const TorchArchive& file, const PickleValue& dict) {
   NamedTensors tensors;
-  for (const auto& item : value.toGenericDict())
-    tensors.emplace_back(item.key().toStringRef(), item.value().toTensor());
+  for_each_item(dict, Kind::call, [&](const std::string& name, const PickleValue& value) {
+    const PickleValue* const call = tensor_call(&value);
+    if (!call) throw std::runtime_error("entry '" + name + "' is not a tensor");
+    tensors.emplace_back(name, make_tensor(file.storages(), *call, name));
+  });
   return tensors;
 }
 
@@ -69,24 +91,33 @@ const T& find(const std::map<std::string, T>& map, const std::string& name) {
   return it->second;
 }
 
-CheckpointData from_dict(const Dict& dict) {
+CheckpointData read(const TorchArchive& file) {
   CheckpointData data;
-  data.model = read_tensors(dict.at("model"));
-  if (dict.contains("ema")) data.ema = read_tensors(dict.at("ema"));
-  for (const auto& item : dict.at("optimizer").toGenericDict()) {
-    data.optimizer.emplace_back(item.key().toStringRef(), read_tensors(item.value()));
+  const PickleValue& root = file.root();
+  const auto dict = [&](const char* name) -> const PickleValue& {
+    return entry_of(root, name, Kind::dict);
+  };
+  // The small entries first: a file of another program lacks them.
+  for_each_item(dict("integers"), Kind::integer, [&](const std::string& name, const auto& value) {
+    data.integers[name] = value.integer;
+  });
+  for_each_item(dict("numbers"), Kind::real, [&](const std::string& name, const auto& value) {
+    data.numbers[name] = value.real;
+  });
+  for_each_item(dict("text"), Kind::text,
+                [&](const std::string& name, const auto& value) { data.text[name] = value.text; });
+  for_each_item(dict("settings"), Kind::text, [&](const std::string& name, const auto& value) {
+    data.settings.emplace_back(name, value.text);
+  });
+  for (const PickleValue* name : entry_of(root, "classes", Kind::sequence).items) {
+    if (name->kind != Kind::text) throw std::runtime_error("a class name is not text");
+    data.classes.push_back(name->text);
   }
-  for (const auto& item : dict.at("integers").toGenericDict())
-    data.integers[item.key().toStringRef()] = item.value().toInt();
-  for (const auto& item : dict.at("numbers").toGenericDict())
-    data.numbers[item.key().toStringRef()] = item.value().toDouble();
-  for (const auto& item : dict.at("text").toGenericDict())
-    data.text[item.key().toStringRef()] = item.value().toStringRef();
-  for (const auto& item : dict.at("settings").toGenericDict()) {
-    data.settings.emplace_back(item.key().toStringRef(), item.value().toStringRef());
-  }
-  const auto classes = dict.at("classes").toList();
-  for (size_t i = 0; i < classes.size(); ++i) data.classes.push_back(classes.get(i).toStringRef());
+  data.model = read_tensors(file, dict("model"));
+  if (root.find("ema")) data.ema = read_tensors(file, dict("ema"));
+  for_each_item(dict("optimizer"), Kind::dict, [&](const std::string& name, const auto& value) {
+    data.optimizer.emplace_back(name, read_tensors(file, value));
+  });
   return data;
 }
 
@@ -111,8 +142,8 @@ void write_checkpoint(const CheckpointData& data,
   pickler.protocol();
   pickler.pushIValue(to_dict(data));
   pickler.stop();
-  // The writer's destructor throws when a write has failed, which would end the program: so a full
-  // disk is kept until the writer is done.
+  // After a failed write the writer's destructor throws, which would end the program. So the
+  // failure is kept until the writer is done.
   std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t size) {
     try {
@@ -129,8 +160,7 @@ void write_checkpoint(const CheckpointData& data,
 }
 
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where) {
-  return parse_file(where, "a checkpoint of shoal",
-                    [&] { return from_dict(torch::jit::pickle_load(bytes).toGenericDict()); });
+  return parse_file(where, "a checkpoint of shoal", [&] { return read(TorchArchive(bytes)); });
 }
 
 }  // namespace shoal::train

@@ -1,6 +1,7 @@
 #include "train/checkpoint/pickle.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -8,7 +9,7 @@
 
 namespace shoal::train {
 
-// Carries out the opcodes.
+// Interprets the opcodes.
 class Pickle::Machine {
   using Kind = PickleValue::Kind;
 
@@ -75,7 +76,7 @@ class Pickle::Machine {
     for (auto item = items.rbegin(); item != items.rend(); ++item) *item = pop();
     push(Kind::sequence)->items = std::move(items);
   }
-  // Into what lies on top; what is neither dict nor list keeps nothing.
+  // Appends to the dict or list on top of the stack; ignored for other values.
   void extend(const std::vector<const PickleValue*>& items) {
     PickleValue& into = *top();
     if (into.kind == Kind::dict || into.kind == Kind::sequence)
@@ -107,7 +108,7 @@ class Pickle::Machine {
   std::deque<PickleValue>& values_;
   const char *at_, *const end_;
   std::vector<PickleValue*> stack_;
-  std::vector<size_t> marks_;  // sizes of the stack
+  std::vector<size_t> marks_;  // stack sizes
   std::map<int64_t, PickleValue*> memo_;
 };
 
@@ -129,8 +130,9 @@ void Pickle::Machine::step(uint8_t opcode) {
       return void(push(Kind::sequence));
     case 'N':  // NONE
       return void(push(Kind::other));
-    case 'G':  // BINFLOAT
-      return take(8), void(push(Kind::other));
+    case 'G':  // BINFLOAT, big-endian
+      return void(push(Kind::real)->real =
+                      std::bit_cast<double>(__builtin_bswap64(number<uint64_t>())));
     case 0x88:  // NEWTRUE
     case 0x89:  // NEWFALSE
       return push_integer(opcode == 0x88);

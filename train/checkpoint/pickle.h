@@ -1,8 +1,8 @@
 #pragma once
-// A pickle of Python's, as values; for files of torch.save. Source: Python's pickletools.
+// Reads Python pickles as plain values, for files of torch.save. Source: Python's pickletools.
 //
-// Nothing in it is executed: a call of a class or function becomes a value that says who was to be
-// called with what. Torch-free.
+// Executes nothing: a call of a class or function becomes a value with the callee's name and the
+// arguments. Torch-free.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,36 +14,38 @@ namespace shoal::train {
 
 struct PickleValue {
   enum class Kind {
-    other,       // None, floats, bytes, large integers
-    integer,     // and booleans
+    other,       // None, bytes, large integers
+    integer,     // also booleans
+    real,        // floats
     text,        //
-    name,        // of a class or function: "module name"
+    name,        // class or function: "module name"
     sequence,    // list, tuple, set
-    dict,        // items: key, value, key, value, …; an OrderedDict too
-    call,        // text: whose; items: the arguments
-    persistent,  // items: what a persistent id consists of
+    dict,        // items: key, value, key, value, …; also OrderedDict
+    call,        // text: the callee; items: the arguments
+    persistent,  // items: the parts of a persistent id
   };
   Kind kind = Kind::other;
   int64_t integer = 0;
+  double real = 0;
   std::string text;
-  std::vector<const PickleValue*> items;  // may lead back here
+  std::vector<const PickleValue*> items;  // may contain cycles
 
-  // Of a dict: the value of a text key; null where there is none.
+  // Returns a dict's value of a text key; null if there is none.
   const PickleValue* find(const std::string& key) const;
 };
 
-// Understands what protocols 2 to 5 write for dicts, lists, tensors and plain objects (whose
-// attributes are passed over).
+// Supports what protocols 2 to 5 write for dicts, lists, tensors and plain objects (whose
+// attributes are ignored).
 class Pickle {
  public:
-  // Throws std::runtime_error when the bytes are no pickle, or end early.
+  // Throws std::runtime_error if the bytes are not a pickle or end early.
   Pickle(const char* bytes, size_t size);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
-  const PickleValue& root() const { return *root_; }                 // lives as long as this
-  const std::deque<PickleValue>& values() const { return values_; }  // all, in no special order
-  size_t bytes() const { return bytes_; }                            // that it takes of those given
+  const PickleValue& root() const { return *root_; }                 // valid as long as this object
+  const std::deque<PickleValue>& values() const { return values_; }  // in no particular order
+  size_t bytes() const { return bytes_; }                            // size of the pickle
 
  private:
   class Machine;

@@ -1,11 +1,11 @@
 #pragma once
-// Weights in a file that Python's torch.save has written: a state dict, or a dict that holds some as
-// torchvision's, timm's and the imagenet example's checkpoints do. Both formats: the zip of PyTorch
-// 1.6 and later, and the one before. Source: Python's pickletools (opcodes of pickle), PyTorch's
-// torch/serialization.py.
+// Reads weights from a file of Python's torch.save: a state dict, or a dict that contains state
+// dicts, like the checkpoints of torchvision, timm and the ImageNet example. Supports the zip
+// format (PyTorch 1.6 and later) and the older one. Source: Python's pickletools (opcodes),
+// PyTorch's torch/serialization.py.
 //
-// Nothing in the file is executed: of the classes that a pickle may name only dicts, parameters and
-// tensors become something, everything else is passed over.
+// Executes nothing in the file: dicts, parameters and tensors are recognized; all other classes are
+// ignored.
 
 #include <string>
 #include <vector>
@@ -16,21 +16,21 @@ namespace shoal::train {
 
 // One state dict of a file.
 struct StateDict {
-  std::string entry;      // keys that lead to it: "state_dict_ema", "ema.module"; empty: the top
-  bool averaged = false;  // the entry's name says that it is an EMA
-  // By their names without the prefixes of wrappers (module., _orig_mod.): contiguous copies on the
-  // CPU.
+  std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
+  bool averaged = false;  // whether the entry's name marks it as an EMA
+  // By name, without wrapper prefixes (module., _orig_mod.). Contiguous CPU copies.
   NamedTensors tensors;
 };
 
-// Returns the state dict under the key `entry`. An empty `entry` takes the first there is of
-// model_ema, state_dict_ema, ema, state_dict and model, else the only state dict of the file. `where`
-// appears in messages. Throws std::runtime_error when the bytes are damaged or hold no state dict,
-// UserError when there is no such entry, several are equally likely, or a whole model was pickled.
+// Returns the state dict at the key `entry`. If `entry` is empty, returns the first of model_ema,
+// state_dict_ema, ema, state_dict and model that exists, otherwise the only state dict of the file.
+// `where` appears in messages. Throws std::runtime_error if the bytes are damaged or contain no
+// state dict; UserError if there is no such entry, if the choice is ambiguous, or if a whole model
+// was pickled.
 StateDict read_torch_file(const std::vector<char>& bytes, const std::string& where,
                           const std::string& entry = "");
 
-// Whether the bytes begin as a file of PyTorch before 1.6 does.
+// Whether the bytes start like a file of PyTorch before 1.6.
 bool is_legacy_torch_file(const std::vector<char>& bytes);
 
 }  // namespace shoal::train

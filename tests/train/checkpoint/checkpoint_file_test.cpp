@@ -4,6 +4,7 @@
 #include <ATen/ops/equal.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -34,7 +35,7 @@ std::vector<char> written(const CheckpointData& data) {
 
 }  // namespace
 
-TEST_CASE("what is written is read back") {
+TEST_CASE("a checkpoint is read back as it was written") {
   const CheckpointData data = example();
   const CheckpointData back = read_checkpoint(written(data), "here");
   REQUIRE(back.model.size() == 2);
@@ -49,11 +50,58 @@ TEST_CASE("what is written is read back") {
   CHECK_THROWS_WITH(back.integer("samples"), Catch::Contains("samples"));
 }
 
+TEST_CASE("tensors of every kind and extreme numbers come back bit for bit") {
+  CheckpointData data = example();
+  data.model.clear();
+  for (const auto type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt,
+                          at::kShort, at::kChar, at::kByte, at::kBool})
+    data.model.emplace_back(std::string("as ") + c10::toString(type), at::arange(6).to(type));
+  data.model.emplace_back("scalar", at::arange(8)[7]);
+  data.model.emplace_back("empty", at::arange(0));
+  data.model.emplace_back("4-D", at::arange(120, at::kFloat).view({2, 3, 4, 5}));
+  data.ema = {{"fc.bias", at::arange(3)}};
+  data.integers = {{"zero", 0},      {"byte", 255},         {"short", 65535},
+                   {"negative", -1}, {"lowest", INT64_MIN}, {"highest", INT64_MAX}};
+  data.numbers = {
+      {"tenth", 0.1}, {"negative zero", -0.0}, {"infinity", INFINITY}, {"least", 5e-324}};
+  data.text["long"] = std::string(1000, 'x') + "\n\"é\"";
+  const CheckpointData back = read_checkpoint(written(data), "here");
+  REQUIRE(back.model.size() == data.model.size());
+  for (size_t i = 0; i < data.model.size(); ++i) {
+    CHECK(back.model[i].first == data.model[i].first);
+    CHECK(back.model[i].second.scalar_type() == data.model[i].second.scalar_type());
+    CHECK(back.model[i].second.sizes() == data.model[i].second.sizes());
+    CHECK(back.model[i].second.is_contiguous());
+    CHECK(at::equal(back.model[i].second, data.model[i].second));
+  }
+  CHECK(back.ema.size() == 1);
+  CHECK(back.integers == data.integers);
+  CHECK(back.numbers == data.numbers);
+  CHECK(std::signbit(back.number("negative zero")));
+  CHECK(back.text == data.text);
+}
+
+TEST_CASE("a checkpoint that is cut short or damaged is an error or other values, never a crash") {
+  const std::vector<char> whole = written(example());
+  for (size_t size = 0; size < whole.size(); size += 4999) {
+    const std::vector<char> part(whole.begin(), whole.begin() + static_cast<int64_t>(size));
+    CHECK_THROWS_WITH(read_checkpoint(part, "x.pt"), Catch::StartsWith("x.pt is not a checkpoint"));
+  }
+  for (size_t at = 0; at < 2000; ++at) {  // the header and the pickle
+    std::vector<char> bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
+    try {
+      read_checkpoint(bytes, "x.pt");
+    } catch (const std::runtime_error&) {
+    }
+  }
+}
+
 TEST_CASE("the same data has the same bytes") {
   CHECK(written(example()) == written(example()));
 }
 
-TEST_CASE("a disk that fills up at any moment is an exception and not the end of the program") {
+TEST_CASE("a full disk is an exception, whenever it happens") {
   const size_t whole = written(example()).size();
   for (const size_t room : {size_t{0}, size_t{1}, whole / 2, whole - 1}) {
     size_t used = 0;
@@ -65,7 +113,7 @@ TEST_CASE("a disk that fills up at any moment is an exception and not the end of
   }
 }
 
-TEST_CASE("other bytes are named and refused") {
+TEST_CASE("a file of another kind is refused by name") {
   const std::string text = "{\"event\": \"train\"}";
   CHECK_THROWS_WITH(read_checkpoint({text.begin(), text.end()}, "history.jsonl"),
                     "history.jsonl is not a checkpoint of shoal, or it is damaged");

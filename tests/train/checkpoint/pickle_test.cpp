@@ -1,4 +1,4 @@
-// Pickles that Python wrote: tests/golden/make_weights.py.
+// Reads pickles written by Python: tests/golden/make_weights.py.
 #include "train/checkpoint/pickle.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ std::vector<int64_t> integers(const PickleValue& sequence) {
 
 }  // namespace
 
-TEST_CASE("a pickle of any protocol is read as the values that were written") {
+TEST_CASE("pickles of all protocols are read") {
   for (const int protocol : {2, 3, 4, 5}) {
     INFO(protocol);
     const std::string bytes = golden(protocol);
@@ -55,7 +55,7 @@ TEST_CASE("a pickle of any protocol is read as the values that were written") {
   }
 }
 
-TEST_CASE("a pickle that ends early or is damaged is an error or another value, never a crash") {
+TEST_CASE("a truncated or damaged pickle is an error or another value, never a crash") {
   for (const int protocol : {2, 4}) {
     const std::string whole = golden(protocol);
     for (size_t size = 0; size < whole.size(); ++size)
@@ -74,7 +74,7 @@ TEST_CASE("a pickle that ends early or is damaged is an error or another value, 
   }
 }
 
-TEST_CASE("lists in lists, however deep, and a list that holds itself are read") {
+TEST_CASE("deeply nested lists and a list that contains itself are read") {
   std::string deep = "\x80\x02" + std::string(1000000, ']') + std::string(999999, 'a') + ".";
   CHECK(Pickle(deep.data(), deep.size()).root().items.size() == 1);
   const std::string circle =
