@@ -66,7 +66,7 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
       {small_run(root, {"--eval-only", "--resume"}), "there are none in"},
       {small_run(root, {"--nproc", "1000"}), "--nproc"},
       {{"predict", "--checkpoint", (root / "data/val").string(), (root / "data").string()},
-       "holds no checkpoint"},
+       "no checkpoint"},
       {{"predict", "--checkpoint", (root / "text.pt").string(), (root / "data").string()},
        "not a checkpoint"},
       {{"trian"}, "train"},
@@ -168,7 +168,7 @@ TEST_CASE("a damaged newest checkpoint falls back to the one before") {
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   REQUIRE(resumed.err.find("damaged") != std::string::npos);
-  REQUIRE(resumed.err.find("trying the one before") != std::string::npos);
+  REQUIRE(resumed.err.find("trying the previous one") != std::string::npos);
   REQUIRE(store.entries().front().name == newest.name);  // done again, whole
   REQUIRE_NOTHROW(store.read(store.entries().front()));
   for (const auto& entry : store.entries()) fs::resize_file(store.path(entry), 10);

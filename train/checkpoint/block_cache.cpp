@@ -1,8 +1,7 @@
-// Size classes are those of a floating-point number with three bits of mantissa: multiples of 64
-// bytes up to 1 KiB, then eight steps per doubling. The header in front of a block remembers its
-// class, so freeing needs no search, and links it into the class's list while it is cached. Lists
-// are last in, first out: the block that is warm in the caches goes first.
-
+// Size classes are like floating-point numbers with three mantissa bits: multiples of 64 bytes up
+// to 1 KiB, then eight steps per doubling. The header in front of a block stores its class, so
+// freeing needs no search, and links the block into the free list of its class while it is cached.
+// Free lists are last in, first out, because the last block is most likely in the CPU caches.
 #include "train/checkpoint/block_cache.h"
 
 #include <sys/mman.h>
@@ -15,9 +14,9 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kHeader = 64;  // keeps the memory behind it on a cache line of its own
+constexpr size_t kHeader = 64;  // keeps the memory behind it on its own cache line
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapped = size_t{1} << 20;  // blocks from this size on are mapped, not malloc'ed
+constexpr size_t kMapped = size_t{1} << 20;  // larger blocks are mapped instead of malloc'ed
 constexpr uint64_t kSlack = uint64_t{64} << 20;
 
 struct ClassSize {
@@ -49,7 +48,7 @@ void* map_aligned(size_t bytes) {
       round_up(reinterpret_cast<uintptr_t>(first), kHugePage) - reinterpret_cast<uintptr_t>(first);
   if (skip > 0) munmap(first, skip);
   munmap(first + skip + bytes, reserve - skip - bytes);
-  madvise(first + skip, bytes, MADV_HUGEPAGE);  // advice: fine where the kernel has none
+  madvise(first + skip, bytes, MADV_HUGEPAGE);  // advice; may be ignored
   return first + skip;
 }
 
@@ -70,7 +69,7 @@ void give_to_system(void* memory, size_t bytes) noexcept {
 
 struct BlockCache::Header {
   Header* next;
-  size_t bytes;  // header included
+  size_t bytes;  // including the header
   size_t size_class;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// Blocks of memory that are kept by size class when freed, and handed out again. Torch-free.
+// Caches freed memory blocks by size class and reuses them. Torch-free.
 //
-// Large blocks come straight from the kernel, start on a 2 MiB boundary and ask for huge pages;
-// small ones come from malloc. A block is at most 1/8 larger than asked (small ones: rounded up to
-// 64 bytes) plus a header of 64 bytes. In use plus cached never exceeds 1.5 times the peak in use
-// plus 64 MiB: before a new block is taken from the system beyond that, cached ones go back, those
-// of the class that was used longest ago first. Thread-safe; one lock.
+// Large blocks come directly from the kernel, are aligned to 2 MiB and request huge pages. Small
+// blocks come from malloc. A block is at most 1/8 larger than requested (small ones: rounded up to
+// 64 bytes), plus a header of 64 bytes. Used plus cached bytes never exceed 1.5 times the peak of
+// used bytes plus 64 MiB: before a new block would exceed that limit, cached blocks are released,
+// those of the least recently used class first. Thread-safe; one lock.
 
 #include <array>
 #include <cstddef>
@@ -15,10 +15,10 @@
 namespace shoal::train {
 
 struct AllocatorStatistics {
-  uint64_t bytes_in_use = 0;  // in blocks handed out, headers and rounding included
-  uint64_t bytes_cached = 0;  // in blocks that wait for reuse
+  uint64_t bytes_in_use = 0;  // in blocks handed out, including headers and rounding
+  uint64_t bytes_cached = 0;  // in blocks waiting for reuse
   uint64_t peak_bytes_in_use = 0;
-  // Blocks taken from the system so far; stands still once a loop has settled.
+  // Blocks requested from the system so far. Constant once a loop has reached its steady state.
   uint64_t system_allocations = 0;
 };
 
@@ -29,9 +29,9 @@ class BlockCache {
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // 64-byte aligned memory of at least `bytes`, contents undefined. Throws std::bad_alloc.
+  // Returns 64-byte aligned, uninitialized memory of at least `bytes`. Throws std::bad_alloc.
   void* allocate(size_t bytes);
-  // Takes a block of this cache back, on any thread; nullptr does nothing.
+  // Returns a block of this cache, from any thread. nullptr does nothing.
   void free(void* memory) noexcept;
   void release_cached() noexcept;  // to the system
   AllocatorStatistics statistics() const;

@@ -1,11 +1,12 @@
 #pragma once
-// The bytes of one checkpoint: a zip that Python's torch.load(weights_only=True) opens as a dict.
+// The format of a checkpoint: a zip that Python's torch.load(weights_only=True) opens as a dict.
 //
-//   {"model": {torchvision's names → tensors}, "ema": {the same} when an average is kept,
+//   {"model": {torchvision's names → tensors}, "ema": {the same} if an average is kept,
 //    "optimizer": {"momentum": {parameter name → tensor}, …}, "integers": {…}, "numbers": {…},
 //    "text": {…}, "classes": [names], "settings": {name → text}, "arch": …, "epoch": …, "step": …}
-// All tensors are contiguous copies on the CPU. Epoch is the one to start or continue, step the
-// updates done.
+//
+// All tensors are contiguous CPU copies. "epoch" is the epoch to start or continue, "step" the
+// number of finished steps.
 
 #include <ATen/core/Tensor.h>
 
@@ -29,7 +30,7 @@ struct CheckpointData {
   std::vector<std::string> classes;
   std::vector<std::pair<std::string, std::string>> settings;
 
-  // Throw std::runtime_error that names the missing entry.
+  // Return an entry. Throw std::runtime_error that names a missing entry.
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& string(const std::string& name) const;
@@ -38,8 +39,8 @@ struct CheckpointData {
 void write_checkpoint(const CheckpointData& data,
                       const std::function<void(const void*, size_t)>& sink);
 
-// `where` stands in messages. Throws std::runtime_error when the bytes are no checkpoint of this
-// program.
+// Parses a checkpoint. `where` appears in messages. Throws std::runtime_error if the bytes are not
+// a checkpoint of shoal.
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where);
 
 }  // namespace shoal::train

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "train/checkpoint/checksum.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -17,17 +18,6 @@ namespace {
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
   throw std::runtime_error("cannot rename " + path.string() + ": " + error.message());
-}
-
-uint64_t mix(uint64_t state, uint64_t word) {
-  state = (state ^ word) * 0xFF51AFD7ED558CCDull;
-  return state ^ (state >> 32);
-}
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 std::string entry_name(int64_t epoch, int64_t step) {
@@ -59,37 +49,10 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
 
 }  // namespace
 
-void Checksum::update(const void* bytes, size_t size) {
-  const auto* at = static_cast<const uint8_t*>(bytes);
-  size_t held = length_ % 8;
-  length_ += size;
-  if (held > 0) {
-    const size_t take = std::min(size, 8 - held);
-    std::memcpy(tail_ + held, at, take);
-    at += take, size -= take, held += take;
-    if (held < 8) return;
-    uint64_t word;
-    std::memcpy(&word, tail_, 8);
-    state_ = mix(state_, word);
-  }
-  for (; size >= 8; at += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, 8);
-    state_ = mix(state_, word);
-  }
-  if (size > 0) std::memcpy(tail_, at, size);
-}
-
-uint64_t Checksum::value() const {
-  uint64_t word = 0;
-  std::memcpy(&word, tail_, length_ % 8);
-  return mix(mix(state_, word), length_);
-}
-
 CheckpointStore::CheckpointStore(fs::path directory, int64_t keep)
     : directory_(std::move(directory)), keep_(keep) {
   if (!directory_.has_filename())
-    directory_ = directory_.parent_path();  // "dir/" and "dir" are the same
+    directory_ = directory_.parent_path();  // treats "dir/" like "dir"
   temporary_ = directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
 }
 
@@ -97,11 +60,11 @@ void CheckpointStore::open_for_writing() {
   std::error_code error;
   fs::create_directories(directory_, error);
   if (error)
-    throw std::runtime_error("cannot make the checkpoint directory " + directory_.string() + ": " +
-                             error.message());
+    throw std::runtime_error("cannot create the checkpoint directory " + directory_.string() +
+                             ": " + error.message());
   fs::create_directories(temporary_, error);
-  // A read-only parent, or a mount point of its own (rename would not be atomic): hidden names
-  // inside do as well.
+  // The parent may be read-only or another file system (rename would not be atomic). Then temporary
+  // files get hidden names inside the directory.
   struct stat inside {
   }, beside{};
   const bool same = !error && ::stat(directory_.c_str(), &inside) == 0 &&
@@ -144,8 +107,8 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
   }
   if (names.empty()) return;
   write_manifest();
-  warn("this run goes on from before " + names + "; they are kept as superseded-… in " +
-       directory_.string() + ", delete them when you need them no more");
+  warn("this run continues before " + names + "; those checkpoints are kept as superseded-… in " +
+       directory_.string() + " and may be deleted");
 }
 
 void CheckpointStore::write_file(const std::string& name,
@@ -176,7 +139,7 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
         write_manifest();
       }
       return *existing;
-    } catch (const std::runtime_error&) {  // damaged since: written anew
+    } catch (const std::runtime_error&) {  // damaged since it was written: write it again
       fs::remove(marker_path);
     }
   }
@@ -188,7 +151,7 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
       sink(bytes, size);
     });
   });
-  entry.checksum = hex(sum.value());
+  entry.checksum = sum.hex();
   write_marker(entry);
   write_manifest();
   prune();
@@ -213,7 +176,7 @@ std::optional<CheckpointEntry> CheckpointStore::best() const {
   std::optional<CheckpointEntry> best;
   for (const auto& entry : entries()) {
     if (entry.top1 && (!best || *entry.top1 >= *best->top1))
-      best = entry;  // newest first: >= prefers the earlier
+      best = entry;  // newest first: >= prefers the earlier one
   }
   return best;
 }
@@ -226,11 +189,11 @@ std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
   auto bytes = read_whole_file(path(entry));
   Checksum sum;
   sum.update(bytes.data(), bytes.size());
-  if (static_cast<int64_t>(bytes.size()) != entry.bytes || hex(sum.value()) != entry.checksum) {
+  if (static_cast<int64_t>(bytes.size()) != entry.bytes || sum.hex() != entry.checksum) {
     throw std::runtime_error("checkpoint " + path(entry).string() + " is damaged (" +
                              std::to_string(bytes.size()) + " of " + std::to_string(entry.bytes) +
-                             " bytes, checksum " + hex(sum.value()) + " instead of " +
-                             entry.checksum + ")");
+                             " bytes, checksum " + sum.hex() + " instead of " + entry.checksum +
+                             ")");
   }
   return bytes;
 }
@@ -243,13 +206,13 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
     try {
       return std::pair{entry, read(entry)};
     } catch (const std::runtime_error& error) {
-      warn(std::string(error.what()) + "; trying the one before");
+      warn(std::string(error.what()) + "; trying the previous one");
     }
   }
   if (list.empty()) return std::nullopt;
-  throw std::runtime_error("none of the " + std::to_string(list.size()) + " checkpoints in " +
-                           directory_.string() +
-                           " can be read; restore one, or start anew in another --checkpoint-dir");
+  throw std::runtime_error(
+      "none of the " + std::to_string(list.size()) + " checkpoints in " + directory_.string() +
+      " can be read; restore one, or start from scratch with another --checkpoint-dir");
 }
 
 void CheckpointStore::keep_copy(const fs::path& file) {

@@ -18,7 +18,7 @@ fs::path existing_parent(const fs::path& path) {
 }
 
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep) {
-  constexpr int64_t kBestAndNew = 2;  // besides the newest ones that --keep leaves
+  constexpr int64_t kBestAndNew = 2;  // in addition to the newest ones that --keep keeps
   DiskNeed need;
   need.checkpoint = checkpoint;
   int64_t there = 0;
@@ -39,10 +39,10 @@ void check_disk(const DiskNeed& need, const fs::path& directory,
   const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   if (need.free < 0 || need.free >= need.most) return;
   if (need.free < need.checkpoint)
-    throw std::runtime_error(
-        strf("%s has %.1f MB free and a checkpoint needs %.1f MB; free some space, or name another "
-             "disk with --checkpoint-dir",
-             directory.c_str(), megabytes(need.free), megabytes(need.checkpoint)));
+    throw std::runtime_error(strf(
+        "%s has %.1f MB free and a checkpoint needs %.1f MB; free some space or choose another "
+        "disk with --checkpoint-dir",
+        directory.c_str(), megabytes(need.free), megabytes(need.checkpoint)));
   warn(strf(
       "%s has %.1f MB free; the checkpoints of this run (--keep, the best and the one being "
       "written) may need %.1f MB more, %.1f MB each: free some space or lower --keep",

@@ -56,7 +56,7 @@ NamedTensors finished_weights(const CheckpointData& data) {
 }
 
 void open_export_folder(const std::string& folder) {
-  std::error_code error;  // what cannot be made cannot be written to either
+  std::error_code error;  // reported by the access check below
   fs::create_directories(folder, error);
   if (::access(folder.c_str(), W_OK) != 0)
     throw std::runtime_error("cannot write to " + folder +
@@ -72,7 +72,7 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
   for (const char* name : kIntegers) content.metadata[name] = std::to_string(data.integer(name));
   for (const char* name : kTexts) content.metadata[name] = data.string(name);
 
-  std::error_code error;  // what cannot be made cannot be written either
+  std::error_code error;  // reported by the write below
   fs::create_directories(folder, error);
   write_whole(fs::path(folder) / kModelFile,
               [&](const ByteSink& sink) { write_safetensors(content, sink); });
@@ -90,7 +90,7 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
   if (const auto best = store.best(); best && job.export_weights == ExportWeights::best) {
     try {
       data = read_checkpoint(store.read(*best), store.path(*best).string());
-      // A run that was resumed from elsewhere may have been better there.
+      // A resumed run may have had a better evaluation in another directory.
       if (position.best_top1.value_or(0) > best->top1.value_or(0))
         log::warning(
             strf("the best evaluation of this run, Acc@1 %.3f, is not in %s; the best "
@@ -100,7 +100,7 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
       exported.step = best->step;
       exported.top1 = best->top1;
     } catch (const std::runtime_error& error) {
-      log::warning(std::string(error.what()) + "; the last weights are exported instead");
+      log::warning(std::string(error.what()) + "; exporting the last weights instead");
     }
   }
   if (!data) {
@@ -124,8 +124,8 @@ CheckpointData read_model(const std::vector<char>& bytes, const std::string& whe
   const auto text = [&](const char* name) {
     const auto entry = content.metadata.find(name);
     if (entry == content.metadata.end()) {
-      throw UserError(where + " does not say its " + name +
-                      ", so shoal has not written it; name a file of shoal's");
+      throw UserError(where + " has no " + name +
+                      " in its metadata, so shoal did not write it; use a file written by shoal");
     }
     return entry->second;
   };

@@ -1,4 +1,5 @@
-// Where a run's state or weights come from: rank 0 looks, everybody gets the bytes.
+// Finds and loads the state or weights that a run starts from. Rank 0 searches and broadcasts the
+// bytes.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
@@ -14,16 +15,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Rank 0's findings: the file's bytes, or what to say.
+// What rank 0 found: the file's bytes, or an error.
 struct Found {
   std::vector<char> bytes;
-  std::vector<char> weights;  // of a fresh start
+  std::vector<char> weights;  // for a fresh start
   std::string weights_file;
   std::string origin = "fresh start";
   std::string user_error, failure;
 };
 
-// The checkpoints of `directory`, which may be a run's output folder too.
+// The checkpoints in `directory`, which may also be a run's output folder.
 CheckpointStore store_in(const fs::path& directory) {
   CheckpointStore store(directory, 1);
   if (!store.entries().empty()) return store;
@@ -56,8 +57,9 @@ Found look(const Job& job, const CheckpointStore& store) {
       log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
   } else if (fs::is_directory(path)) {
     if (!from(store_in(path))) {
-      found.user_error = "--resume " + path.string() +
-                         ": the directory holds no checkpoint; name another or leave the path out";
+      found.user_error =
+          "--resume " + path.string() +
+          ": the directory contains no checkpoint; choose another one or omit the path";
     }
   } else if (fs::exists(path)) {
     found.bytes = read_checked(path);
@@ -65,7 +67,7 @@ Found look(const Job& job, const CheckpointStore& store) {
   } else if (path.filename() == "checkpoint.pth.tar") {
     if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
   } else {
-    found.user_error = "--resume " + path.string() + ": there is no such file or directory";
+    found.user_error = "--resume " + path.string() + ": no such file or directory";
   }
   return found;
 }
@@ -88,13 +90,13 @@ void broadcast_text(dist::Group& group, std::string& text) {
   text.assign(bytes.begin(), bytes.end());
 }
 
-// A file of weights before its bytes are understood.
+// A file of weights, not yet parsed.
 struct Located {
   std::vector<char> bytes;
   std::string file;
 };
 
-// The state of a run, which --resume continues.
+// Parses the state of a run for --resume.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
   std::string reason, contents;
   try {
@@ -109,11 +111,11 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
   } catch (const std::runtime_error&) {
     throw std::runtime_error(reason);
   }
-  throw UserError("--resume: " + file + " holds weights alone (" + contents +
-                  "), not the state of a run; start from them with --weights " + file);
+  throw UserError("--resume: " + file + " contains only weights (" + contents +
+                  "), not the state of a run; to start from them, use --weights " + file);
 }
 
-// `option` stands in messages.
+// `option` appears in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
   if (const auto entry = store.best(); best && entry)
@@ -122,27 +124,27 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   if (!best && store.entries().empty() && fs::exists(model))
     return {read_whole_file(model), model.string()};
   auto newest = store.newest_good([](const std::string& what) { log::warning(what); });
-  if (!newest) throw UserError(option + ": the directory holds no checkpoint");
-  if (best) log::warning("no checkpoint was evaluated yet: the newest stands for the best");
+  if (!newest) throw UserError(option + ": the directory contains no checkpoint");
+  if (best) log::warning("no checkpoint has been evaluated; using the newest one as the best");
   return {std::move(newest->second), store.path(newest->first).string()};
 }
 
 Located locate(const std::string& text, const std::string& name) {
   const std::string option = name + " " + text;
   fs::path path = text;
-  if (!path.has_filename()) path = path.parent_path();  // "dir/" and "dir" are the same
+  if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
   const bool best = path.filename() == "best";
   const bool named = !fs::exists(path) && (best || path.filename() == "last");
   const fs::path directory = named ? path.parent_path() : path;
   if (named ? fs::is_directory(directory) || directory.empty() : fs::is_directory(path))
     return locate_in(directory, best, option);
-  if (!fs::exists(path)) throw UserError(option + ": there is no such file or directory");
+  if (!fs::exists(path)) throw UserError(option + ": no such file or directory");
   Located located{read_checked(path), path.string()};
   if (!is_weights_file(located.bytes))
     throw UserError(option +
                     " is not a checkpoint (neither a file of torch.save nor a safetensors file); "
-                    "name a file that shoal train has written, or its output folder, or for "
-                    "--weights a file of another program");
+                    "use a file or output folder of shoal train or, for "
+                    "--weights, a file of another program");
   return located;
 }
 
@@ -182,12 +184,12 @@ Start find_start(const Job& job, dist::Group& group) {
   if (found.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(
         job.resume ? "--eval-only needs weights, and there are none in " +
-                         checkpoint_directory(job) + "; say where with --resume PATH"
+                         checkpoint_directory(job) + "; use --resume PATH"
                    : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (found.bytes.empty()) return start;
   start.data = read_state(found.bytes, found.origin);
   start.origin +=
-      strf(", epoch %lld, update %lld", static_cast<long long>(start.data->integer("epoch")),
+      strf(", epoch %lld, step %lld", static_cast<long long>(start.data->integer("epoch")),
            static_cast<long long>(start.data->integer("step")));
   return start;
 }
@@ -216,7 +218,7 @@ OpenedCheckpoint open_checkpoint(const std::string& text) {
   const Located located = locate(text, "--checkpoint");
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
-    throw UserError("--checkpoint: " + located.file + " holds weights of another program (" +
+    throw UserError("--checkpoint: " + located.file + " contains weights of another program (" +
                     opened.contents() + "); use --weights " + located.file + " --model NAME");
   return opened;
 }

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kLengthBytes = 8;
-constexpr uint64_t kLargestHeader = uint64_t{100} << 20;  // the format's own limit
+constexpr uint64_t kLargestHeader = uint64_t{100} << 20;  // the format's limit
 
 struct Type {
   const char* name;
@@ -35,10 +35,10 @@ at::ScalarType scalar_type(const std::string& name) {
   for (const Type& type : kTypes) {
     if (name == type.name) return type.scalar;
   }
-  throw std::runtime_error("tensors of type " + name + " are not understood");
+  throw std::runtime_error("tensors of dtype " + name + " are not supported");
 }
 
-// One tensor of `data`, which holds the bytes behind the header. Throws std::exception.
+// Reads one tensor. `data` are the bytes after the header. Throws std::exception.
 at::Tensor tensor_of(const Json& entry, const char* data, uint64_t size) {
   const auto type = scalar_type(entry.at("dtype").get<std::string>());
   const auto shape = entry.at("shape").get<std::vector<int64_t>>();
@@ -46,12 +46,12 @@ at::Tensor tensor_of(const Json& entry, const char* data, uint64_t size) {
   uint64_t count = c10::elementSize(type);
   for (const int64_t side : shape) {
     if (side < 0 || (side > 0 && count > size / static_cast<uint64_t>(side)))
-      throw std::runtime_error("a shape is larger than the file");
+      throw std::runtime_error("a tensor is larger than the file");
     count *= static_cast<uint64_t>(side);
   }
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > size ||
       offsets[1] - offsets[0] != count) {
-    throw std::runtime_error("the bytes of a tensor lie outside the file");
+    throw std::runtime_error("a tensor lies outside the file");
   }
   at::Tensor tensor = at::empty(shape, type);
   if (count > 0) std::memcpy(tensor.mutable_data_ptr(), data + offsets[0], count);
@@ -96,7 +96,7 @@ bool is_safetensors(const std::vector<char>& bytes) {
 Safetensors read_safetensors(const std::vector<char>& bytes, const std::string& where) {
   return parse_file(where, "a whole safetensors file", [&] {
     if (!is_safetensors(bytes) || header_length(bytes) > bytes.size() - kLengthBytes)
-      throw std::runtime_error("its header is cut short");
+      throw std::runtime_error("its header is incomplete");
     const uint64_t length = header_length(bytes);
     const char* begin = bytes.data() + kLengthBytes;
     const Json header = Json::parse(begin, begin + length);

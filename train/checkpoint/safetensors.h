@@ -1,10 +1,10 @@
 #pragma once
-// The safetensors format: a header of JSON with names, types, shapes and places, then the tensors'
-// bytes. Python's safetensors reads what is written here, and this reads its files.
+// The safetensors format: a JSON header with names, dtypes, shapes and offsets, followed by the
+// tensors' bytes. Compatible with Python's safetensors in both directions.
 //
 //   8 bytes   N, length of the header, little-endian
 //   N bytes   {"__metadata__": {text: text}, "fc.weight": {"dtype": "F32", "shape": [10, 512],
-//             "data_offsets": [0, 20480]}, …}, filled up with blanks to a multiple of 8
+//             "data_offsets": [0, 20480]}, …}, padded with spaces to a multiple of 8
 //   the rest  tensors, row-major, without gaps; offsets count from here
 
 #include <functional>
@@ -21,16 +21,16 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;
 };
 
-// Floating-point tensors are written as 32-bit, whole numbers as 64-bit. They may lie anywhere.
+// Writes floating-point tensors as F32 and integers as I64. Tensors may be on any device.
 void write_safetensors(const Safetensors& content,
                        const std::function<void(const void*, size_t)>& sink);
 
-// Whether the bytes begin as such a file does.
+// Whether the bytes start like a safetensors file.
 bool is_safetensors(const std::vector<char>& bytes);
 
-// `where` stands in messages. Tensors are contiguous copies on the CPU, of the type they have in
-// the file (F64, F32, F16, BF16, I64, I32, I16, I8, U8). Throws std::runtime_error when the bytes
-// are no such file or end early.
+// Parses a safetensors file. `where` appears in messages. Tensors are contiguous CPU copies with
+// the file's dtypes (F64, F32, F16, BF16, I64, I32, I16, I8, U8). Throws std::runtime_error if the
+// bytes are malformed or end early.
 Safetensors read_safetensors(const std::vector<char>& bytes, const std::string& where);
 
 }  // namespace shoal::train

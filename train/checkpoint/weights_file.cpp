@@ -21,7 +21,7 @@ bool is_buffer(const std::string& name) {
          name.ends_with(kCounter) || name == "n_averaged";
 }
 
-// "5,288,548 parameters"
+// Formats the parameter count: "5,288,548 parameters".
 std::string count_parameters(const NamedTensors& tensors) {
   int64_t count = 0;
   for (const auto& [name, value] : tensors) count += is_buffer(name) ? 0 : value.numel();
@@ -30,7 +30,7 @@ std::string count_parameters(const NamedTensors& tensors) {
   return text + " parameters";
 }
 
-// PyTorch has counted the batches of batch normalization only since 0.4.1.
+// PyTorch stores num_batches_tracked only since version 0.4.1. Adds missing ones as 0.
 void add_missing_counters(NamedTensors& tensors) {
   std::set<std::string> names;
   for (const auto& [name, value] : tensors) names.insert(name);
@@ -42,19 +42,19 @@ void add_missing_counters(NamedTensors& tensors) {
   }
 }
 
-// Leaves one of a checkpoint's two sets of weights.
+// Selects one of a checkpoint's two sets of weights.
 void choose_entry(OpenedCheckpoint& opened, const std::string& wanted) {
   CheckpointData& data = opened.data;
   opened.entry = !wanted.empty() ? wanted : data.ema.empty() ? "model" : "ema";
   if (opened.entry == "model") return data.ema.clear();
   if (opened.entry != "ema" || data.ema.empty())
-    throw UserError(opened.file + " has no entry '" + wanted + "', but " +
+    throw UserError(opened.file + " has no entry '" + wanted + "'; it has " +
                     (data.ema.empty() ? "only model" : "model, ema") + " (--weights-entry)");
 }
 
 void refuse_entry(const std::string& file, const std::string& wanted) {
   if (!wanted.empty())
-    throw UserError(file + " holds one set of weights without a name; leave --weights-entry out");
+    throw UserError(file + " contains a single unnamed set of weights; omit --weights-entry");
 }
 
 OpenedCheckpoint read_foreign(const std::vector<char>& bytes, const std::string& file,
@@ -77,7 +77,7 @@ OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const 
   return opened;
 }
 
-// A zip file begins like this; every checkpoint is one.
+// Zip files, including all checkpoints, start with this signature.
 bool is_archive(const std::vector<char>& bytes) {
   return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
 }
@@ -87,7 +87,7 @@ bool is_archive(const std::vector<char>& bytes) {
 std::string OpenedCheckpoint::contents() const {
   std::string text;
   if (data.integers.contains("step"))
-    text += "epoch " + std::to_string(data.integer("epoch")) + ", update " +
+    text += "epoch " + std::to_string(data.integer("epoch")) + ", step " +
             std::to_string(data.integer("step")) + ", ";
   if (!entry.empty()) text += "entry " + entry + ", ";
   return text + count_parameters(data.ema.empty() ? data.model : data.ema);

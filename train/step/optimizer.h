@@ -21,7 +21,7 @@ void measure_gradients(const FlatParameters& parameters, const at::Tensor& norm,
 
 class Optimizer {
  public:
-  // `parameters` must outlive the optimizer. Throws std::invalid_argument like validate().
+  // `parameters` must outlive the optimizer.
   Optimizer(const OptimizerOptions& options, FlatParameters& parameters);
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;

@@ -13,7 +13,7 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 }  // namespace
 
-TEST_CASE("blocks of every size are aligned, writable and at most an eighth too large") {
+TEST_CASE("blocks of every size are aligned, writable and at most 1/8 too large") {
   BlockCache cache;
   for (size_t bytes : {size_t{1}, size_t{64}, size_t{960}, size_t{961}, size_t{1025}, size_t{4096},
                        size_t{100000}, kMiB - 64, kMiB, 3 * kMiB + 7, 17 * kMiB, 65 * kMiB}) {
@@ -40,7 +40,7 @@ TEST_CASE("a freed block is used again by the next request of its size") {
   CHECK(cache.statistics().system_allocations == 3);
 }
 
-TEST_CASE("a loop that repeats its requests takes nothing more from the system") {
+TEST_CASE("a loop that repeats its requests takes no more memory from the system") {
   BlockCache cache;
   uint64_t after_first = 0;
   for (int round = 0; round < 4; ++round) {
@@ -56,9 +56,9 @@ TEST_CASE("a loop that repeats its requests takes nothing more from the system")
   CHECK(cache.statistics().system_allocations == after_first);
 }
 
-TEST_CASE("memory kept for later stays within half of the peak and 64 MiB") {
+TEST_CASE("cached memory stays within half of the peak plus 64 MiB") {
   BlockCache cache;
-  // Every size is new, so nothing is ever reused: without a limit 4.6 GiB would be kept.
+  // Every size is new, so no block is reused: without a limit, 4.6 GiB would be cached.
   for (size_t i = 0; i < 80; ++i) {
     const size_t bytes = static_cast<size_t>(20e6 * (1 + static_cast<double>(i) * 0.05));
     cache.free(cache.allocate(bytes));
@@ -71,7 +71,7 @@ TEST_CASE("memory kept for later stays within half of the peak and 64 MiB") {
   CHECK(cache.statistics().bytes_cached == 0);
 }
 
-TEST_CASE("a request that no machine can serve throws and leaves the cache usable") {
+TEST_CASE("an impossible request throws and leaves the cache usable") {
   BlockCache cache;
   CHECK_THROWS_AS(cache.allocate(~size_t{0}), std::bad_alloc);
   CHECK_THROWS_AS(cache.allocate(size_t{1} << 47), std::bad_alloc);
@@ -81,7 +81,7 @@ TEST_CASE("a request that no machine can serve throws and leaves the cache usabl
   cache.free(nullptr);
 }
 
-TEST_CASE("threads may allocate, hand over and free blocks at once") {
+TEST_CASE("threads may allocate, exchange and free blocks concurrently") {
   BlockCache cache;
   std::vector<void*> handed_over(4 * 200);
   const auto work = [&](int thread) {

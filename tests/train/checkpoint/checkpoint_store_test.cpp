@@ -35,22 +35,7 @@ std::string text_of(const std::vector<char>& bytes) {
 
 }  // namespace
 
-TEST_CASE("a checksum does not depend on how the stream is cut") {
-  const std::string text = "what is written in pieces is the same as what is written at once";
-  train::Checksum whole;
-  whole.update(text.data(), text.size());
-  for (size_t cut = 0; cut <= text.size(); ++cut) {
-    train::Checksum parts;
-    parts.update(text.data(), cut);
-    parts.update(text.data() + cut, text.size() - cut);
-    REQUIRE(parts.value() == whole.value());
-  }
-  train::Checksum other;
-  other.update(text.data(), text.size() - 1);
-  REQUIRE(other.value() != whole.value());
-}
-
-TEST_CASE("what is saved is found, newest first, and nothing else is in the directory") {
+TEST_CASE("saved checkpoints are found, newest first, and the directory has no other files") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "checkpoints", 3);
   store.open_for_writing();
@@ -68,7 +53,7 @@ TEST_CASE("what is saved is found, newest first, and nothing else is in the dire
   REQUIRE(in_folder(directory.path() / ".checkpoints-tmp") == Names{"lock"});
 }
 
-TEST_CASE("the newest and the best stay when older ones are pruned") {
+TEST_CASE("pruning keeps the newest and the best checkpoints") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 2);
   store.open_for_writing();
@@ -79,12 +64,12 @@ TEST_CASE("the newest and the best stay when older ones are pruned") {
   std::vector<int64_t> steps;
   for (const auto& entry : store.entries()) steps.push_back(entry.step);
   REQUIRE(steps == std::vector<int64_t>{50, 40, 20});
-  REQUIRE(store.best()->step == 20);  // the earlier of equals
+  REQUIRE(store.best()->step == 20);  // if equal, the earlier one
   const std::string manifest = test::read_text(directory.path() / "c" / "manifest.json");
   REQUIRE(manifest.find("epoch-0002-step-00000020.pt") != std::string::npos);
 }
 
-TEST_CASE("a file without its marker does not exist, and the next writer removes it") {
+TEST_CASE("a file without a marker is ignored, and the next writer removes it") {
   const test::TemporaryDirectory directory;
   std::optional<CheckpointStore> interrupted(std::in_place, directory.path() / "c", 2);
   interrupted->open_for_writing();
@@ -100,7 +85,7 @@ TEST_CASE("a file without its marker does not exist, and the next writer removes
   REQUIRE(store.entries().size() == 1);
 }
 
-TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") {
+TEST_CASE("a damaged newest checkpoint is reported and the previous one is used") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
@@ -119,7 +104,7 @@ TEST_CASE("a damaged newest checkpoint is told of and the one before is taken") 
                       Catch::Contains("none of the 2 checkpoints"));
 }
 
-TEST_CASE("an existing checkpoint of the same position is left as it is") {
+TEST_CASE("an existing checkpoint of the same position is kept") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
@@ -129,7 +114,7 @@ TEST_CASE("an existing checkpoint of the same position is left as it is") {
   REQUIRE(text_of(store.read(again)) == "first");
 }
 
-TEST_CASE("a writer that fails leaves nothing that could be taken for a checkpoint") {
+TEST_CASE("a failed write leaves no checkpoint") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
@@ -141,7 +126,7 @@ TEST_CASE("a writer that fails leaves nothing that could be taken for a checkpoi
   REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
 }
 
-TEST_CASE("a checkpoint that a stop saved before its evaluation gets its accuracy afterwards") {
+TEST_CASE("a checkpoint saved by a stop before its evaluation gets its accuracy later") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "checkpoints", 3);
   store.open_for_writing();
@@ -152,11 +137,11 @@ TEST_CASE("a checkpoint that a stop saved before its evaluation gets its accurac
   REQUIRE(store.best());
   CHECK(store.best()->top1 == 55.5);
   CHECK(store.best()->checksum == first.checksum);
-  store.save(1, 10, 44.4, state);  // an accuracy that is there stays
+  store.save(1, 10, 44.4, state);  // an existing accuracy is kept
   CHECK(store.best()->top1 == 55.5);
 }
 
-TEST_CASE("an existing checkpoint whose bytes are damaged is written anew") {
+TEST_CASE("an existing damaged checkpoint is written again") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
@@ -167,7 +152,7 @@ TEST_CASE("an existing checkpoint whose bytes are damaged is written anew") {
   REQUIRE(store.entries().size() == 1);
 }
 
-TEST_CASE("what is later than the position a run goes on from is set aside and not pruned") {
+TEST_CASE("checkpoints after the position of a resumed run are set aside and not pruned") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 1);
   store.open_for_writing();
@@ -191,15 +176,15 @@ TEST_CASE("what is later than the position a run goes on from is set aside and n
   REQUIRE(warnings.size() == 1);
 }
 
-TEST_CASE("a checkpoint named as a file is checked against its marker") {
+TEST_CASE("a checkpoint opened as a file is checked against its marker") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
   const auto entry = store.save(0, 1, std::nullopt, bytes_of("the weights"));
   REQUIRE(text_of(train::read_checked(store.path(entry))) == "the weights");
-  std::ofstream(store.path(entry), std::ios::trunc) << "the weighty";  // as long as before
+  std::ofstream(store.path(entry), std::ios::trunc) << "the weighty";  // same length
   REQUIRE_THROWS_WITH(train::read_checked(store.path(entry)), Catch::Contains("damaged"));
-  const fs::path lone = directory.path() / "lone.pt";  // without a marker: somebody's copy
+  const fs::path lone = directory.path() / "lone.pt";  // a copy without its marker
   std::ofstream(lone) << "copied";
   REQUIRE(text_of(train::read_checked(lone)) == "copied");
 }

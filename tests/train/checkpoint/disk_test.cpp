@@ -20,7 +20,7 @@ std::vector<std::string> warnings_of(const DiskNeed& need) {
 
 }  // namespace
 
-TEST_CASE("room for every checkpoint is no matter, room for some is a warning, for none an error") {
+TEST_CASE("room for all checkpoints is silent, for some a warning, for none an error") {
   CHECK(warnings_of({500, 100, 500}).empty());
   const auto some = warnings_of({499'000'000, 100'000'000, 500'000'000});
   REQUIRE(some.size() == 1);
@@ -28,17 +28,17 @@ TEST_CASE("room for every checkpoint is no matter, room for some is a warning, f
                           Contains("--keep"));
   CHECK_THROWS_WITH(warnings_of({99, 100, 500}),
                     Contains("runs/a") && Contains("--checkpoint-dir"));
-  CHECK(warnings_of({-1, 100, 500}).empty());  // a filesystem that does not say
+  CHECK(warnings_of({-1, 100, 500}).empty());  // not reported by the file system
 }
 
-TEST_CASE("what is there already and the newest ones that stay count once") {
+TEST_CASE("existing checkpoints and those that are kept count once") {
   const test::TemporaryDirectory directory;
   const auto folder = directory.path() / "not/yet/there";
   CheckpointStore store(folder, 2);
   const DiskNeed fresh = disk_need(store, 1000, 2);
-  CHECK(fresh.most == 4000);  // two newest, the best, the one being written
+  CHECK(fresh.most == 4000);  // the two newest, the best and the one being written
   CHECK(fresh.checkpoint == 1000);
-  CHECK(fresh.free > 0);  // of the folder above
+  CHECK(fresh.free > 0);  // of the parent folder
   CHECK_FALSE(std::filesystem::exists(folder));
 
   store.open_for_writing();
@@ -47,5 +47,5 @@ TEST_CASE("what is there already and the newest ones that stay count once") {
              [&](const CheckpointStore::Sink& sink) { sink(bytes.data(), bytes.size()); });
   CHECK(disk_need(store, 1000, 2).most == 3000);
   CHECK(disk_need(store, 1000, int64_t{1} << 40).most > 0);
-  CHECK(disk_need(store, 10, 2).most == 10);  // never less than the one that comes next
+  CHECK(disk_need(store, 10, 2).most == 10);  // at least the next checkpoint
 }

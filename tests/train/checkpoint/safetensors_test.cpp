@@ -31,7 +31,7 @@ Safetensors two_tensors() {
           {{"arch", "toy"}, {"quoted", "\"a\"\n"}}};
 }
 
-// A file with this header and so many bytes behind it.
+// A file with this header and `data` bytes after it.
 std::vector<char> file(const std::string& header, size_t data) {
   std::vector<char> bytes(8 + header.size() + data);
   bytes[0] = static_cast<char>(header.size());
@@ -44,7 +44,7 @@ std::vector<char> file(const std::string& header, size_t data) {
 TEST_CASE("a safetensors file has the format's layout, byte by byte") {
   const std::vector<char> bytes = written(two_tensors());
   uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof length);  // little-endian, as this machine is
+  std::memcpy(&length, bytes.data(), sizeof length);  // little-endian, like this machine
   REQUIRE(length % 8 == 0);
   REQUIRE(length + 8 < bytes.size());
   const auto header = nlohmann::json::parse(
@@ -59,7 +59,7 @@ TEST_CASE("a safetensors file has the format's layout, byte by byte") {
   CHECK(header["bn.num_batches_tracked"]["data_offsets"] == nlohmann::json({96, 104}));
   CHECK(header["fc.bias"]["dtype"] == "F32");
   CHECK(bytes.size() == 8 + length + 112);
-  float values[24];  // row-major, whatever the strides were
+  float values[24];  // row-major, for any strides
   std::memcpy(values, bytes.data() + 8 + length, sizeof values);
   for (int i = 0; i < 24; ++i) CHECK(values[i] == static_cast<float>(i));
 }
@@ -74,7 +74,7 @@ TEST_CASE("tensors and metadata are read back") {
   CHECK(back.metadata == two_tensors().metadata);
 }
 
-TEST_CASE("a file cut anywhere is an error and never a crash") {
+TEST_CASE("a truncated file is an error, never a crash") {
   const std::vector<char> whole = written(two_tensors());
   for (size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
@@ -84,7 +84,7 @@ TEST_CASE("a file cut anywhere is an error and never a crash") {
   CHECK_THROWS_WITH(read_safetensors({}, "cut.safetensors"), Contains("cut.safetensors"));
 }
 
-TEST_CASE("headers that contradict themselves are refused") {
+TEST_CASE("contradictory headers are refused") {
   const auto read = [](const std::string& header, size_t data) {
     return read_safetensors(file(header, data), "x");
   };

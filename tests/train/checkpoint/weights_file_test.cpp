@@ -1,4 +1,4 @@
-// Files of weights of shoal's and of other programs: tests/golden/make_weights.py.
+// Reads weights files of shoal and of other programs: tests/golden/make_weights.py.
 #include "train/checkpoint/weights_file.h"
 
 #include <ATen/ops/full.h>
@@ -61,19 +61,19 @@ TEST_CASE("state dicts without num_batches_tracked get counters of 0") {
   CHECK(opened.data.model.back().first == "bn.num_batches_tracked");
 }
 
-TEST_CASE("what was taken is told: the entry and its parameters without buffers") {
+TEST_CASE("the origin names the entry and its number of parameters without buffers") {
   CHECK(read_weights(weights_golden("timm_ema.pth.tar"), "x").origin() ==
         "weights of x (entry state_dict_ema, 19 parameters)");
   CHECK(read_weights(weights_golden("reference_ema.pth"), "x").contents() ==
         "entry model_ema, 19 parameters");
   CHECK(read_weights(weights_golden("old.pth"), "x").contents() == "19 parameters");
   const OpenedCheckpoint ours = read_weights(saved_run(true), "x");
-  CHECK(ours.contents() == "epoch 3, update 12, entry ema, 6 parameters");
+  CHECK(ours.contents() == "epoch 3, step 12, entry ema, 6 parameters");
   CHECK(ours.is_ours());
   CHECK_FALSE(read_weights(weights_golden("old.pth"), "x").is_ours());
 }
 
-TEST_CASE("a checkpoint's averaged weights are taken unless its others are asked for") {
+TEST_CASE("a checkpoint's averaged weights are used unless the others are requested") {
   CHECK_FALSE(read_weights(saved_run(true), "x").data.ema.empty());
   CHECK_FALSE(read_weights(saved_run(true), "x", "ema").data.ema.empty());
   CHECK(read_weights(saved_run(true), "x", "model").data.ema.empty());
@@ -86,13 +86,13 @@ TEST_CASE("a checkpoint's averaged weights are taken unless its others are asked
   CHECK_THROWS_AS(read_weights(bytes_of(content, write_safetensors), "x", "ema"), UserError);
 }
 
-TEST_CASE("averaged weights of another program stand where shoal's do") {
+TEST_CASE("averaged weights of another program are averaged weights here") {
   const OpenedCheckpoint opened = read_weights(weights_golden("timm_ema.pth.tar"), "x");
   CHECK(opened.data.model.empty());
   CHECK(opened.data.ema.front().second.mean().item<double>() == 2);
 }
 
-TEST_CASE("only files of weights are taken for such") {
+TEST_CASE("only weights files are recognized as such") {
   for (const char* name : {"old.pth", "legacy.pth", "whole.pth"})
     CHECK(is_weights_file(weights_golden(name)));
   CHECK_FALSE(is_weights_file(weights_golden("values2.pkl")));

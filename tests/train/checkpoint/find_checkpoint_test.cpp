@@ -1,0 +1,227 @@
+// The functions of train/checkpoint/find_checkpoint.cpp, declared in resume.h.
+#include <ATen/ops/full.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "base/whole_file.h"
+#include "tests/support/temporary_directory.h"
+#include "train/checkpoint/export.h"
+#include "train/checkpoint/resume.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run's output folder with checkpoints whose weight holds the number of the step.
+class Run {
+ public:
+  explicit Run(const fs::path& folder) : store_(folder / "checkpoints", 10) {
+    job_.output = folder.string();
+    store_.open_for_writing();
+  }
+
+  static CheckpointData state(int64_t step) {
+    CheckpointData data;
+    data.model = {{"fc.weight", at::full({2}, static_cast<float>(step))}};
+    data.integers = {
+        {"epoch", 1}, {"step", step}, {"classes", 2}, {"val_size", 64}, {"val_resize", 73}};
+    data.text = {{"arch", "toy"}, {"interpolation", "bicubic"}};
+    data.classes = {"cat", "dog"};
+    return data;
+  }
+  fs::path save(int64_t step, std::optional<double> top1 = std::nullopt) {
+    return store_.path(store_.save(1, step, top1, [&](const CheckpointStore::Sink& sink) {
+      write_checkpoint(state(step), sink);
+    }));
+  }
+
+  Job& job() { return job_; }
+  const CheckpointStore& store() const { return store_; }
+  fs::path folder() const { return job_.output; }
+
+  Start start() {
+    dist::Group alone;
+    return find_start(job_, alone);
+  }
+
+ private:
+  CheckpointStore store_;
+  Job job_;
+};
+
+float weight_of(const CheckpointData& data) {
+  return data.model.at(0).second[0].item<float>();
+}
+
+// Changes one byte in the middle of a file.
+void damage(const fs::path& file) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(static_cast<std::streamoff>(fs::file_size(file) / 2));
+  stream.put('\x5a');
+}
+
+}  // namespace
+
+TEST_CASE("without --resume a run starts from scratch, but not over another run's checkpoints") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  const Start fresh = run.start();
+  CHECK_FALSE(fresh.data);
+  CHECK_FALSE(fresh.weights);
+  CHECK(fresh.origin == "fresh start");
+  const std::string name = run.save(4).stem().string();
+  CHECK_THROWS_AS(run.start(), UserError);
+  CHECK_THROWS_WITH(run.start(), Contains(name) && Contains("--resume") && Contains("--output"));
+}
+
+TEST_CASE("--resume continues from the newest intact checkpoint, or from scratch without one") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  run.job().resume = true;
+  CHECK_FALSE(run.start().data);
+  const fs::path older = run.save(4), newer = run.save(8);
+  const Start start = run.start();
+  REQUIRE(start.data);
+  CHECK(weight_of(*start.data) == 8);
+  CHECK(start.origin == newer.string() + ", epoch 1, step 8");
+  damage(newer);
+  const Start previous = run.start();
+  REQUIRE(previous.data);
+  CHECK(weight_of(*previous.data) == 4);
+  damage(older);
+  CHECK_THROWS_WITH(run.start(), Contains("checkpoints"));
+}
+
+TEST_CASE("--resume PATH takes a file, a run's folder or a folder of checkpoints") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run"), other(directory.path() / "other");
+  const fs::path older = other.save(4);
+  other.save(8);
+  const auto step_from = [&](const fs::path& path) {
+    run.job().resume_path = path.string();
+    return run.start().data.value().integer("step");
+  };
+  CHECK(step_from(older) == 4);
+  CHECK(step_from(other.folder()) == 8);
+  CHECK(step_from(other.folder() / "checkpoints") == 8);
+}
+
+TEST_CASE("--resume PATH without a checkpoint is a mistake that names the path") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  const auto error_for = [&](const fs::path& path) {
+    run.job().resume_path = path.string();
+    CHECK_THROWS_AS(run.start(), UserError);
+    CHECK_THROWS_WITH(run.start(), Contains("--resume") && Contains(path.string()));
+  };
+  error_for(directory.path() / "missing.pt");
+  error_for(directory.path());  // a directory without checkpoints
+
+  // Scripts of the ImageNet example name this file in their first run too.
+  run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();
+  CHECK_FALSE(run.start().data);
+}
+
+TEST_CASE("--resume with a file that holds only weights suggests --weights") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  export_model(Run::state(4), directory.path() / "model", {});
+  run.job().resume_path = (directory.path() / "model" / kModelFile).string();
+  CHECK_THROWS_AS(run.start(), UserError);
+  CHECK_THROWS_WITH(run.start(), Contains("--weights " + run.job().resume_path));
+}
+
+TEST_CASE("a fresh start takes --weights; a resumed run ignores them") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run"), other(directory.path() / "other");
+  other.save(4);
+  run.job().weights = other.folder().string();
+  const Start fresh = run.start();
+  CHECK_FALSE(fresh.data);
+  REQUIRE(fresh.weights);
+  CHECK(weight_of(*fresh.weights) == 4);
+  CHECK_THAT(fresh.origin, Contains("weights of") && Contains("step 4"));
+  run.save(8);
+  run.job().resume = true;
+  const Start resumed = run.start();
+  CHECK_FALSE(resumed.weights);
+  CHECK(weight_of(resumed.data.value()) == 8);
+  run.job().weights = (directory.path() / "missing").string();
+  run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();
+  CHECK(run.start().data);  // the run's own checkpoints come first
+}
+
+TEST_CASE("--eval-only needs weights") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  run.job().eval_only = true;
+  CHECK_THROWS_AS(run.start(), UserError);
+  CHECK_THROWS_WITH(run.start(), Contains("--eval-only") && Contains("--weights PATH"));
+  run.job().resume = true;
+  CHECK_THROWS_WITH(run.start(), Contains("--eval-only") && Contains("--resume PATH"));
+  run.save(4);
+  CHECK(run.start().data);
+}
+
+TEST_CASE("best and last name a checkpoint of a run") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  run.save(4, 50.0);
+  run.save(8, 40.0);
+  const auto weight_from = [&](const char* name) {
+    return weight_of(open_checkpoint((run.folder() / name).string()).data);
+  };
+  CHECK(weight_from("") == 8);
+  CHECK(weight_from("last") == 8);
+  CHECK(weight_from("best") == 4);
+  CHECK_THROWS_AS(weight_from("newest"), UserError);
+}
+
+TEST_CASE("best is the newest checkpoint if none was evaluated") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  run.save(4);
+  run.save(8);
+  CHECK(weight_of(open_checkpoint((run.folder() / "best").string()).data) == 8);
+}
+
+TEST_CASE("a folder with only an exported model opens it") {
+  const test::TemporaryDirectory directory;
+  export_model(Run::state(4), directory.path(), {});
+  CHECK(weight_of(open_checkpoint(directory.path()).data) == 4);
+}
+
+TEST_CASE("a file that is not a checkpoint is a mistake that names it") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "notes.txt";
+  write_whole(file, "not a checkpoint");
+  CHECK_THROWS_AS(open_checkpoint(file), UserError);
+  CHECK_THROWS_WITH(open_checkpoint(file), Contains(file.string()));
+  CHECK_THROWS_WITH(open_weights(file, ""), Contains("--weights " + file.string()));
+}
+
+TEST_CASE("weights of another program open with --weights, but not with --checkpoint") {
+  const std::string file = SHOAL_SOURCE_DIR "/tests/golden/weights/old.pth";
+  CHECK_FALSE(open_weights(file, "").is_ours());
+  CHECK_THROWS_AS(open_checkpoint(file), UserError);
+  CHECK_THROWS_WITH(open_checkpoint(file), Contains("--weights " + file));
+}
+
+TEST_CASE("a rollback finds the newest intact checkpoint before a step") {
+  const test::TemporaryDirectory directory;
+  Run run(directory.path() / "run");
+  dist::Group alone;
+  CHECK_FALSE(checkpoint_before(100, run.store(), alone));
+  run.save(4);
+  const fs::path middle = run.save(8);
+  run.save(12);
+  CHECK(weight_of(checkpoint_before(13, run.store(), alone).value().data) == 12);
+  CHECK(weight_of(checkpoint_before(12, run.store(), alone).value().data) == 8);
+  CHECK_FALSE(checkpoint_before(4, run.store(), alone));
+  damage(middle);
+  CHECK(weight_of(checkpoint_before(12, run.store(), alone).value().data) == 4);
+}

@@ -1,0 +1,24 @@
+#pragma once
+// The checksum of checkpoint files. Part of the stored format: never change it. Torch-free.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace shoal::train {
+
+// 64-bit checksum of a byte stream, stored in markers as 16 hex digits. Independent of how the
+// stream is split into updates.
+class Checksum {
+ public:
+  void update(const void* bytes, size_t size);
+  uint64_t value() const;
+  std::string hex() const;  // 16 digits
+
+ private:
+  uint64_t state_ = 0x9E3779B97F4A7C15ull;
+  uint64_t length_ = 0;
+  uint8_t tail_[8] = {};
+};
+
+}  // namespace shoal::train
