@@ -4,15 +4,15 @@
 # docker build -t shoal --build-arg TOOLKIT=5.1.4 .                  with sagemaker-training, OpenMPI and sshd
 #
 # docker run shoal train --data /data …        docker run shoal shoal doctor
-# `train` is on PATH: SageMaker starts a container by that word; with TOOLKIT it is the toolkit's. There is no ENTRYPOINT,
-# so that shoal itself is the first process, and gets the signals. Nothing lies in /opt/ml; any user may run it.
-# scripts/image_check builds it, and trains in it.
+# SageMaker starts a container with the command `train`, which is on PATH; with TOOLKIT it is the toolkit's. There is
+# no ENTRYPOINT, so shoal is the first process and receives the signals. /opt/ml is empty. Any user may run the
+# container. scripts/image_check builds the image and trains in it.
 ARG BASE=debian:12-slim
 
 FROM $BASE AS build
 ENV LANG=C.UTF-8
 ARG SETUP=
-# A folder that holds LibTorch already, when one is mounted; empty: it is downloaded.
+# A folder with LibTorch, if one is mounted. Empty: LibTorch is downloaded.
 ARG SHOAL_CACHE=
 ARG TOOLKIT=
 WORKDIR /src
@@ -35,7 +35,8 @@ RUN apt-get update \
     curl -fsSL "$EFA_URL/aws-efa-installer-$EFA.tar.gz" | tar xz -C /tmp && cd /tmp/aws-efa-installer \
     && ./efa_installer.sh -y --skip-kmod --skip-limit-conf --no-verify && rm -rf /tmp/aws-efa-installer; fi \
   && rm -rf /var/lib/apt/lists/*
-# The toolkit's MPI launch reaches the other hosts as root, without a password and without being asked.
+# The toolkit's MPI launch connects to the other hosts as root, without a password or a host key
+# prompt.
 RUN if [ -n "$TOOLKIT" ]; then \
     mkdir -p /var/run/sshd /root/.ssh && ssh-keygen -q -t rsa -N '' -f /root/.ssh/id_rsa \
     && cp /root/.ssh/id_rsa.pub /root/.ssh/authorized_keys && chmod 600 /root/.ssh/authorized_keys \
@@ -44,7 +45,7 @@ RUN if [ -n "$TOOLKIT" ]; then \
     && ln -s /opt/toolkit/bin/train /usr/local/bin/train; fi
 COPY --from=build /opt/toolkit /opt/toolkit
 COPY --from=build /opt/shoal /opt/shoal
-# What nvidia's container runtime lets in; without a GPU it means nothing.
+# Settings for NVIDIA's container runtime. No effect without a GPU.
 ENV LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/shoal/bin \
   NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 CMD ["shoal", "--help"]

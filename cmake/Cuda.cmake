@@ -1,12 +1,14 @@
-# Decides whether the CUDA plug-in is built (SHOAL_CUDA=AUTO|ON|OFF) and makes the target lt::cuda for it.
+# Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF) and creates the target lt::cuda
+# for it.
 #
-# A plug-in compiled with another CUDA major, or against another nccl.h than LibTorch was, would load and then corrupt
-# memory (ProcessGroupNCCL::Options holds ncclConfig_t by value): both are compared here.
+# A plug-in built with another CUDA major version or another nccl.h than LibTorch would load and
+# then corrupt memory (ProcessGroupNCCL::Options holds ncclConfig_t by value). So both versions are
+# compared here.
 
 set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
 set(SHOAL_HAVE_CUDA OFF)
 
-# The compiler: the user's choice, then PATH and the usual place, then the wheels beside torch.
+# Finds nvcc: the user's choice, then PATH and the usual folder, then the wheels beside torch.
 function(shoal_find_nvcc result)
   if(CMAKE_CUDA_COMPILER)
     set(nvcc ${CMAKE_CUDA_COMPILER})
@@ -20,7 +22,7 @@ function(shoal_find_nvcc result)
   set(${result} ${nvcc} PARENT_SCOPE)
 endfunction()
 
-# Major version of the CUDA runtime that LibTorch was linked with; empty for a torch without CUDA.
+# Major version of the CUDA runtime that LibTorch links; empty for a torch without CUDA.
 function(shoal_torch_cuda_major result)
   set(major "")
   if(TARGET lt::c10_cuda AND TARGET lt::torch_cuda)
@@ -30,7 +32,7 @@ function(shoal_torch_cuda_major result)
   set(${result} "${major}" PARENT_SCOPE)
 endfunction()
 
-# The folder and version of the nccl.h that a compiler would see first; both empty where there is none.
+# Folder and version of the first nccl.h on the compiler's path; both empty if there is none.
 function(shoal_find_nccl toolkit folder version)
   set(${folder} "" PARENT_SCOPE)
   set(${version} "" PARENT_SCOPE)
@@ -47,10 +49,10 @@ function(shoal_find_nccl toolkit folder version)
   endforeach()
 endfunction()
 
-# Something is missing: with ON a reason to stop, with AUTO a plug-in less.
+# Handles a missing dependency: stops with SHOAL_CUDA=ON, otherwise builds without the plug-in.
 macro(shoal_no_cuda reason)
   if(SHOAL_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: run scripts/build --cuda, which brings what is missing")
+    message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: run scripts/build --cuda, which installs what is missing")
   endif()
   set(SHOAL_CUDA_SUMMARY "off (${reason})")
 endmacro()
@@ -90,21 +92,23 @@ endif()
 if(SHOAL_HAVE_CUDA)
   set(CMAKE_CUDA_COMPILER ${nvcc})
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    # Turing, Ampere (80 serves 86 and 89 as well), Hopper, and PTX for what comes after it: each costs compile time.
+    # Turing, Ampere (80 also covers 86 and 89), Hopper, and PTX for later GPUs. Each architecture
+    # adds compile time.
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
   endif()
   if(CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   endif()
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # the one that LibTorch has loaded
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # the one that LibTorch loads
   enable_language(CUDA)
-  set(CMAKE_CUDA_STANDARD 17) # kernels only; CMake 3.25 knows no C++20 for nvcc
+  set(CMAKE_CUDA_STANDARD 17) # kernels only; CMake 3.25 does not support C++20 for nvcc
   find_package(CUDAToolkit REQUIRED)
 
   add_library(lt::cuda INTERFACE IMPORTED GLOBAL)
   target_include_directories(lt::cuda SYSTEM INTERFACE ${nccl_folder} ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(lt::cuda INTERFACE USE_C10D_NCCL USE_NVSHMEM)
-  # Kernels register from static initialisers, so the library stays although no symbol of ours names it.
+  # Kernels register in static initializers, so the library must be linked although none of our
+  # symbols refers to it.
   target_link_options(lt::cuda INTERFACE -Wl,--no-as-needed)
   target_link_libraries(lt::cuda INTERFACE lt::torch lt::torch_cuda lt::c10_cuda CUDA::cudart)
 endif()

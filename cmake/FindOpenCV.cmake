@@ -1,5 +1,6 @@
-# OpenCV's core and imgproc as imported targets (opencv_core, opencv_imgproc). OpenCV's own CMake files come only with
-# libopencv-dev, which installs hundreds of packages; the headers and libraries of the two modules are all we need.
+# Finds OpenCV's core and imgproc as imported targets (opencv_core, opencv_imgproc). OpenCV's own
+# CMake files come only with libopencv-dev, which installs hundreds of packages; we need only the
+# headers and libraries of two modules.
 
 find_path(OpenCV_INCLUDE_DIR opencv2/core.hpp PATH_SUFFIXES opencv4)
 find_path(OpenCV_CONFIG_DIR opencv2/cvconfig.h PATH_SUFFIXES opencv4 ${CMAKE_LIBRARY_ARCHITECTURE}/opencv4)

@@ -1,10 +1,10 @@
-# What every target of ours has in common.
+# Settings shared by all our targets.
 #   shoal_target(<target> [TORCH_FREE])   warnings, include root, sanitizers
-# Without TORCH_FREE the target sees LibTorch's headers (as system headers) and links it.
+# Without TORCH_FREE, the target sees LibTorch's headers (as system headers) and links it.
 
 set(SHOAL_WARNINGS -Wall -Wextra)
-# gcc 12 sees overlapping copies in std::string::insert that cannot be (its bug 105651), and under
-# the address sanitizer an uninitialised function inside every std::regex (its bug 105562).
+# gcc 12 warns wrongly about overlapping copies in std::string::insert (its bug 105651) and, with
+# the address sanitizer, about an uninitialized function in every std::regex (its bug 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12")
   list(APPEND SHOAL_WARNINGS -Wno-restrict)
   if(SHOAL_SANITIZE STREQUAL "address")
@@ -28,7 +28,8 @@ function(shoal_target target)
   if(SHOAL_SANITIZE_FLAGS)
     set(flags ${SHOAL_SANITIZE_FLAGS})
     if(NOT ARG_TORCH_FREE)
-      # UBSan triples the compile time of a LibTorch file and finds its templates, not our code.
+      # UBSan triples the compile time of files with LibTorch headers and mostly checks LibTorch's
+      # templates.
       list(TRANSFORM flags REPLACE "address,undefined" "address")
     endif()
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flags}>)

@@ -1,17 +1,21 @@
-# LibTorch as imported targets, without find_package(Torch): the CPU core must not need nvcc.
+# LibTorch as imported targets, without find_package(Torch), because the CPU build must not need
+# nvcc.
 #
-#   lt::torch        what our code links: headers (as system headers), definitions, libtorch_cpu, libc10
-#   lt::cuda         for the CUDA plug-in alone, where SHOAL_HAVE_CUDA: libtorch_cuda, libc10_cuda, CUDA runtime, nccl.h
-#   lt::c10 lt::torch_cpu lt::c10_cuda lt::torch_cuda   the libraries themselves, those that exist
+#   lt::torch        for all our code: headers (as system headers), definitions, libtorch_cpu,
+#   libc10
+#   lt::cuda         for the CUDA plug-in, with SHOAL_HAVE_CUDA: libtorch_cuda, libc10_cuda, CUDA
+#   runtime, nccl.h
+#   lt::c10 lt::torch_cpu lt::c10_cuda lt::torch_cuda   the libraries themselves, if they exist
 #
-# Sets SHOAL_TORCH_VERSION, SHOAL_TORCH_ROOT (the folder with lib/ and include/), SHOAL_HAVE_CUDA and
-# SHOAL_CUDA_SUMMARY. Offers shoal_install_torch(). Stops when the torch found is not the one we are written for.
+# Sets SHOAL_TORCH_VERSION, SHOAL_TORCH_ROOT (the folder with lib/ and include/), SHOAL_HAVE_CUDA
+# and SHOAL_CUDA_SUMMARY. Provides shoal_install_torch(). Stops if the torch found is not the
+# required version.
 
 set(SHOAL_TORCH_REQUIRED 2.11)
 set(TORCH_ROOT "$ENV{TORCH_ROOT}" CACHE PATH
     "torch to build with: its folder, a site-packages folder or a virtual environment (default: .deps/libtorch)")
 
-# The folder that holds lib/libtorch_cpu.so, given any of the places a user may name.
+# Finds the folder with lib/libtorch_cpu.so from any of the places that a user may name.
 function(shoal_torch_folder place result)
   file(GLOB candidates ${place} ${place}/torch ${place}/lib/python3*/site-packages/torch)
   foreach(folder ${candidates})
@@ -21,7 +25,7 @@ function(shoal_torch_folder place result)
       return()
     endif()
   endforeach()
-  message(FATAL_ERROR "no LibTorch in ${place}: run scripts/build, which brings it, or set TORCH_ROOT to the folder "
+  message(FATAL_ERROR "no LibTorch in ${place}: run scripts/build, which installs it, or set TORCH_ROOT to the folder "
                       "of an installed torch ${SHOAL_TORCH_REQUIRED}")
 endfunction()
 
@@ -61,15 +65,16 @@ endforeach()
 add_library(lt::torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(lt::torch SYSTEM INTERFACE
   ${SHOAL_TORCH_ROOT}/include ${SHOAL_TORCH_ROOT}/include/torch/csrc/api/include)
-# Without these the c10d headers are empty or their classes have another shape than in the library.
+# Without these, the c10d headers are empty, or their classes have another layout than in the
+# library.
 target_compile_definitions(lt::torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE)
-# libtorch_cpu.so itself needs libcudart and libcupti, which the loader finds and the linker need not.
+# libtorch_cpu.so itself needs libcudart and libcupti. The loader finds them; the linker need not.
 target_link_options(lt::torch INTERFACE -Wl,--allow-shlib-undefined)
 target_link_libraries(lt::torch INTERFACE lt::torch_cpu lt::c10)
 
 include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
 
-# The installed tree has torch/ and nvidia/ side by side, as LibTorch's own RPATH wants it.
+# The installed tree has torch/ and nvidia/ side by side, as LibTorch's own RPATH requires.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/shoal/torch/lib" "$ORIGIN/torch/lib")
 function(shoal_install_torch)
   set(libraries c10.so torch_cpu.so gomp.so.1)

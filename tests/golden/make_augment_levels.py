@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes augment_levels.txt: the amounts that timm and torchvision make of magnitudes.
+"""Writes augment_levels.txt: the amounts that timm and torchvision derive from magnitudes.
 
-A line: timm, auto, rand or wide; the number of the operation (data/augment/levels.h, and
-operation.h for torchvision's); the magnitude; the amount, the larger one where there are two signs.
+Each line: timm, auto, rand or wide; the number of the operation (data/augment/levels.h, and
+operation.h for torchvision's); the magnitude; the amount (the larger one if there are two signs).
 Images have 200 x 100 pixels. Needs timm, torchvision. Usage: python make_augment_levels.py
 """
 
@@ -33,7 +33,7 @@ def timm_amount(name, magnitude):
     amounts = [function(magnitude, {})[0] if isinstance(function(magnitude, {}), tuple) else
                function(magnitude, {}) for _ in range(40)]
     amount = max(amounts)
-    if name == "Desaturate":  # what the operation makes of it is a factor of colour
+    if name == "Desaturate":  # the operation converts it to a color factor
         return min(1, max(0, 1 - amount))
     return amount * SIDES.get(name, 1)
 

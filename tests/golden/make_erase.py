@@ -1,10 +1,10 @@
-"""Writes tests/golden/erase.txt: small images, normalised and erased by timm's RandomErasing (mode
+"""Writes tests/golden/erase.txt: small images, normalized and erased by timm's RandomErasing (mode
 const), as 32-bit floats.
 
     python3 make_erase.py          # needs torch and timm 1.0
 
-Each case is one line: height width, x0 y0 x1 y1 of what was erased, then height·width·3 bytes of the
-image and as many values of the result, both row by row with the channels of a pixel together.
+Each case is one line: height width, x0 y0 x1 y1 of the erased box, then height·width·3 bytes of the
+image and the same number of result values, both row by row with interleaved channels.
 """
 
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes images/*: one tiny file of every format that is read.
+"""Writes images/*: one tiny file of every supported format.
 
-Beside them images.txt (name, width, height of each) and images.rgb (their pixels as Pillow's
-convert("RGB") gives them). Needs pillow, numpy. Usage: python make_images.py
+Also writes images.txt (name, width, height of each) and images.rgb (their pixels from Pillow's
+convert("RGB")). Needs pillow, numpy. Usage: python make_images.py
 """
 
 import os
@@ -17,7 +17,7 @@ rng = np.random.default_rng(1)
 
 
 def smooth(width, height, channels):
-    """Waves and an edge: JPEG keeps it well, and chroma changes everywhere."""
+    """Waves and an edge: compresses well as JPEG, and chroma varies everywhere."""
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     planes = [
         127 + 90 * np.sin(x / (5 + c) + c) * np.cos(y / (7 - c)) + 30 * (x > y)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes models.txt: what torchvision's networks compute, in double.
+"""Writes models.txt: results of torchvision's networks in float64.
 
 For tests/models/model_golden_test.cpp. Run with torch 2.11 and torchvision 0.26:
 python3 tests/golden/make_models.py
 
-Both sides fill parameters, buffers and images by one formula. For a tensor called `name`, element
+This script and the test fill parameters, buffers and images with the same formula. For a tensor called `name`, element
 i in row-major order:
     state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
-    u     = splitmix64_finaliser(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
+    u     = splitmix64_finalizer(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
     batch norm: weight 1 + 0.1 u, times 0.2 for the last one of each residual branch;
                 bias and running mean 0.1 u; running variance 1 + 0.2 u

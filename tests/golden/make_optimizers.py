@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes optimizers.txt and schedules.txt beside this file: what PyTorch and timm compute.
+"""Writes optimizers.txt and schedules.txt beside this file: results of PyTorch and timm.
 
 Needs torch and timm (made with torch 2.11.0, timm 1.0). Usage: python make_optimizers.py
 
 optimizers.txt, one line per record:  CASE TYPE STEP WHAT VALUE...
     CASE  name of the settings, see CASES here and in tests/ops/optimizer_test.cpp
     TYPE  f32 or f64: type of parameters, gradients and state
-    STEP  number of updates made (1, 5, 20)
+    STEP  number of finished steps (1, 5, 20)
     WHAT  weight (20 values, weight decay), bias (5 values, no decay), norm (of the last gradients,
           before clipping), ema_weight
-Values start from and are driven by formulas (start, gradient, rate) that the test repeats.
+Initial values, gradients and rates follow formulas (start, gradient, rate) that the test repeats.
 schedules.txt:  CASE VALUE...   the learning rate of step 0, 1, 2, ...
 """
 
@@ -105,7 +105,7 @@ def rates(optimizer, advance, steps):
 
 
 def write_schedules():
-    """10 steps an epoch, 12 epochs, peak 0.4; warm-up 2.5 epochs."""
+    """10 steps per epoch, 12 epochs, peak 0.4; warm-up 2.5 epochs."""
     per_epoch, total, warmup, lr = 10, 120, 25, 0.4
     cases = {}
 

@@ -1,9 +1,9 @@
 """Writes tests/golden/places.txt: rows of logits with ties, infinities and NaN, and whether their label
-counts for top-1 and top-5 by torch's own stable sort.
+counts for top-1 and top-5 in torch's stable sort.
 
     python3 make_places.py          # needs torch
 
-Each line: classes label top1 top5, then as many logits as classes. A row with a NaN counts in neither.
+Each line: classes label top1 top5, then one logit per class. A row with a NaN counts in neither.
 """
 
 import pathlib

@@ -1,9 +1,9 @@
-"""Writes tests/golden/records: small TFRecord and RecordIO files by other programs.
+"""Writes tests/golden/records: small TFRecord and RecordIO files of other programs.
 
     python3 make_records.py          # needs the packages tfrecord, protobuf and scipy
 
-RecordIO is written with struct, as MXNet's recordio.py packs it; the split of a payload at the magic
-number is dmlc-core's. Each record's content is text: "content of NAME".
+RecordIO is packed with struct like MXNet's recordio.py. Payloads are split at the magic number like
+in dmlc-core. Each record's content is text: "content of NAME".
 """
 
 import gzip
@@ -51,7 +51,7 @@ def part(kind, payload):
 
 
 def record(payload):
-    """Split where the magic number stands at a multiple of 4, and left out there."""
+    """Splits the payload at each aligned magic number, which is dropped."""
     magic = struct.pack("<I", MAGIC)
     places = [i for i in range(0, len(payload) - 3, 4) if payload[i:i + 4] == magic]
     pieces, begin = [], 0
@@ -83,7 +83,7 @@ def record_io():
 
 
 def meta_mat():
-    """Two files with the fields of the devkit's meta.mat that matter, and some that do not."""
+    """Two files with the fields of the devkit's meta.mat that are read, and some that are not."""
     fields = [("ILSVRC2012_ID", "O"), ("WNID", "O"), ("words", "O"), ("children", "O")]
     synsets = numpy.empty((3, 1), dtype=fields)
     rows = [(1, "n02119789", "kit fox"), (2, "n02100735", "English setter"), (300, "n01", "thing")]

@@ -1,5 +1,5 @@
-"""Writes tests/golden/tars: small tars by Python's tarfile and by GNU tar. Each member's content is
-"content of NAME"; of a link, that of its target.
+"""Writes tests/golden/tars: small tars from Python's tarfile and GNU tar. Each member's content is
+"content of NAME"; a link has its target's content.
 
     python3 make_tars.py          # needs GNU tar
 """

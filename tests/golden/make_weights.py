@@ -14,7 +14,7 @@ OUT = pathlib.Path(__file__).resolve().parent / "weights"
 
 
 def tensors():
-    """Of several types, strides and places in one storage; each holds 0, 1, 2, … in some order."""
+    """Tensors with several dtypes, strides and storage offsets; each contains 0, 1, 2, … in some order."""
     base = torch.arange(24, dtype=torch.float32)
     return collections.OrderedDict(
         matrix=base.reshape(4, 6).clone(),
@@ -31,7 +31,7 @@ def tensors():
 
 
 def weights(value):
-    """A state dict whose tensors all hold `value`, as files from before num_batches_tracked have it."""
+    """A state dict whose tensors all have the given `value`, without num_batches_tracked like in old files."""
     shapes = {"conv1.weight": (2, 3, 1, 1), "bn1.weight": 2, "bn1.bias": 2, "bn1.running_mean": 2,
               "bn1.running_var": 2, "fc.weight": (3, 2), "fc.bias": 3}
     return collections.OrderedDict((name, torch.full((shape,) if isinstance(shape, int) else shape, float(value)))

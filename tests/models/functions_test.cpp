@@ -1,4 +1,4 @@
-// The autograd functions against the same mathematics in ATen's own, differentiated by ATen.
+// Compares the autograd functions with the same mathematics in ATen, differentiated by ATen.
 
 #include "models/functions.h"
 
@@ -74,7 +74,7 @@ TEST_CASE(
         CHECK(distance(ours.weight.grad(), theirs.weight.grad()) < 1e-11);
         CHECK(distance(ours.bias.grad(), theirs.bias.grad()) < 1e-11);
         if (with_residual) CHECK(distance(r.grad(), r2.grad()) < 1e-11);
-        if (training) {  // ATen has folded into the running statistics what ours left in `pending`
+        if (training) {  // ATen has already updated the running statistics; ours is in `pending`
           CHECK(distance(0.9 * ours.mean + ours.pending[0], theirs.mean) < 1e-12);
           CHECK(distance(0.9 * ours.var + ours.pending[1], theirs.var) < 1e-12);
         } else {
@@ -85,7 +85,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("batch norm takes bfloat16 activations with float statistics, and non-contiguous ones") {
+TEST_CASE(
+    "batch norm accepts bfloat16 activations with float statistics, and non-contiguous "
+    "activations") {
   const Norm ours(16, at::kFloat), theirs(16, at::kFloat);
   const at::Tensor x = leaf("x", {3, 16, 5, 4}, at::kBFloat16);
   const at::Tensor x2 = x.detach().to(at::kFloat).requires_grad_();
@@ -106,9 +108,10 @@ TEST_CASE("batch norm takes bfloat16 activations with float statistics, and non-
 }
 
 TEST_CASE(
-    "sums of other ranks enter the statistics and the gradient but not the parameters' gradients") {
-  // Two ranks with equal data are one rank with the batch doubled; summing over ranks then is
-  // doubling.
+    "sums of other ranks affect the statistics and the gradient, but not the parameters' "
+    "gradients") {
+  // Two ranks with equal data correspond to one rank with a doubled batch: summing over the ranks
+  // doubles every value.
   const Norm ours(8), theirs(8);
   const at::Tensor x = leaf("x", {2, 8, 3, 3}),
                    whole = at::cat({x.detach(), x.detach()}).requires_grad_();
@@ -217,7 +220,7 @@ TEST_CASE("cross-entropy equals ATen's, scaled, and differentiates through") {
   CHECK(result.loss_sum.item<double>() == Approx(4 * loss.item<double>()));
   (3 * result.loss).backward();
   (3 * loss).backward();
-  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // the smoothing is a float
+  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // smoothing is a float
   CHECK(result.top1.item<int64_t>() == logits2.argmax(1).eq(a).sum().item<int64_t>());
   CHECK_FALSE(result.sums.requires_grad());
   CHECK(at::equal(result.sums,

@@ -24,7 +24,7 @@ std::vector<uint64_t> counting(size_t n) {
 
 }  // namespace
 
-TEST_CASE("a mask drops the asked share and keeps the mean") {
+TEST_CASE("a mask drops the requested fraction and keeps the mean") {
   const std::vector<uint64_t> keys = counting(20000);
   for (const double drop : {0.0125, 0.2, 0.5}) {
     const at::Tensor mask = row_mask(at::empty({20000, 4}, at::kDouble), drop, 3, context_of(keys));
@@ -36,14 +36,14 @@ TEST_CASE("a mask drops the asked share and keeps the mean") {
   CHECK(row_mask(at::empty({4, 2}), 1, 0, context_of(keys)).abs().sum().item<double>() == 0);
 }
 
-TEST_CASE("a mask belongs to the image's key, whatever the batch around it") {
+TEST_CASE("a mask depends on the image's key, not on the rest of the batch") {
   const std::vector<uint64_t> keys = counting(64), part(keys.begin() + 40, keys.end());
   const at::Tensor whole = element_mask(at::empty({64, 10}), 0.5, 7, context_of(keys));
   const at::Tensor slice = element_mask(at::empty({24, 10}), 0.5, 7, context_of(part));
   CHECK(at::equal(whole.slice(0, 40), slice));
 }
 
-TEST_CASE("layers, seeds, keys and elements have masks of their own") {
+TEST_CASE("different layers, seeds, keys and elements have different masks") {
   const std::vector<uint64_t> keys = counting(256);
   const auto mask = [&](uint64_t layer, uint64_t seed) {
     return row_mask(at::empty({256, 1}), 0.5, layer, context_of(keys, seed));

@@ -29,7 +29,7 @@ ParameterSlot slot(Classifier& model, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-// One training step's logits, gradients and pending statistics of a model of the formula.
+// Logits, gradients and pending statistics of one training step, with weights from the formula.
 struct Step {
   at::Tensor logits, loss;
   std::vector<at::Tensor> gradients, pending;

@@ -16,7 +16,7 @@ inline const char* type_name(Type type) {
   return names[static_cast<int>(type)];
 }
 
-// A buffer of elements of one type, filled with well spread values of about unit size.
+// A buffer of elements of one type, filled with pseudo-random values of about unit size.
 struct Buffer {
   Type type;
   int64_t size;
@@ -57,12 +57,12 @@ inline double difference(const Buffer& got, const Buffer& want) {
   return worst / std::max(largest, 1e-30);
 }
 
-// The type of statistics beside activations of `type`.
+// The type of statistics for activations of `type`.
 inline Type statistics(Type type) {
   return type == Type::f64 ? Type::f64 : Type::f32;
 }
 
-// Rounding of one element of the type, relative.
+// Relative rounding tolerance of one element of the type.
 inline double rounding(Type type) {
   switch (type) {
     case Type::f64:

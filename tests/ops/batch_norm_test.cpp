@@ -16,7 +16,7 @@ using namespace shoal::ops::testing;
 
 namespace {
 
-// Everything a batch norm computes, through one table.
+// All results of a batch norm, computed with one table.
 struct Results {
   Buffer y, dx, d_residual;
   std::vector<double> sums, backward_sums;
@@ -27,9 +27,9 @@ struct Case {
   Activation activation;
   int64_t rows, channels;
   bool residual;
-  // The batch's share of the rows that the statistics were made of; negative: constants.
+  // Scales the row count of the statistics; negative: the statistics are constants.
   double count_factor;
-  int64_t not_a_number = -1;  // index of an x that is none
+  int64_t not_a_number = -1;  // index of an x that is NaN
 };
 
 Results run(const Table& table, const Case& c) {
@@ -79,7 +79,7 @@ double silu(double z) {
   return z / (1 + std::exp(-z));
 }
 
-// A batch norm's rows as the loops of one instruction set see them, with all that they write.
+// Arguments and outputs of a batch norm for the loops of one instruction set.
 struct Rows {
   static constexpr int64_t kRows = 133, kChannels = 40, kSize = kRows * kChannels;
   Type type;
@@ -104,8 +104,8 @@ struct Rows {
   }
 };
 
-// Fails unless the values differ by no more than 4 epsilon of float times `terms`, and one step of
-// the type they are stored in.
+// Fails if the values differ by more than 4 float epsilons times `terms` plus one rounding step of
+// their storage type.
 void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms) {
   constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
   const double a = got.get(i), b = want.get(i);
@@ -117,7 +117,7 @@ void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms)
 }  // namespace
 
 TEST_CASE(
-    "the fast loops of batch norm equal the plain ones for every type, activation and shape") {
+    "the fast loops of batch norm equal the plain loops for every type, activation and shape") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
       for (const auto& [rows, channels] :
@@ -146,11 +146,10 @@ TEST_CASE(
   }
 }
 
-// The AVX2 loops multiply and add with one rounding, where the portable ones have two, and take
-// 1 / x from an estimate. That is up to 2.5 epsilon of float for SiLU and its slope, times the
-// terms that were added up; in sums over the rows the differences have both signs and mostly cancel
-// (0.2 epsilon of the terms).
-TEST_CASE("the loops without AVX2 equal those with it to four epsilon of the terms of each sum") {
+// The AVX2 loops use fused multiply-add, where the portable ones round twice, and approximate 1 / x.
+// The difference is up to 2.5 float epsilons of the added terms for SiLU and its derivative. In sums
+// over the rows, differences of both signs mostly cancel (0.2 epsilons of the terms).
+TEST_CASE("the portable loops equal the AVX2 loops up to four epsilons of the terms of each sum") {
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
       INFO("activation " << static_cast<int>(activation));
@@ -176,7 +175,7 @@ TEST_CASE("the loops without AVX2 equal those with it to four epsilon of the ter
   }
 }
 
-TEST_CASE("an input that is not a number makes such an output, whatever the activation") {
+TEST_CASE("a NaN input makes a NaN output with any activation") {
   const int64_t rows = 9, channels = 16, at = 5 * channels + 3;
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
@@ -198,7 +197,7 @@ TEST_CASE("an input that is not a number makes such an output, whatever the acti
   }
 }
 
-TEST_CASE("the portable loops and the processor's pass not-a-number on alike") {
+TEST_CASE("the portable loops and the processor's propagate NaN alike") {
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const auto* loops : {&cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1],
                               cpu_kernels::activation_loops(type, Rows::kChannels)}) {
@@ -217,7 +216,7 @@ TEST_CASE("the portable loops and the processor's pass not-a-number on alike") {
   }
 }
 
-TEST_CASE("statistics of sums that are not numbers are none either") {
+TEST_CASE("statistics of NaN sums are NaN") {
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     const double sums[] = {NAN, NAN, 10};
     float mean = 0, inv_std = 0, pending[2] = {};
@@ -226,7 +225,7 @@ TEST_CASE("statistics of sums that are not numbers are none either") {
   }
 }
 
-TEST_CASE("batch norm in double equals its formula, and its gradient the difference quotient") {
+TEST_CASE("batch norm in float64 equals its formula, and its gradient the difference quotient") {
   const int64_t rows = 9, channels = 3;
   const Buffer x0(Type::f64, rows * channels, 1), residual(Type::f64, rows * channels, 2);
   const Buffer dy(Type::f64, rows * channels, 3), weight(Type::f64, channels, 4),
@@ -287,7 +286,7 @@ TEST_CASE("batch norm in double equals its formula, and its gradient the differe
   }
 }
 
-TEST_CASE("the sums keep their precision when the mean is a thousand times the deviation") {
+TEST_CASE("the sums keep their precision if the mean is a thousand times the standard deviation") {
   const int64_t rows = 20000, channels = 8;
   const Buffer x(Type::f32, rows * channels, 1, 0.1, 100);
   std::vector<double> want(2 * channels), got(2 * channels);
@@ -303,7 +302,7 @@ TEST_CASE("the sums keep their precision when the mean is a thousand times the d
   }
 }
 
-TEST_CASE("SiLU stays finite for large inputs and passes not-a-number on") {
+TEST_CASE("SiLU stays finite for large inputs and propagates NaN") {
   const int64_t channels = 8;
   float x[channels] = {-200, 200, -88, 88, 0, NAN, -20, 20};
   const float zeros[channels] = {}, ones[channels] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -327,7 +326,7 @@ TEST_CASE("SiLU stays finite for large inputs and passes not-a-number on") {
 }
 
 TEST_CASE(
-    "a large batch norm, written past the caches, equals the plain loops and repeats bit for bit") {
+    "a large batch norm with non-temporal stores equals the plain loops and repeats bit for bit") {
   const Case c{Type::f32, Activation::silu, 40000, 64, false, 1};
   const Results want = run(reference(), c);
   for (const Table* table : {&cpu(), &cuda_twin()}) {

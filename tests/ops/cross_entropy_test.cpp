@@ -28,7 +28,7 @@ Loss run(const Table& table, const Buffer& logits, int64_t rows, const int32_t* 
   return loss;
 }
 
-// -Σ target log softmax, written out.
+// -Σ target log softmax, computed directly.
 double formula(const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
                const float* lambda, double s) {
   const int64_t classes = logits.size / rows;
@@ -74,7 +74,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cross-entropy of every type agrees and large logits do not overflow") {
+TEST_CASE("cross-entropy agrees for every type, and large logits do not overflow") {
   const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int32_t a[] = {1, 4};
   for (const Type type : {Type::f32, Type::bf16, Type::f16}) {
@@ -95,7 +95,7 @@ TEST_CASE("cross-entropy of every type agrees and large logits do not overflow")
   CHECK(run(table, logits, 1, wrong, nullptr, nullptr, 0).sum == Approx(30000));
 }
 
-TEST_CASE("top-1 and top-5 of ties, infinities and NaN are those of torch's stable sort") {
+TEST_CASE("top-1 and top-5 with ties, infinities and NaN match torch's stable sort") {
   const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
   std::ifstream golden(SHOAL_SOURCE_DIR "/tests/golden/places.txt");
   int64_t rows = 0;
@@ -103,7 +103,7 @@ TEST_CASE("top-1 and top-5 of ties, infinities and NaN are those of torch's stab
   for (int32_t label = 0; golden >> classes >> label >> top1 >> top5; ++rows) {
     Buffer logits(Type::f32, classes);
     for (int64_t c = 0; c < classes; ++c) {
-      std::string word;  // >> reads neither inf nor nan as a number
+      std::string word;  // >> does not parse inf and nan as numbers
       golden >> word;
       logits.set(c, std::stod(word));
     }
@@ -115,7 +115,7 @@ TEST_CASE("top-1 and top-5 of ties, infinities and NaN are those of torch's stab
   CHECK(rows == 120);
 }
 
-TEST_CASE("a collapsed network gets the share of class 0 right, and one that is NaN nothing") {
+TEST_CASE("equal logits predict class 0, and NaN logits predict nothing") {
   const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
   const int64_t classes = 10, rows = 20;
   std::vector<int32_t> labels(rows);
@@ -133,7 +133,7 @@ TEST_CASE("a collapsed network gets the share of class 0 right, and one that is 
   }
 }
 
-TEST_CASE("more rows than fit the scratch memory at a time are all counted") {
+TEST_CASE("more rows than fit into the scratch memory are all counted") {
   const int64_t rows = 70000, classes = 5;
   const Buffer logits(Type::f32, rows * classes, 1, 2);
   std::vector<int32_t> labels(static_cast<size_t>(rows));

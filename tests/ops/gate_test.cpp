@@ -50,7 +50,7 @@ TEST_CASE("the gate multiplies each image's channels and its gradients are sums 
   }
 }
 
-TEST_CASE("the fast loops of the gate equal the plain ones for every type and shape") {
+TEST_CASE("the fast loops of the gate equal the plain loops for every type and shape") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     for (const auto& [pixels, channels] :
          {std::pair<int64_t, int64_t>{1, 8}, {49, 40}, {196, 96}, {81, 13}, {20000, 32}}) {
@@ -60,7 +60,7 @@ TEST_CASE("the fast loops of the gate equal the plain ones for every type and sh
       for (const Table* table : {&cpu(), &cuda_twin()}) {
         INFO(table->name);
         const GateResults got = run(*table, type, 4, pixels, channels);
-        // The plain loops add 20000 values in float.
+        // The plain loops sum 20000 values in float.
         CHECK(difference(got.pooled, want.pooled) < 100 * sums);
         CHECK(difference(got.d_gate, want.d_gate) < 100 * sums);
         CHECK(difference(got.y, want.y) < rounding(type));

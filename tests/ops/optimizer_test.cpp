@@ -1,5 +1,5 @@
-// The optimizer passes against PyTorch and timm (tests/golden/make_optimizers.py), and the fast
-// loops against the plain ones: bit for bit, because both do the same operations in the same order.
+// Compares the optimizer passes with PyTorch and timm (tests/golden/make_optimizers.py), and the fast
+// loops with the plain ones: bit for bit, because both do the same operations in the same order.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -140,7 +140,7 @@ void compare(const Golden& golden, const std::string& key, const T* values, doub
 template <typename T>
 void compare_with_golden(const Table& table, const std::string& type_name, double tolerance) {
   static const Golden golden = read_golden();
-  // Twenty values that decay, padding, five that do not, padding.
+  // 20 values with weight decay, padding, 5 values without, padding.
   const std::vector<Segment> segments = {{0, 20, 1, static_cast<float>(kGoldenDecay)},
                                          {32, 5, 1, 0}};
   for (const auto& [name, settings] : kCases) {
@@ -209,7 +209,7 @@ void compare_implementations(const Table& table) {
       CHECK(fast.norm == Approx(plain.norm).epsilon(1e-13));
     }
     INFO(table.name << " " << name);
-    if (settings.clip > 0) continue;  // the factor follows the last bit of the norm
+    if (settings.clip > 0) continue;  // the factor depends on the last bit of the norm
     CHECK(same_bits(plain.parameters, fast.parameters));
     CHECK(same_bits(plain.state1, fast.state1));
     CHECK(same_bits(plain.state2, fast.state2));
@@ -220,13 +220,13 @@ void compare_implementations(const Table& table) {
 
 }  // namespace
 
-TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in double") {
+TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float64") {
   compare_with_golden<double>(shoal::ops::reference(), "f64", 1e-13);
   compare_with_golden<double>(shoal::ops::cpu(), "f64", 1e-13);
   compare_with_golden<double>(shoal::ops::cuda_twin(), "f64", 1e-13);
 }
 
-TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float") {
+TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float32") {
   compare_with_golden<float>(shoal::ops::reference(), "f32", 2e-6);
   compare_with_golden<float>(shoal::ops::cpu(), "f32", 2e-6);
   compare_with_golden<float>(shoal::ops::cuda_twin(), "f32", 2e-6);
@@ -239,7 +239,7 @@ TEST_CASE("the fast loops of the optimizers equal the plain loops bit for bit") 
   }
 }
 
-TEST_CASE("a gradient that is not finite is noticed and keeps everything as it was") {
+TEST_CASE("a non-finite gradient is detected and changes nothing") {
   for (const Table* table :
        {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     for (float bad :
@@ -258,7 +258,7 @@ TEST_CASE("a gradient that is not finite is noticed and keeps everything as it w
         CHECK(same_bits(run.copy, before.copy));
         run.gradients[70000] = 0;
         run.update(*table, settings, 0.1, 1);
-        CHECK(run.non_finite == 1);  // sticky: the host decides when to go on
+        CHECK(run.non_finite == 1);  // sticky: the host resets it
       }
     }
   }

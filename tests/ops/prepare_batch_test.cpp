@@ -35,7 +35,7 @@ Buffer run(const Table& table, Type type, const std::vector<uint8_t>& images, co
   return out;
 }
 
-// Row 0: mixup with 1. Row 1: cutmix from 2, and erased in a corner. Row 2: as it is.
+// Row 0: mixup with row 1. Row 1: CutMix from row 2, erased in a corner. Row 2: unchanged.
 std::vector<MixRow> mixing() {
   std::vector<MixRow> rows(kN);
   rows[0] = {.partner = 1, .lambda = 0.75f};
@@ -57,7 +57,7 @@ TEST_CASE("without mixing every pixel is (x / 255 - mean) / std, in the order of
   }
 }
 
-TEST_CASE("of two images a row is made of the first, with the second mixed in") {
+TEST_CASE("with two images per row, the second is mixed into the first") {
   const std::vector<uint8_t> images = made_images();
   const MixRow mix{.partner = 1, .lambda = 0.75f};
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
@@ -69,7 +69,7 @@ TEST_CASE("of two images a row is made of the first, with the second mixed in") 
       table->prepare_batch(op, nullptr);
       return out;
     };
-    // Three images, two per row: the last is nobody's.
+    // Three images, two per row: the last one is unused.
     const Buffer half = prepare(&mix, 1, 2), plain = prepare(nullptr, 3, 1);
     for (int64_t i = 0; i < kImage; ++i)
       CHECK(half.get(i) ==
@@ -79,7 +79,7 @@ TEST_CASE("of two images a row is made of the first, with the second mixed in") 
   }
 }
 
-TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing writes zero") {
+TEST_CASE("mixup blends, CutMix replaces the box by the partner's pixels, erasing writes zero") {
   const std::vector<uint8_t> images = made_images();
   const std::vector<MixRow> mix = mixing();
   const Buffer plain = run(reference(), Type::f64, images, nullptr);
@@ -100,7 +100,7 @@ TEST_CASE("mixup blends, cutmix replaces the box by the partner's, erasing write
   }
 }
 
-TEST_CASE("the threaded batch preparation equals the plain one in every type") {
+TEST_CASE("the threaded batch preparation equals the plain loops for every type") {
   const std::vector<uint8_t> images = made_images();
   const std::vector<MixRow> mix = mixing();
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
@@ -113,7 +113,7 @@ TEST_CASE("the threaded batch preparation equals the plain one in every type") {
   }
 }
 
-TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised image") {
+TEST_CASE("erasing a box equals timm's RandomErasing of the normalized image") {
   std::ifstream file(SHOAL_SOURCE_DIR "/tests/golden/erase.txt");
   int cases = 0;
   for (std::string line; std::getline(file, line); ++cases) {
@@ -148,7 +148,7 @@ TEST_CASE("erasing a box gives what timm's RandomErasing makes of the normalised
   CHECK(cases == 4);
 }
 
-TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as timm does it") {
+TEST_CASE("a rectangle is filled with zeros, one random color or noise, like in timm") {
   constexpr int64_t kSide = 120, kValues = kSide * kSide * 3;
   const std::vector<uint8_t> images(kValues, 200);
   for (const EraseFill fill : {EraseFill::constant, EraseFill::color, EraseFill::noise}) {
@@ -197,7 +197,7 @@ TEST_CASE("a rectangle is erased to zero, to one random colour or to noise, as t
   }
 }
 
-TEST_CASE("noise is another in every image") {
+TEST_CASE("every image has different noise") {
   MixRow a, b;
   a.erase_fill = b.erase_fill = EraseFill::noise;
   a.erase_key = 1, b.erase_key = 2;

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-TEST_CASE("tensors come from the cache once it is installed, and older ones stay valid") {
+TEST_CASE("tensors use the cache once it is installed, and older ones stay valid") {
   at::Tensor older = at::full({1000}, 3.0);
   const bool installed = shoal::train::install_allocator();
 #ifdef __SANITIZE_ADDRESS__

@@ -6,7 +6,7 @@ using namespace shoal;
 using namespace shoal::train;
 using Catch::Matchers::Contains;
 
-TEST_CASE("the CPU is taken where it is asked for, and where there is no GPU") {
+TEST_CASE("the CPU is used if requested or if there is no GPU") {
   Job job;
   job.device = "cpu";
   CHECK(claim_gpu(job, 0).count == 0);
@@ -21,7 +21,7 @@ TEST_CASE("the CPU is taken where it is asked for, and where there is no GPU") {
     CHECK(claim_gpu(job, gpus.count + 1).mine == 1 % gpus.count);
 }
 
-TEST_CASE("a job on the CPU has its batches in ordinary memory") {
+TEST_CASE("a job on the CPU keeps its batches in ordinary memory") {
   ResolvedJob job;
   job.device = "cpu";
   CHECK(device_of(job) == at::Device(at::kCPU));

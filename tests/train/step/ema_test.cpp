@@ -1,4 +1,4 @@
-// The pass itself is tested against timm's ModelEmaV2 in tests/ops/optimizer_test.cpp.
+// tests/ops/optimizer_test.cpp compares the pass itself with timm's ModelEmaV2.
 
 #include "train/step/ema.h"
 
@@ -31,7 +31,7 @@ TEST_CASE("the average follows weights and batch-norm statistics") {
                      original.mean2.add(1)));
 }
 
-TEST_CASE("an update that is not finite leaves the average alone") {
+TEST_CASE("a non-finite step leaves the average unchanged") {
   ToyClassifier model;
   FlatParameters parameters(model, {});
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
@@ -54,7 +54,7 @@ TEST_CASE("the warm-up averages over fewer steps at first") {
   CHECK(ema_decay({0.9999, false}, 0) == 0.9999);
 }
 
-TEST_CASE("swapping shows the averages in the model and puts everything back") {
+TEST_CASE("swapping twice shows the averages in the model and restores everything") {
   ToyClassifier model, original;
   FlatParameters parameters(model, {.copy_type = at::kBFloat16});
   FlatStatistics statistics(model, at::kFloat, at::kCPU);

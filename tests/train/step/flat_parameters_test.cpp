@@ -28,7 +28,7 @@ TEST_CASE("values survive the move into the flat buffer and 4-D weights become c
   CHECK(model.fc_weight.is_contiguous());
   CHECK(flat.names().front() == "conv.weight");
   CHECK(flat.parameter_count() == 5 * 27 + 45 + 5 + 5 + 35 + 7);
-  // The model's tensors are the buffer.
+  // The model's tensors are views of the buffer.
   CHECK(model.conv.const_data_ptr() == flat.flat().const_data_ptr());
   CHECK(model.conv.requires_grad());
   CHECK(model.conv.is_leaf());
@@ -51,19 +51,19 @@ TEST_CASE("segments start at multiples of sixteen and only weights decay") {
                     segments.size() * sizeof(segments[0])) == 0);
 }
 
-TEST_CASE("backward adds into the flat gradients, twice when it runs twice") {
+TEST_CASE("backward adds to the flat gradients each time it runs") {
   ToyClassifier model;
   FlatParameters flat(model, {});
   for (int pass = 1; pass <= 2; ++pass) {
     model.forward({}, {}).backward();
-    CHECK(at::allclose(flat.gradients(), flat.flat().mul(pass)));  // padding included: zero
+    CHECK(at::allclose(flat.gradients(), flat.flat().mul(pass)));  // including the padding: zero
   }
   CHECK(model.conv.grad().const_data_ptr() == flat.gradients().const_data_ptr());
   flat.zero_gradients();
   CHECK(model.fc_bias.grad().abs().sum().item<double>() == 0);
 }
 
-TEST_CASE("gradients that were dropped get their views back") {
+TEST_CASE("replaced gradients get their views back") {
   ToyClassifier model;
   FlatParameters flat(model, {});
   model.conv.mutable_grad().reset();
@@ -73,7 +73,7 @@ TEST_CASE("gradients that were dropped get their views back") {
   CHECK(at::allclose(flat.gradients(), flat.flat()));
 }
 
-TEST_CASE("parameters can be double, with the values of the float ones") {
+TEST_CASE("parameters can be float64, with the values of the float32 ones") {
   ToyClassifier model, original;
   const FlatParameters flat(model, {.type = at::kDouble});
   CHECK(model.conv.scalar_type() == at::kDouble);
@@ -83,7 +83,7 @@ TEST_CASE("parameters can be double, with the values of the float ones") {
   CHECK(at::allclose(flat.gradients(), flat.flat()));
 }
 
-TEST_CASE("layers that compute in a lower precision get a copy and others none") {
+TEST_CASE("only layers that compute in lower precision get a copy") {
   ToyClassifier model;
   FlatParameters flat(model, {.copy_type = at::kBFloat16});
   CHECK(at::equal(model.conv_copy, model.conv.to(at::kBFloat16)));
@@ -101,7 +101,7 @@ TEST_CASE("layers that compute in a lower precision get a copy and others none")
   CHECK_FALSE(plain.conv_copy.defined());
 }
 
-TEST_CASE("what goes into files is a contiguous copy, and comes back by name") {
+TEST_CASE("parameters are saved as contiguous copies and loaded by name") {
   ToyClassifier model, original;
   FlatParameters flat(model, {});
   const at::Tensor copy = flat.contiguous_copy("conv.weight");

@@ -16,14 +16,14 @@ using shoal::train::FlatStatistics;
 using shoal::train::testing::numbers;
 using shoal::train::testing::ToyClassifier;
 
-// What a layer does in a training forward.
+// Does what a layer does in a training forward.
 void fold(at::Tensor& pending, const at::Tensor& batch) {
   pending.mul_(0.9).add_(batch, 0.1);
 }
 
 }  // namespace
 
-TEST_CASE("committing k batches equals k updates of the running statistics one by one") {
+TEST_CASE("committing k batches equals k single updates of the running statistics") {
   ToyClassifier model, sequential;
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
   CHECK(at::equal(model.mean2, sequential.mean2));
@@ -40,7 +40,7 @@ TEST_CASE("committing k batches equals k updates of the running statistics one b
   CHECK(statistics.pending().abs().sum().item<double>() == 0);
 }
 
-TEST_CASE("a step that is not finite leaves the statistics alone and forgets what was pending") {
+TEST_CASE("a non-finite step leaves the statistics unchanged and drops the pending ones") {
   ToyClassifier model, original;
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
   const at::Tensor flag = at::zeros({1}, at::kInt);
@@ -59,7 +59,7 @@ TEST_CASE("a step that is not finite leaves the statistics alone and forgets wha
   CHECK(statistics.hash() != before);
 }
 
-TEST_CASE("buffers go into files and come back by torchvision's names") {
+TEST_CASE("buffers are saved and loaded by torchvision's names") {
   ToyClassifier model, original;
   FlatStatistics statistics(model, at::kDouble, at::kCPU);
   CHECK(statistics.names() ==

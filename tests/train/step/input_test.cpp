@@ -1,6 +1,6 @@
-// Batches that become inputs: on the CPU straight from the loader's memory, on a GPU by way of the
-// device's. The second way is taken here with the CPU as the device and the loops that are compiled
-// from the GPU's sources.
+// Converts batches to inputs: on the CPU directly from the loader's memory, on a GPU through an
+// upload. The tests run the GPU's path with the CPU as the device and with loops compiled from the
+// GPU's sources.
 
 #include "train/step/input.h"
 
@@ -77,7 +77,7 @@ void require_same(const Input& a, const Input& b) {
 
 }  // namespace
 
-TEST_CASE("an input by way of the device is the input made from the loader's memory") {
+TEST_CASE("an uploaded input equals the input made from the loader's memory") {
   const auto type = GENERATE(ops::Type::f32, ops::Type::f64, ops::Type::bf16);
   const bool mixed = GENERATE(false, true);
   HostBatch host;
@@ -86,12 +86,12 @@ TEST_CASE("an input by way of the device is the input made from the loader's mem
   require_same(there(host.batch, type), direct);
   CHECK(direct.labels.b.defined() == mixed);
   CHECK(direct.images.is_contiguous(at::MemoryFormat::ChannelsLast));
-  // Pixel 3 of row 2, which nothing changes.
+  // Pixel 3 of row 2, which is not mixed or erased.
   const double expected = (host.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
   CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
 }
 
-TEST_CASE("the copy on the device is a copy: the loader's memory may change afterwards") {
+TEST_CASE("the loader's memory may change after the upload") {
   HostBatch host;
   host.mix();
   const Input before = train::make_input(host.batch, ops::Type::f32, at::kCPU);
@@ -103,13 +103,13 @@ TEST_CASE("the copy on the device is a copy: the loader's memory may change afte
 
 namespace {
 
-// A copy between tensors that LibTorch was asked for.
+// A tensor copy that LibTorch was asked to do.
 struct Copy {
   const void* from = nullptr;
   bool asynchronous = false;
 };
 
-// Notes the copies that this thread asks for; one at a time.
+// Records the copies that this thread asks for. Only one observer at a time.
 class CopyObserver {
  public:
   CopyObserver() { noted().clear(); }
@@ -139,7 +139,7 @@ class CopyObserver {
 
 }  // namespace
 
-TEST_CASE("a batch goes to the device in one asynchronous copy out of the loader's memory") {
+TEST_CASE("a batch is uploaded in one asynchronous copy from the loader's memory") {
   const bool mixed = GENERATE(false, true);
   HostBatch host;
   if (mixed) host.mix();
@@ -151,7 +151,7 @@ TEST_CASE("a batch goes to the device in one asynchronous copy out of the loader
   CHECK(input.labels.b.defined() == mixed);
 }
 
-TEST_CASE("a batch without room for its labels is a mistake in the program; a little is enough") {
+TEST_CASE("a batch without room for its labels is a logic error") {
   HostBatch host;
   host.batch.room = 0;
   CHECK_THROWS_AS(there(host.batch, ops::Type::f32), std::logic_error);
@@ -165,7 +165,8 @@ TEST_CASE("a batch without room for its labels is a mistake in the program; a li
                train::make_input(one.batch, ops::Type::f32, at::kCPU));
 }
 
-TEST_CASE("several views, two images a row, unreadable rows and an empty batch go the same way") {
+TEST_CASE(
+    "several views, two images per row, unreadable rows and an empty batch are uploaded alike") {
   HostBatch views(2);
   require_same(there(views.batch, ops::Type::f32),
                train::make_input(views.batch, ops::Type::f32, at::kCPU));

@@ -9,7 +9,7 @@ using Kind = OptimizerOptions::Kind;
 
 }  // namespace
 
-TEST_CASE("eps follows the optimizer unless it is given") {
+TEST_CASE("eps depends on the optimizer unless it is set") {
   OptimizerOptions options;
   options.kind = Kind::rmsprop;
   CHECK(resolved_eps(options) == 1e-3);

@@ -1,5 +1,4 @@
-// The arithmetic of the passes is tested in tests/ops/optimizer_test.cpp; here what Optimizer adds
-// to it.
+// tests/ops/optimizer_test.cpp tests the arithmetic of the passes; this file tests what Optimizer adds.
 
 #include "train/step/optimizer.h"
 
@@ -29,7 +28,7 @@ OptimizerOptions options_of(Kind kind) {
 
 }  // namespace
 
-TEST_CASE("SGD with momentum does by segments what tensors would do one by one") {
+TEST_CASE("SGD with momentum on segments equals SGD on single tensors") {
   ToyClassifier model, plain;
   FlatParameters flat(model, {.weight_decay = 0.125});
   OptimizerOptions options = options_of(Kind::sgd);
@@ -50,7 +49,7 @@ TEST_CASE("SGD with momentum does by segments what tensors would do one by one")
   CHECK(at::allclose(flat.contiguous_copy("fc.weight", optimizer.state()[0].flat), momentum));
 }
 
-TEST_CASE("gradients above the clip are scaled down to it") {
+TEST_CASE("gradients above the clipping norm are scaled down to it") {
   ToyClassifier model, original;
   FlatParameters flat(model, {});
   OptimizerOptions options = options_of(Kind::sgd);
@@ -80,7 +79,7 @@ TEST_CASE("the optimizer refreshes the low-precision copies") {
   CHECK(at::equal(flat.copies(), flat.flat().to(at::kHalf)));
 }
 
-TEST_CASE("a step with a gradient that is not finite changes nothing") {
+TEST_CASE("a step with a non-finite gradient changes nothing") {
   for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
     ToyClassifier model;
     FlatParameters flat(model, {.copy_type = at::kBFloat16});
@@ -100,7 +99,7 @@ TEST_CASE("a step with a gradient that is not finite changes nothing") {
   }
 }
 
-TEST_CASE("an optimizer with the state and the number of steps of another goes on alike") {
+TEST_CASE("an optimizer with copied state and number of steps continues identically") {
   for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
     ToyClassifier model, resumed_model;
     FlatParameters flat(model, {}), resumed(resumed_model, {});
@@ -128,7 +127,7 @@ TEST_CASE("an optimizer with the state and the number of steps of another goes o
   }
 }
 
-TEST_CASE("the padding stays zero under every optimizer") {
+TEST_CASE("the padding stays zero with every optimizer") {
   for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
     ToyClassifier model;
     FlatParameters flat(model, {});

@@ -1,5 +1,5 @@
-// Built where the CUDA plug-in is. Where LibTorch's CUDA libraries are installed the plug-in must
-// load, GPU or not; where only a compiler is, it must say what is missing.
+// Built with the CUDA plug-in. If LibTorch's CUDA libraries are installed, the plug-in must load, with
+// or without a GPU. If there is only a compiler, the error must name what is missing.
 
 #include "train/step/cuda/plugin.h"
 
@@ -16,8 +16,8 @@
 using namespace shoal;
 using Catch::Matchers::Contains;
 
-// First: a plug-in that is open stays open.
-TEST_CASE("a missing CUDA plug-in is one clear sentence") {
+// Must run first: an open plug-in stays open.
+TEST_CASE("a missing CUDA plug-in is a clear error") {
   CHECK_THROWS_WITH(train::cuda_plugin("/nonexistent"),
                     Contains("no CUDA plug-in") && Contains("--device cpu"));
   CHECK_FALSE(train::cuda_plugin_loaded());
@@ -30,7 +30,7 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
   } catch (const std::runtime_error& error) {
     INFO(error.what());
     REQUIRE_FALSE(SHOAL_CUDA_LIBRARIES_INSTALLED);
-    CHECK_THAT(error.what(), Contains("does not load: lib") && Contains("scripts/build --cuda"));
+    CHECK_THAT(error.what(), Contains("cannot be loaded: lib") && Contains("scripts/build --cuda"));
     CHECK_FALSE(train::cuda_plugin_loaded());
     return;
   }
@@ -52,7 +52,7 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
   const data::BufferAllocator memory = train::batch_memory(job);
   CHECK(memory.room_per_row == train::room_per_row());
   if (count == 0) {
-    CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // page-locked memory
+    CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // pinned memory
   } else {
     void* bytes = memory.allocate(100);
     REQUIRE(bytes != nullptr);

@@ -1,4 +1,4 @@
-// Against the schedulers of PyTorch and timm: tests/golden/make_optimizers.py.
+// Compares with the schedulers of PyTorch and timm: tests/golden/make_optimizers.py.
 
 #include "train/step/schedule.h"
 

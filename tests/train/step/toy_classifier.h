@@ -1,7 +1,7 @@
 #pragma once
-// A small classifier for tests of train/ that do not need a real one: a convolution, a depthwise
-// one, a batch norm and a linear layer as plain tensors. Shapes are odd on purpose, so that every
-// parameter is followed by padding.
+// A small classifier for tests of train/ that need no real one: a convolution, a depthwise
+// convolution, two batch norms and a linear layer as plain tensors. The shapes are odd, so that padding
+// follows every parameter.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>

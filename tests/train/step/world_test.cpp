@@ -1,4 +1,4 @@
-// The same global batches on one, two and three ranks are the same training.
+// Training on one, two and three ranks with the same global batches gives the same result.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A directory that this test program makes, shares with its rank processes, and removes.
+// A directory that this test program creates, shares with its rank processes, and removes.
 class SharedDirectory {
  public:
   SharedDirectory() {
@@ -77,8 +77,8 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   return train::resolve(job, here);
 }
 
-// The weight formula of the model goldens, which keeps activations near 1: from weights that do
-// not, ten updates of an EfficientNet multiply a difference in the last bit by 10^8.
+// Uses the weight formula of the model goldens, which keeps activations near 1. With other weights,
+// ten steps of an EfficientNet amplify a difference in the last bit by 10^8.
 void start_from_formula(train::Trainer& trainer, const models::ModelOptions& options,
                         at::ScalarType type) {
   const auto model = models::create(options);
@@ -92,8 +92,8 @@ void start_from_formula(train::Trainer& trainer, const models::ModelOptions& opt
   trainer.parameters().refresh_copies();
 }
 
-// Trains `updates` updates and leaves in files whose names begin with `file` what rank 0 has then:
-// parameters, buffers and their averages, or in float the last gradient.
+// Trains `updates` steps. Rank 0 then writes files whose names start with `file`: parameters, buffers
+// and their averages or, in float32, the last gradient.
 void train_ranks(const std::string& model, bool float64, int world, int updates,
                  const fs::path& file) {
   test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {
