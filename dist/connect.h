@@ -44,7 +44,7 @@ struct Communicator {
   Env env;
   Backend backend = Backend::automatic;  // between several ranks: gloo or nccl
   Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
-  Group control;     // Gloo: control messages (control_word.h), barriers
+  Group control;     // Gloo: control messages (control_message.h), barriers
   Group batch_norm;  // sums of synchronized batch norm, during forward and backward
   std::shared_ptr<Heartbeat> heartbeat;  // null in a world of one
 

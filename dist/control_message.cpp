@@ -1,7 +1,7 @@
 // The message is one int64 tensor that is summed over the ranks. Signals and checkpoint requests
 // are sent as counts: how many ranks received SIGINT, SIGTERM, or ask for a checkpoint.
 
-#include "dist/control_word.h"
+#include "dist/control_message.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -32,26 +32,26 @@ enum Slot {
 constexpr int kLossGrid = 24;             // fractional bits
 constexpr double kLargestLoss = 1 << 26;  // sums of 4096 ranks fit into the slot
 
-void write(const ControlWord& word, int64_t* slots) {
-  slots[kInterrupts] = word.stop_signal == SIGINT;
-  slots[kTerminations] = word.stop_signal == SIGTERM;
-  slots[kCheckpoints] = word.checkpoint_requested;
-  slots[kUnreadableImages] = word.unreadable_images;
-  slots[kImages] = word.images;
-  slots[kLoss] =
-      std::llround(std::ldexp(std::clamp(word.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
-  slots[kOutOfData] = word.out_of_data;
+void write(const ControlMessage& message, int64_t* slots) {
+  slots[kInterrupts] = message.stop_signal == SIGINT;
+  slots[kTerminations] = message.stop_signal == SIGTERM;
+  slots[kCheckpoints] = message.checkpoint_requested;
+  slots[kUnreadableImages] = message.unreadable_images;
+  slots[kImages] = message.images;
+  slots[kLoss] = std::llround(
+      std::ldexp(std::clamp(message.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
+  slots[kOutOfData] = message.out_of_data;
 }
 
-ControlWord read(const int64_t* slots) {
-  ControlWord word;
-  word.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
-  word.checkpoint_requested = slots[kCheckpoints] > 0;
-  word.unreadable_images = slots[kUnreadableImages];
-  word.images = slots[kImages];
-  word.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
-  word.out_of_data = slots[kOutOfData];
-  return word;
+ControlMessage read(const int64_t* slots) {
+  ControlMessage message;
+  message.stop_signal = slots[kTerminations] ? SIGTERM : slots[kInterrupts] ? SIGINT : 0;
+  message.checkpoint_requested = slots[kCheckpoints] > 0;
+  message.unreadable_images = slots[kUnreadableImages];
+  message.images = slots[kImages];
+  message.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
+  message.out_of_data = slots[kOutOfData];
+  return message;
 }
 
 }  // namespace
@@ -72,13 +72,13 @@ ControlChannel::~ControlChannel() {
   if (impl_->work && !impl_->work->isCompleted()) impl_->state->abandoned = true;
 }
 
-void ControlChannel::post(const ControlWord& word) {
+void ControlChannel::post(const ControlMessage& message) {
   if (impl_->in_flight)
     throw std::logic_error("post() called before the previous control message was collected");
-  if (word.stop_signal != 0 && word.stop_signal != SIGINT && word.stop_signal != SIGTERM)
-    throw std::invalid_argument("signal " + std::to_string(word.stop_signal) +
+  if (message.stop_signal != 0 && message.stop_signal != SIGINT && message.stop_signal != SIGTERM)
+    throw std::invalid_argument("signal " + std::to_string(message.stop_signal) +
                                 " cannot be sent in a control message");
-  write(word, impl_->tensor.mutable_data_ptr<int64_t>());
+  write(message, impl_->tensor.mutable_data_ptr<int64_t>());
   impl_->in_flight = true;
   if (!impl_->state) return;
   guarded(*impl_->state, "sending the control message", [&] {
@@ -87,7 +87,7 @@ void ControlChannel::post(const ControlWord& word) {
   });
 }
 
-ControlWord ControlChannel::collect() {
+ControlMessage ControlChannel::collect() {
   if (!impl_->in_flight) return {};
   impl_->in_flight = false;
   if (impl_->work)

@@ -17,7 +17,7 @@
 
 namespace shoal::dist {
 
-struct ControlWord {
+struct ControlMessage {
   int stop_signal = 0;  // posted: 0, SIGINT or SIGTERM. Collected: the highest of all ranks
   // May be posted by any rank. Only rank 0 posts it for periodic saving, because its clock decides.
   bool checkpoint_requested = false;
@@ -27,7 +27,7 @@ struct ControlWord {
   double loss_sum = 0;      // their summed loss, in multiples of 2^-24 so that the sum is exact
   int64_t out_of_data = 0;  // ranks whose data does not suffice for another step
 
-  bool operator==(const ControlWord&) const = default;
+  bool operator==(const ControlMessage&) const = default;
 };
 
 class ControlChannel {
@@ -39,12 +39,12 @@ class ControlChannel {
 
   // Starts the exchange of one message. Throws std::logic_error if the previous message was not
   // collected, std::invalid_argument for a stop signal other than 0, SIGINT or SIGTERM.
-  void post(const ControlWord& word);
+  void post(const ControlMessage& message);
 
   // Waits for the posted message of all ranks and returns the combined one; a default message if
   // nothing was posted. Throws std::runtime_error that names the rank and the operation if a peer
   // fails or the group's timeout passes.
-  ControlWord collect();
+  ControlMessage collect();
 
  private:
   struct Impl;

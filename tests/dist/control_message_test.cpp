@@ -1,4 +1,4 @@
-#include "dist/control_word.h"
+#include "dist/control_message.h"
 
 #include <signal.h>
 
@@ -10,42 +10,42 @@
 
 using namespace shoal;
 using Catch::Matchers::Contains;
-using dist::ControlWord;
+using dist::ControlMessage;
 
 namespace {
 
-ControlWord message_of(int rank, int step) {
-  ControlWord word;
-  word.unreadable_images = 10 + rank + 100 * step;
-  word.images = 32;
-  word.loss_sum = 0.5 + rank / 1048576.0;
-  word.checkpoint_requested = step == 3 && rank == 0;
-  if (step == 4 && rank == 0) word.stop_signal = SIGINT;
-  if (step == 5) word.stop_signal = rank == 0 ? SIGTERM : SIGINT;
-  word.out_of_data = step == 6 && rank > 0;
-  return word;
+ControlMessage message_of(int rank, int step) {
+  ControlMessage message;
+  message.unreadable_images = 10 + rank + 100 * step;
+  message.images = 32;
+  message.loss_sum = 0.5 + rank / 1048576.0;
+  message.checkpoint_requested = step == 3 && rank == 0;
+  if (step == 4 && rank == 0) message.stop_signal = SIGINT;
+  if (step == 5) message.stop_signal = rank == 0 ? SIGTERM : SIGINT;
+  message.out_of_data = step == 6 && rank > 0;
+  return message;
 }
 
 void check_messages(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   dist::ControlChannel channel(world.control);
   const int n = world.size();
-  REQUIRE(channel.collect() == ControlWord{});
+  REQUIRE(channel.collect() == ControlMessage{});
   for (int step = 0; step < 7; ++step) {
     channel.post(message_of(world.rank(), step));
-    const ControlWord word = channel.collect();
-    REQUIRE(word.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
-    REQUIRE(word.out_of_data == (step == 6 ? n - 1 : 0));
-    REQUIRE(word.images == 32 * n);
-    REQUIRE(word.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);
-    REQUIRE(word.checkpoint_requested == (step == 3));
-    REQUIRE(word.stop_signal == (step == 4 ? SIGINT : step == 5 ? SIGTERM : 0));
-    REQUIRE(channel.collect() == ControlWord{});
+    const ControlMessage message = channel.collect();
+    REQUIRE(message.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
+    REQUIRE(message.out_of_data == (step == 6 ? n - 1 : 0));
+    REQUIRE(message.images == 32 * n);
+    REQUIRE(message.loss_sum == 0.5 * n + n * (n - 1) / 2 / 1048576.0);
+    REQUIRE(message.checkpoint_requested == (step == 3));
+    REQUIRE(message.stop_signal == (step == 4 ? SIGINT : step == 5 ? SIGTERM : 0));
+    REQUIRE(channel.collect() == ControlMessage{});
   }
   channel.post({});
   REQUIRE_THROWS_AS(channel.post({}), std::logic_error);
   channel.collect();
-  ControlWord odd;
+  ControlMessage odd;
   odd.stop_signal = SIGUSR1;
   REQUIRE_THROWS_AS(channel.post(odd), std::invalid_argument);
   world.shutdown();

@@ -30,7 +30,7 @@ struct Position {
   std::optional<double> best_top1;  // percent
   std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unknown in old checkpoints
   std::string losses;                            // LossWatch::state()
-  Meter posted;               // over all ranks, of the step not yet exchanged between ranks
+  Meter pending;              // over all ranks, of the step not yet exchanged between ranks
   int64_t rollbacks = 0;      // for the most recent failure (recovery.h)
   int64_t trouble_start = 0;  // first step of that failure
   int64_t skip_until = 0;     // images of steps up to this one are skipped

@@ -118,7 +118,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["val_resize"] = job.val_resize;
   data.integers["classes"] = job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
-  put(data, "posted_", position.posted);
+  put(data, "posted_", position.pending);
   data.numbers["lr"] = position.lr;
   data.text["losses"] = position.losses;
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
@@ -222,7 +222,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
   position.history_lines = data.integer("history_lines");
   position.evaluation_pending = data.integer("evaluation_pending") != 0;
   position.epoch_sum = meter_in(data, "epoch_sum_");
-  position.posted = meter_in(data, "posted_");
+  position.pending = meter_in(data, "posted_");
   position.losses = data.string("losses");
   position.rollbacks = data.integer("rollbacks");
   position.trouble_start = data.integer("trouble_start");

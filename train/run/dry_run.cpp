@@ -80,7 +80,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
     const double lr =
         learning_rate(job.schedule, position.step, job.steps_per_epoch, job.total_steps);
     const StepResult step =
-        trainer.update(loader, position.step, lr, job.progression.strength(position.epoch));
+        trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
     result.step_seconds = now() - before;
     result.step = step.meter;
     if (!step.finite)

@@ -45,7 +45,7 @@ bool Supply::lasts(data::Loader& loader, int64_t step_in_epoch) {
   communicator_.main.enter(dist::Phase::reading);
   const bool enough = loader.has_batches((step_in_epoch + 1) * job_.accumulate,
                                          [] { return shoal::train::stop_signal() != 0; });
-  dist::ControlWord word;
+  dist::ControlMessage word;
   word.out_of_data = enough ? 0 : 1;
   if (!enough) word.stop_signal = shoal::train::stop_signal();
   channel_.post(word);

@@ -6,7 +6,7 @@
 
 #include "data/loader/loader.h"
 #include "dist/connect.h"
-#include "dist/control_word.h"
+#include "dist/control_message.h"
 #include "train/run/job.h"
 
 namespace shoal::train {

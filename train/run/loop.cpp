@@ -1,5 +1,5 @@
 // An update is: batches → forward → loss → backward (gradients are averaged over ranks while it
-// runs) → optimizer, statistics and averaged weights commit together → metrics. Trainer::update
+// runs) → optimizer, statistics and averaged weights commit together → metrics. Trainer::step
 // holds that; this file holds what is around it: epochs, the word that all ranks exchange once per
 // update, reports, evaluation, checkpoints, stopping. Whatever depends on time or signals is
 // decided by that word, so every rank decides alike at the same update.
@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "data/loader/loader.h"
-#include "dist/control_word.h"
+#include "dist/control_message.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/export.h"
@@ -68,10 +68,10 @@ class Run {
   bool leader() const { return communicator_.rank() == 0; }
   Position restored();
   bool train_epoch();  // false: stopped
-  bool act(const dist::ControlWord& word, int64_t step);
-  void post(dist::ControlWord word, const Meter& meter);
+  bool act(const dist::ControlMessage& word, int64_t step);
+  void post(dist::ControlMessage word, const Meter& meter);
   bool hear_last(int signal = 0);
-  dist::ControlWord word_now();
+  dist::ControlMessage word_now();
   [[noreturn]] void save_and_fail(const std::string& reason);
   void report(const StepResult& step, double lr, double step_seconds);
   bool epoch_ends() const { return epoch_is_through() || position_.step == job_.last_step; }
@@ -144,7 +144,7 @@ RunResult Run::all() {
         strf("nothing left to train: the checkpoint is at update %lld, the run is complete at %lld",
              static_cast<long long>(position_.step), static_cast<long long>(job_.last_step)));
   // What the ranks had yet to tell one another when the state was saved.
-  if (!position_.posted.empty()) post({}, leader() ? position_.posted : Meter{});
+  if (!position_.pending.empty()) post({}, leader() ? position_.pending : Meter{});
   // A run stopped between an epoch's last update and its evaluation continues with the evaluation.
   while (position_.step < job_.last_step || position_.evaluation_pending) {
     if (!train_epoch() || !evaluate_all()) break;
@@ -210,8 +210,8 @@ bool Run::train_epoch() {
         learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
     StepResult step = position_.step < position_.skip_until
                           ? trainer_.skip(*train_loader_)
-                          : trainer_.update(*train_loader_, position_.step, lr,
-                                            job_.progression.strength(position_.epoch));
+                          : trainer_.step(*train_loader_, position_.step, lr,
+                                          job_.progression.strength(position_.epoch));
     step.data_seconds += waited;
     position_.lr = lr;
     ++position_.step;
@@ -220,7 +220,8 @@ bool Run::train_epoch() {
     unreduced_.add(step.meter);
     report(step, lr, now() - start);
     check_finite(step, lr);
-    const dist::ControlWord word = control_.collect();  // of the update before: it has long arrived
+    const dist::ControlMessage word =
+        control_.collect();  // of the update before: it has long arrived
     post(word_now(), step.meter);
     if (!act(word, position_.step - 1)) return false;
   }
@@ -231,14 +232,14 @@ bool Run::train_epoch() {
 
 // What the ranks said at the last update; or a stop that came while they waited for images.
 bool Run::hear_last(int signal) {
-  dist::ControlWord word = control_.collect();
+  dist::ControlMessage word = control_.collect();
   posted_ = {};
   if (signal != 0) word.stop_signal = signal;
   return act(word, position_.step);
 }
 
-dist::ControlWord Run::word_now() {
-  dist::ControlWord word;
+dist::ControlMessage Run::word_now() {
+  dist::ControlMessage word;
   word.stop_signal = stop_signal();
   word.checkpoint_requested = take_checkpoint_request();
   if (leader() && job_.checkpoint_minutes > 0 && now() - saved_at_ > 60 * job_.checkpoint_minutes) {
@@ -248,7 +249,7 @@ dist::ControlWord Run::word_now() {
   return word;
 }
 
-void Run::post(dist::ControlWord word, const Meter& meter) {
+void Run::post(dist::ControlMessage word, const Meter& meter) {
   word.images = static_cast<int64_t>(meter.images);
   word.loss_sum = meter.loss;
   posted_ = meter;
@@ -256,7 +257,7 @@ void Run::post(dist::ControlWord word, const Meter& meter) {
 }
 
 // Does what all ranks have agreed on: they said it when they had done update `step`. False: stop.
-bool Run::act(const dist::ControlWord& word, int64_t step) {
+bool Run::act(const dist::ControlMessage& word, int64_t step) {
   const std::string too_bad =
       unreadable_images_.heard(word.unreadable_images, position_.step_in_epoch);
   if (!too_bad.empty()) save_and_fail(too_bad);
@@ -341,7 +342,7 @@ void Run::report(const StepResult& step, double lr, double step_seconds) {
 bool Run::go_on() {
   stop_in_evaluation_ = control_.collect().stop_signal;
   if (stop_in_evaluation_ != 0) return false;
-  dist::ControlWord word;
+  dist::ControlMessage word;
   word.stop_signal = stop_signal();
   control_.post(word);
   return true;
@@ -386,8 +387,8 @@ bool Run::evaluate_all() {
 void Run::save(std::optional<double> top1) {
   saved_at_ = now();
   position_.losses = recovery_.losses();
-  position_.posted = posted_;
-  gather(&position_.posted);
+  position_.pending = posted_;
+  gather(&position_.pending);
   if (!leader()) return;
   communicator_.main.enter(dist::Phase::saving);
   position_.history_lines = history_before_evaluation_.value_or(reporter_.history_lines());

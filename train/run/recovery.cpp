@@ -27,7 +27,7 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
   if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
 }
 
-bool Recovery::heard(const dist::ControlWord& word, int64_t step) {
+bool Recovery::heard(const dist::ControlMessage& word, int64_t step) {
   // Nothing was said yet, not committed or skipped; or done with weights that have been taken back.
   if (word.images == 0 || step <= position_.skip_until) return false;
   const auto event = losses_.add(word.loss_sum / static_cast<double>(word.images));

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dist/control_word.h"
+#include "dist/control_message.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
 #include "train/run/report.h"
@@ -27,7 +27,7 @@ class Recovery {
 
   // What all ranks have said of update `step`, when position.step updates are done. True: a
   // checkpoint is asked for. Throws std::runtime_error when going back does not help. Collective.
-  bool heard(const dist::ControlWord& word, int64_t step);
+  bool heard(const dist::ControlMessage& word, int64_t step);
   std::string losses() const { return losses_.state(); }  // for position.losses
   // Seconds of an update of this rank.
   void took(double seconds);

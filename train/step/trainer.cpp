@@ -106,7 +106,7 @@ StepResult Trainer::skip(data::Loader& loader) {
   return result;
 }
 
-StepResult Trainer::update(data::Loader& loader, int64_t step, double lr, double strength) {
+StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double strength) {
   StepResult result;
   model_->train(true);
   parameters_->zero_gradients();

@@ -39,7 +39,7 @@ class Trainer {
 
   // Runs one step at learning rate `lr`, with dropout multiplied by `strength`, on the next
   // accumulate() batches of `loader`, which must exist. Collective.
-  StepResult update(data::Loader& loader, int64_t step, double lr, double strength = 1);
+  StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
   // Takes the batches of one step without training on them.
   StepResult skip(data::Loader& loader);
