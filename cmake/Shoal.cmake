@@ -1,10 +1,15 @@
-# Settings shared by all our targets.
+# Settings that all our targets share.
 #   shoal_target(<target> [TORCH_FREE])   warnings, include root, sanitizers
-# Without TORCH_FREE, the target sees LibTorch's headers (as system headers) and links it.
+# Without TORCH_FREE the target links LibTorch and includes its headers as system headers.
+
+option(SHOAL_WERROR "Treat compiler warnings in our own code as errors" OFF)
 
 set(SHOAL_WARNINGS -Wall -Wextra)
-# gcc 12 warns wrongly about overlapping copies in std::string::insert (its bug 105651) and, with
-# the address sanitizer, about an uninitialized function in every std::regex (its bug 105562).
+if(SHOAL_WERROR)
+  list(APPEND SHOAL_WARNINGS -Werror)
+endif()
+# False warnings of gcc 12: overlapping copies in std::string::insert (its bug 105651) and, under the
+# address sanitizer, an uninitialised function in std::regex (its bug 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12")
   list(APPEND SHOAL_WARNINGS -Wno-restrict)
   if(SHOAL_SANITIZE STREQUAL "address")
@@ -28,8 +33,7 @@ function(shoal_target target)
   if(SHOAL_SANITIZE_FLAGS)
     set(flags ${SHOAL_SANITIZE_FLAGS})
     if(NOT ARG_TORCH_FREE)
-      # UBSan triples the compile time of files with LibTorch headers and mostly checks LibTorch's
-      # templates.
+      # UBSan triples the compile time of a file that includes LibTorch and mostly checks LibTorch's templates.
       list(TRANSFORM flags REPLACE "address,undefined" "address")
     endif()
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flags}>)

@@ -2,6 +2,7 @@
 
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils)
 comforts=(ccache:ccache) # used when present, never a reason to stop
+linters=(clang-format:clang-format clang-tidy:clang-tidy) # of scripts/lint: version 14, Debian 12's
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev zlib1g-dev)
 
