@@ -1,6 +1,6 @@
-// Three hosts of a SageMaker job without any toolkit: network namespaces joined by a bridge, each
-// with its own resourceconfig.json and its own /etc/hosts. Needs the right to make namespaces:
-// CMake registers it where `ip netns add` works.
+// Three hosts of a SageMaker job without the SageMaker toolkit: network namespaces joined by a
+// bridge, each with its own resourceconfig.json and /etc/hosts. Needs the right to create
+// namespaces: CMake registers these tests where `ip netns add` works.
 
 #include <unistd.h>
 
@@ -22,8 +22,8 @@ void shell(const std::string& command) {
   REQUIRE(std::system(command.c_str()) == 0);
 }
 
-// Hosts algo-1 … with addresses 10.77.0.1 … on eth0, on a bridge in a namespace of its own, so that
-// nothing outside is touched.
+// Hosts with the addresses 10.77.0.1, 10.77.0.2 … on eth0. The bridge has a namespace of its own, so
+// the network of this machine stays as it is.
 class Cluster {
  public:
   Cluster(const fs::path& root, const std::vector<std::string>& hosts)
@@ -49,7 +49,7 @@ class Cluster {
 
   fs::path base(const std::string& host) const { return root_ / host; }
 
-  // What `host` can resolve from now on.
+  // Lets `host` resolve these names from now on.
   void add_names(const std::string& host, const std::vector<std::string>& names) const {
     fs::create_directories(base(host));
     std::ofstream file(base(host) / "hosts", std::ios::app);
@@ -61,7 +61,7 @@ class Cluster {
     std::ofstream(base(host) / "hosts", std::ios::trunc) << "127.0.0.1 localhost\n";
   }
 
-  // Lets no more than `rate` through, either way.
+  // Limits the host's bandwidth to `rate` in both directions.
   void throttle(const std::string& host, const std::string& rate) const {
     const auto i = std::find(hosts_.begin(), hosts_.end(), host) - hosts_.begin();
     const std::string limit = " root tbf rate " + rate + " burst 64kb latency 500ms";
@@ -103,16 +103,18 @@ class Cluster {
 
 }  // namespace
 
-TEST_CASE("three bare SageMaker hosts train together, the names of some coming late", "[hosts]") {
+TEST_CASE("three SageMaker hosts without a toolkit train together; a late name is waited for",
+          "[hosts]") {
   const test::SmallRun run(3);
-  // Sorted as the platform sorts: algo-1, algo-10, algo-2.
+  // The platform sorts the names as text: algo-1, algo-10, algo-2.
   const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
   cluster.forget_names("algo-10");
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
   bool known = false;
-  const auto names_come = [&](pid_t) {
-    if (!known && Clock::now() - start > std::chrono::seconds(7)) {
+  const auto waits_for = [](pid_t host, const std::string& whom) {
+    return test::stderr_of(host).find("waiting for " + whom) != std::string::npos;
+  };
+  const auto add_names = [&](const std::vector<pid_t>& hosts) {
+    if (!known && waits_for(hosts[0], "rank 1") && waits_for(hosts[2], "algo-1")) {
       cluster.add_names("algo-10", {"algo-1", "algo-2", "algo-10"});
       known = true;
     }
@@ -121,17 +123,17 @@ TEST_CASE("three bare SageMaker hosts train together, the names of some coming l
   const auto words = run.words("bare");
   const auto outcomes = test::run_together(
       {cluster.on("algo-1", words), cluster.on("algo-2", words), cluster.on("algo-10", words)},
-      names_come);
+      add_names);
   test::require_success(outcomes);
   const std::string &first = outcomes[0].err, &last = outcomes[2].err;
   REQUIRE(first.find("waiting for rank 1 (algo-10)") != std::string::npos);
   REQUIRE(last.find("waiting for algo-1 to have an address") != std::string::npos);
-  // The platform's checkpoint folder, on the host of rank 0 only.
+  // Only the host of rank 0 writes to the platform's checkpoint folder.
   run.require_same_checkpoints(cluster.base("algo-1") / "checkpoints");
   REQUIRE_FALSE(fs::exists(cluster.base("algo-2") / "checkpoints"));
 }
 
-TEST_CASE("a bare SageMaker host that never comes is named by all the others", "[hosts]") {
+TEST_CASE("all other SageMaker hosts name the host that is missing", "[hosts]") {
   const test::SmallRun run(1);
   const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
   const auto words = run.words("missing", {"--rendezvous-timeout", "4"});
@@ -144,7 +146,7 @@ TEST_CASE("a bare SageMaker host that never comes is named by all the others", "
   }
 }
 
-TEST_CASE("a host behind a slow link is named before the first update", "[throttled]") {
+TEST_CASE("a host behind a slow link is named before the first step", "[throttled]") {
   const test::SmallRun run(1);
   const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
   cluster.throttle("algo-2", "20mbit");

@@ -1,4 +1,4 @@
-// The launchers themselves, where they are installed: CMake registers a test for each it finds.
+// Runs the installed launchers. CMake registers a test for each launcher that it finds.
 
 #include <signal.h>
 
@@ -35,7 +35,7 @@ Invocation torchrun(const std::vector<std::string>& options,
   return with_launcher(launcher, words);
 }
 
-// A shoal-worker with this word on its command line; 0 when there is none.
+// Returns the id of a shoal-worker process that has `word` on its command line, or 0.
 pid_t worker_with(const std::string& word) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -70,13 +70,13 @@ TEST_CASE("torchrun's processes on two hosts train together", "[torchrun]") {
   pair_run().require_same("two-hosts");
 }
 
-TEST_CASE("a killed worker is started again by torchrun and the run goes on", "[torchrun]") {
+TEST_CASE("torchrun restarts a killed worker and the run resumes", "[torchrun]") {
   const std::string output = pair_run().output("elastic").string();
   const auto words = pair_run().words("elastic", {"--resume", "--checkpoint-steps", "1"});
   const std::string endpoint = "127.0.0.1:" + std::to_string(dist::free_port());
   const fs::path marker = fs::path(output) / "checkpoints" / "epoch-0000-step-00000002.json";
   bool killed = false;
-  const auto kill_one = [&](pid_t) {
+  const auto kill_one = [&](const std::vector<pid_t>&) {
     if (!killed && fs::exists(marker)) {
       const pid_t worker = worker_with(output);
       killed = worker > 0 && ::kill(worker, SIGKILL) == 0;
@@ -103,14 +103,14 @@ TEST_CASE("mpirun's processes train together", "[mpirun]") {
   pair_run().require_same("mpirun");
 }
 
-TEST_CASE("the real horovodrun's processes train together", "[horovodrun]") {
+TEST_CASE("horovodrun's processes train together", "[horovodrun]") {
   const auto words = pair_run().words("horovodrun");
   test::require_success(test::run_together({with_launcher(
       {tool("SHOAL_HOROVODRUN"), "--gloo", "-np", "2", "-H", "localhost:2"}, words)}));
   pair_run().require_same("horovodrun");
 }
 
-TEST_CASE("srun's real tasks train together", "[srun]") {
+TEST_CASE("srun's tasks train together", "[srun]") {
   const auto words = pair_run().words("srun");
   test::require_success(
       test::run_together({with_launcher({tool("SHOAL_SRUN"), "-n", "2", "--overcommit"}, words)}));

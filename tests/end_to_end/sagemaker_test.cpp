@@ -1,7 +1,6 @@
-// The program as a SageMaker container runs it, on a made-up /opt/ml.
+// Runs the program as a SageMaker container does, with a temporary folder in place of /opt/ml.
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -22,7 +21,7 @@ int count(const std::string& text, const std::string& part) {
   return n;
 }
 
-// A training container's folder.
+// The folder that stands for /opt/ml, with one host and no hyperparameters.
 class Container {
  public:
   Container() {
@@ -38,7 +37,7 @@ class Container {
     std::ofstream(base_ / "input/config" / (config + ".json")) << text;
   }
 
-  // Channels train and validation.
+  // Fills the channels train and validation with so many images.
   void fill(int train, int val) {
     test::make_images(directory_.path() / "made", train, val, 2, 40);
     fs::create_directories(base_ / "input/data");
@@ -63,8 +62,8 @@ class Container {
   fs::path base_ = directory_.path() / "ml";
 };
 
-// The first five guesses for each image, without the paths.
-Words guesses(const Container& container, const std::string& checkpoint) {
+// The five most probable classes of each validation image, as JSON.
+Words predictions(const Container& container, const std::string& checkpoint) {
   const auto run = container.run({"predict", "--checkpoint", (container / checkpoint).string(),
                                   "--json", (container / "input/data/validation").string()});
   INFO(run.err);
@@ -77,7 +76,7 @@ Words guesses(const Container& container, const std::string& checkpoint) {
 
 }  // namespace
 
-TEST_CASE("a container's `train` reads the platform's files and leaves the finished model") {
+TEST_CASE("`train` in a container reads the platform's files and exports the model") {
   Container container;
   container.fill(24, 6);
   container.write("hyperparameters",
@@ -109,21 +108,22 @@ TEST_CASE("a container's `train` reads the platform's files and leaves the finis
   CHECK(summary["settings"]["momentum"] == 0.8);
   CHECK(summary["settings"]["sync_bn"] == true);
 
-  // The model predicts what the last checkpoint does, with its averaged weights.
-  const Words of_model = guesses(container, "model");
-  CHECK(of_model == guesses(container, "checkpoints"));
+  // The exported model predicts as the last checkpoint does with its averaged weights.
+  const Words of_model = predictions(container, "model");
+  CHECK(of_model == predictions(container, "checkpoints"));
   CHECK(of_model.size() == 6);
 
-  // Started again by the same word, it goes on where it was.
+  // Started again in the same way, the finished run resumes and exports again.
   fs::remove_all(container / "model");
   const auto again = run();
   INFO(again.err);
   REQUIRE(again.exit_code == 0);
   CHECK(again.err.find("the run is complete") != std::string::npos);
-  CHECK(guesses(container, "model/model.safetensors") == of_model);
+  CHECK(predictions(container, "model/model.safetensors") == of_model);
 }
 
-TEST_CASE("what is wrong with a job is one line, a failure file and exit code 2") {
+TEST_CASE(
+    "a job with wrong files or options prints one line, writes a failure file and exits with 2") {
   struct Case {
     std::string config, text;
     Words words;
@@ -165,7 +165,7 @@ TEST_CASE("what is wrong with a job is one line, a failure file and exit code 2"
   Container empty;
   const auto outcome = empty.run({"train"});
   CHECK(outcome.exit_code == 2);
-  CHECK(empty.failure().find("add a channel named train") != std::string::npos);
+  CHECK(empty.failure().find("channel named train") != std::string::npos);
 }
 
 namespace {
@@ -178,13 +178,13 @@ Words long_run(const std::string& processes) {
   // clang-format on
 }
 
-// A run that is told to stop once it has saved for the first time, by `stop` (given the process).
+// Runs the program and calls `stop` with its process id after the first checkpoint.
 test::Outcome stopped(const Container& container, const std::string& program, const Words& words,
                       const std::function<void(pid_t)>& stop) {
-  bool told = false;
+  bool called = false;
   const auto watch = [&](pid_t process) {
-    if (!told && fs::exists(container / "checkpoints/epoch-0000-step-00000002.json")) {
-      told = true;
+    if (!called && fs::exists(container / "checkpoints/epoch-0000-step-00000002.json")) {
+      called = true;
       stop(process);
     }
     return false;
@@ -206,14 +206,14 @@ void require_stopped_in_order(const Container& container, const test::Outcome& o
 
 }  // namespace
 
-TEST_CASE("SIGTERM in a container saves, leaves the model and is no failure") {
+TEST_CASE("SIGTERM in a container saves a checkpoint, exports the model and is no failure") {
   Container container;
   container.fill(80, 4);
   require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run("2"),
                                               [](pid_t process) { ::kill(process, SIGTERM); }));
 }
 
-TEST_CASE("SIGTERM while another host does not come ends the job at once and in order") {
+TEST_CASE("SIGTERM while the job waits for another host ends it at once, without a failure") {
   Container container;
   container.fill(8, 4);
   container.write("resourceconfig",
@@ -222,13 +222,8 @@ TEST_CASE("SIGTERM while another host does not come ends the job at once and in 
   const auto outcome = test::run_program(
       test::shoal_program(), long_run("1"), container.environment(),
       [&](pid_t process) {
-        // Only once its worker runs is there somebody who waits.
-        std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(process) +
-                           "/children");
-        pid_t worker = 0;
-        if (sent || !(file >> worker)) return false;
-        ::sleep(3);
-        sent = ::kill(process, SIGTERM) == 0;
+        if (!sent && test::stderr_of(process).find("waiting for") != std::string::npos)
+          sent = ::kill(process, SIGTERM) == 0;
         return false;
       },
       60);
@@ -240,7 +235,7 @@ TEST_CASE("SIGTERM while another host does not come ends the job at once and in 
 }
 
 #ifdef SHOAL_HAVE_PID_NAMESPACES
-TEST_CASE("as the first process of a container it takes signals and buries orphans") {
+TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans") {
   Container container;
   container.fill(80, 4);
   const auto children = [](pid_t process) {
@@ -251,23 +246,24 @@ TEST_CASE("as the first process of a container it takes signals and buries orpha
     for (pid_t child; file >> child;) list.push_back(child);
     return list;
   };
-  // The shell leaves an orphan that ends at once, and becomes shoal.
+  // The shell starts a process that ends at once as an orphan, then becomes shoal.
   Words words = {
       "--pid", "--fork", "/bin/sh", "-c", "(true &) && exec \"$0\" \"$@\"", test::shoal_program()};
   for (const std::string& word : long_run("1")) words.push_back(word);
-  int left = -1;
+  int running = -1;
   const auto outcome = stopped(container, "/usr/bin/unshare", words, [&](pid_t process) {
     const auto first = children(process);
     REQUIRE(first.size() == 1);
-    left = static_cast<int>(children(first[0]).size());
+    running = static_cast<int>(children(first[0]).size());
     ::kill(first[0], SIGTERM);
   });
-  CHECK(left == 1);  // the worker
+  CHECK(running == 1);  // the worker; the orphan is gone
   require_stopped_in_order(container, outcome);
 }
 #endif
 
-TEST_CASE("the imagenet example's command line trains, whatever is fewer than its batch") {
+TEST_CASE(
+    "the command line of PyTorch's imagenet example trains, even on fewer images than a batch") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 12, 4, 2, 40);
   // clang-format off
@@ -286,7 +282,7 @@ TEST_CASE("the imagenet example's command line trains, whatever is fewer than it
   CHECK(run.out.find("Epoch: [0][1/1]") != std::string::npos);
 }
 
-TEST_CASE("SMDDP's hyperparameters train with their meaning") {
+TEST_CASE("SMDDP's hyperparameters are translated to ours") {
   Container container;
   container.fill(16, 4);
   container.write("hyperparameters", R"({"mode": "\"train\"", "arch": "\"efficientnet-b0\"",
@@ -309,7 +305,7 @@ TEST_CASE("SMDDP's hyperparameters train with their meaning") {
   CHECK(count(run.err, "--use-xla has no effect") == 1);
 }
 
-TEST_CASE("a run may start from another's weights") {
+TEST_CASE("a run can start from the weights of another run") {
   Container container;
   container.fill(16, 4);
   const Words settings = {
@@ -338,5 +334,6 @@ TEST_CASE("a run may start from another's weights") {
   words.insert(words.end(), {"--pretrained", "--model", "resnet18"});
   const auto refused = container.run(words);
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("--weights: they are for --model efficientnet_b0") != std::string::npos);
+  CHECK_THAT(refused.err,
+             Catch::Contains("--weights") && Catch::Contains("--model efficientnet_b0"));
 }

@@ -5,7 +5,7 @@
 namespace shoal::test {
 namespace {
 
-constexpr int kLastStep = 6;  // 2 epochs of 3 updates
+constexpr int kLastStep = 6;  // 2 epochs of 3 steps
 
 train::CheckpointEntry last_of(const std::filesystem::path& checkpoints) {
   const auto entries = train::CheckpointStore(checkpoints, 1).entries();

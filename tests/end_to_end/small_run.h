@@ -1,6 +1,5 @@
 #pragma once
-// One short training run, started in many ways: whoever starts its two processes, it ends with the
-// same bits.
+// A short training run that must end with the same bits whichever launcher starts its processes.
 
 #include <filesystem>
 #include <string>
@@ -11,18 +10,17 @@
 
 namespace shoal::test {
 
-// Images, and the run of our own launcher that others are compared with. Made on first use.
+// The images, and a reference run by our own launcher, which the constructor executes.
 class SmallRun {
  public:
-  // World size of the run that is compared with: one object for each.
   explicit SmallRun(int world_size);
 
   std::filesystem::path output(const std::string& name) const { return directory_.path() / name; }
-  // `shoal train …` writing to output(name).
+  // The command `shoal train …` that writes to output(name).
   std::vector<std::string> words(const std::string& name,
                                  const std::vector<std::string>& more = {}) const;
-  // The run in output(name), or its checkpoints in `checkpoints`, ended with the same checkpoint:
-  // every tensor, the position and the settings.
+  // Requires that the run in output(name), or the one that wrote to `checkpoints`, has the same last
+  // checkpoint as the reference run: every tensor, the position and the settings.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
 
@@ -31,10 +29,10 @@ class SmallRun {
   std::string checksum_;
 };
 
-// The run of two processes.
+// The run of two processes, made on first use.
 const SmallRun& pair_run();
 
-// Fails the test unless all ended with exit code 0.
+// Fails the test if any exit code is not 0.
 void require_success(const std::vector<Outcome>& outcomes);
 
 }  // namespace shoal::test

@@ -17,14 +17,13 @@ struct Captured {
   double seconds = 0;
 };
 
-// `function`'s result is the exit code. `meanwhile`, when given, runs in this process as soon as
-// the child has written the first line on stdout, with the child's process id. Reading ends when
-// every process that holds the child's stdout and stderr has ended: a left-over grandchild would
-// keep it waiting, at most 30 s, which fails the test.
+// The child exits with the value that `function` returns. `meanwhile`, if given, is called in this
+// process with the child's process id after the child's first line on stdout. Waits for every
+// process that has the child's stdout or stderr open, grandchildren too. Fails the test after 30 s.
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile = {});
 
-// A folder that is removed with the object.
+// A temporary folder, removed by the destructor.
 class Folder {
  public:
   std::filesystem::path operator/(const std::string& name) const {

@@ -42,7 +42,7 @@ struct Started {
   bool running = true;
 };
 
-// In a process group of its own, which its process id names too.
+// Starts the program in a process group of its own, with stdout and stderr written to files.
 Started start(const Invocation& invocation, const fs::path& scratch) {
   Started process;
   process.out = (scratch / "out").string();
@@ -79,18 +79,22 @@ std::string shoal_program() {
 }
 
 std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
-                                  const std::function<bool(pid_t)>& watch, double limit_seconds) {
+                                  const std::function<bool(const std::vector<pid_t>&)>& watch,
+                                  double limit_seconds) {
   const TemporaryDirectory scratch;
   std::vector<Started> processes;
-  for (const auto& invocation : invocations)
+  std::vector<pid_t> ids;
+  for (const auto& invocation : invocations) {
     processes.push_back(start(invocation, scratch.path() / std::to_string(processes.size())));
+    ids.push_back(processes.back().pid);
+  }
 
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   bool late = false;
   for (size_t left = processes.size(); left > 0;) {
     late = std::chrono::duration<double>(Clock::now() - begin).count() > limit_seconds;
-    const bool end = late || (watch && watch(processes[0].pid));
+    const bool end = late || (watch && watch(ids));
     for (Started& process : processes) {
       if (!process.running) continue;
       if (end) ::kill(-process.pid, SIGKILL);
@@ -111,6 +115,10 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
   return outcomes;
 }
 
+std::string stderr_of(pid_t process) {
+  return read_text("/proc/" + std::to_string(process) + "/fd/2");
+}
+
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment,
                   const std::function<bool(pid_t)>& watch, double limit_seconds) {
@@ -122,7 +130,8 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
                     const std::function<bool(pid_t)>& watch, double limit_seconds) {
   Invocation invocation{{program}, environment};
   invocation.words.insert(invocation.words.end(), words.begin(), words.end());
-  return run_together({invocation}, watch, limit_seconds).front();
+  const auto watch_one = [&](const std::vector<pid_t>& ids) { return watch && watch(ids[0]); };
+  return run_together({invocation}, watch_one, limit_seconds).front();
 }
 
 void make_images(const fs::path& root, int train, int val, int classes, int side) {

@@ -1,5 +1,5 @@
 #pragma once
-// Runs built programs as a user would, and looks at what they left.
+// Runs the built programs as a user does, and reads their output files.
 
 #include <sys/types.h>
 
@@ -17,36 +17,41 @@ struct Outcome {
   std::string out, err;
 };
 
-// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment`:
-// "NAME=value", added. `watch` is called again and again while it runs, about every half
-// millisecond; true kills its whole process group with SIGKILL. Fails the test when it takes longer
-// than `limit_seconds`.
+// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment` adds
+// variables, "NAME=value". `watch` is called about every half millisecond with the process id, which
+// is also the process group's id; when it returns true, the group is killed with SIGKILL. Fails the
+// test after `limit_seconds`.
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
-// The same for another program, which stands at `program`.
+// Runs another program in the same way. `program`: its path, or its name in PATH.
 Outcome run_program(const std::string& program, const std::vector<std::string>& words,
                     const std::vector<std::string>& environment = {},
                     const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
 
 struct Invocation {
   std::vector<std::string> words;             // the program's path and its arguments
-  std::vector<std::string> environment = {};  // "NAME=value", added
+  std::vector<std::string> environment = {};  // variables to add, "NAME=value"
 };
 
 std::string shoal_program();
 
-// Runs several programs at the same time and returns when all have ended, in their order. `watch`
-// gets the first one's process; true kills them all. Fails the test when they take too long.
+// Runs several programs at the same time and returns their outcomes, in the same order, when all
+// have ended. `watch` gets their process ids; when it returns true, all are killed. Fails the test
+// after `limit_seconds`.
 std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
-                                  const std::function<bool(pid_t group)>& watch = {},
+                                  const std::function<bool(const std::vector<pid_t>&)>& watch = {},
                                   double limit_seconds = 120);
+
+// What a program under `watch` has written to stderr until now.
+std::string stderr_of(pid_t process);
 
 std::string read_text(const std::filesystem::path& path);
 std::vector<std::string> lines_of(const std::string& text);
 
-// Class folders under `root`/train and `root`/val with small made-up JPEGs; classes can be learnt.
+// Writes synthetic JPEGs of side×side pixels into class folders under `root`/train and `root`/val.
+// A model can learn their classes.
 void make_images(const std::filesystem::path& root, int train, int val, int classes, int side);
 
 }  // namespace shoal::test

@@ -1,4 +1,4 @@
-// A rank is a fresh process, not a fork: OpenMP's threads and torch's state do not survive a fork.
+// Ranks are spawned, not forked: OpenMP's threads and torch's state do not survive a fork.
 
 #include "tests/support/spawn_ranks.h"
 
@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kTagVariable = "SHOAL_TEST_RANK_TAG";
 
-// How a rank's process ends when all went well: not with 0, as a test program does that found no
-// test case of the name or never came to the function.
+// Exit code of a rank whose function returned. Not 0: a test program also exits with 0 when no test
+// case has the name or the function is never called.
 constexpr int kEndedWell = 86;
 
 struct Process {
@@ -77,7 +77,7 @@ Process start(const dist::Env& env, const std::string& tag) {
   return process;
 }
 
-// Reads what all processes print until each has closed its pipe or the time is over.
+// Reads the output of all processes until each has closed its pipe. Returns false at the deadline.
 bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& results,
               std::chrono::steady_clock::time_point deadline) {
   std::vector<pollfd> waiting;
@@ -102,11 +102,11 @@ bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& re
   return true;
 }
 
-// In a rank's process: runs the function and leaves. Skips what other calls of the test case would
-// run.
+// In a rank's process: runs the function and exits. Returns at once if the rank belongs to another
+// run_ranks call of the test case.
 void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& function) {
   if (my_tag != tag) return;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is stopped from outside leaves no ranks behind
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no ranks are left if the test is killed
   int code = 1;
   try {
     const dist::Variables variables = dist::environment();
@@ -122,7 +122,7 @@ void be_a_rank(const char* my_tag, const std::string& tag, const RankFunction& f
   _exit(code);
 }
 
-// What RankResult::exit_code says about the exit code of a rank's process.
+// Converts the exit code of a rank's process to RankResult::exit_code.
 int reported(int code) {
   if (code == kEndedWell) return 0;
   return code == 0 ? kNeverRan : code;

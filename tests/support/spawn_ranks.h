@@ -1,5 +1,5 @@
 #pragma once
-// Runs a piece of a test in N real processes that meet over loopback.
+// Runs part of a test in N processes that connect over the loopback interface.
 //
 //   TEST_CASE("ranks add up") {
 //     run_ranks(3, "sum", [](const dist::Env& env) {       // returns when all three have ended
@@ -8,10 +8,10 @@
 //     });
 //   }
 //
-// Each process starts this test program again with the same test case and runs everything before
-// its run_ranks call too, so keep that part cheap and free of side effects. Tags tell several calls
-// of one test case apart. In a rank process a failed REQUIRE or any exception ends the rank with
-// code 1 (use REQUIRE, not CHECK). OpenMP runs one thread per rank.
+// Each process runs this test program again with the same test case, up to its run_ranks call: keep
+// the code before that call cheap and free of side effects. The tag distinguishes several calls in
+// one test case. A failed REQUIRE or an exception ends the rank with exit code 1; CHECK does not, so
+// use REQUIRE. Each rank has one OpenMP thread.
 
 #include <chrono>
 #include <functional>
@@ -22,23 +22,23 @@
 
 namespace shoal::test {
 
-// The exit code of a process that ended without having run its function.
+// Exit code of a process that ended before it called its function.
 inline constexpr int kNeverRan = 99;
 
 struct RankResult {
   int exit_code = -1;  // 0: the function returned; -1 when ended by a signal
-  int signal = 0;      // that ended it; SIGKILL also past the time limit
+  int signal = 0;      // the signal that ended the process; SIGKILL after the time limit
   bool timed_out = false;
   std::string output;  // stdout and stderr
 };
 
 using RankFunction = std::function<void(const dist::Env&)>;
 
-// Fails the test case, showing the output, unless every rank ended well.
+// Fails the test case and shows the output if any rank fails.
 void run_ranks(int ranks, const std::string& tag, const RankFunction& function,
                std::chrono::seconds limit = std::chrono::seconds(240));
 
-// For ranks that are meant to fail: returns how each of them ended, by rank.
+// Returns how each rank ended, by rank. For ranks that are expected to fail.
 std::vector<RankResult> run_ranks_and_report(
     int ranks, const std::string& tag, const RankFunction& function,
     std::chrono::seconds limit = std::chrono::seconds(240));

@@ -1,5 +1,5 @@
 #pragma once
-// A directory that is removed at the end of the scope.
+// A directory that the destructor removes with its contents.
 
 #include <stdlib.h>
 
