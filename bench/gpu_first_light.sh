@@ -1,34 +1,33 @@
 #!/usr/bin/env bash
-# What a first session with a GPU should tell: whether everything works there, how fast it is, how
-# fast its rivals are, and what the card could do. In parts of under ten minutes each; a part that is
-# run again goes on with what is missing.
+# Checks shoal on a GPU and measures its speed, the speed of other programs, and the limits of the GPU.
+# Each part takes less than ten minutes. A part that runs again measures only what is missing in OUT; --retry
+# also repeats failed measurements. train always repeats all its runs.
 #
-#   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: puts the programs, the
+#   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: copies the programs, the
 #                                               libraries they need and TAR, a .tar of class folders
 #                                               of JPEGs, into DIR
 #   bench/gpu_first_light.sh PART DIR OUT [ARGUMENTS OF ITS PROGRAM]
-#                                               on the machine with the GPU, which needs Python with
-#                                               torch 2.11, torchvision and timm, and no compiler
+#                                               on the machine with the GPU: needs Python with
+#                                               torch 2.11, torchvision and timm, but no compiler
 #
 #   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
-#                    operations against the CPU's (about a minute)
-#          train     shoal train on the GPU against the same on the CPU: losses, again, resumed, two
+#                    operations compared with the CPU (about a minute)
+#          train     shoal train on the GPU compared with the CPU: losses, repeated, resumed, two
 #                    processes on one GPU
-#          step      our training step: three models, three batches, bf16 and f16, eager and as a graph
-#          rivals    the same of timm: eager, torch.compile
-#          ceilings  bandwidth, matrix products, depthwise convolutions, launches, copies to the card
-#          loaders   our loader on 1 to 16 threads; torchvision's, timm's, nvJPEG
-#          table     Markdown of all that is in OUT
-#   OUT    gets PART.json, and the checks' trace; what it has already is not measured again (--retry:
-#          but for failures), except by train
+#          step      our training step: three models, three batch sizes, bf16 and f16, eager and as a graph
+#          rivals    timm's training step: eager and with torch.compile
+#          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
+#          loaders   our data loader with 1 to 16 threads; torchvision's, timm's, nvJPEG
+#          table     prints all results in OUT as Markdown
+#   OUT    folder for PART.json and for the trace of checks
 #
-# Status: 0; 1 a check failed or a program did; 2 usage.
+# Exit status: 0; 1 a check or a program failed; 2 usage.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 limit=540 # seconds for a part
 
 usage() {
-  sed -n '6,27s/^# \{0,1\}//p' "$0" >&2
+  sed -n '6,26s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 
@@ -37,7 +36,7 @@ fail() {
   exit 1
 }
 
-# Of programs: all libraries but the C library's, the compiler's and those that come with torch.
+# Prints the libraries that the programs need, except those of the C library, the compiler and torch.
 libraries_of() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ "^/" &&
     $1 !~ /^lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s|gomp|c10|torch_cpu|cudart|cupti)\.so/ {print $3}' | sort -u
@@ -56,7 +55,7 @@ pack() {
 
 python=${PYTHON:-python3}
 
-# LibTorch's libraries are Python's, and come first; ours are for what the system does not have.
+# Uses the libraries of Python's torch first; the packed libraries only where the system has none.
 use_libraries() {
   local torch
   torch=$($python -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')
@@ -76,7 +75,7 @@ fi
 [ $# -ge 1 ] || usage
 out=$1
 shift
-[ -e "$from/gpu_first_light" ] || fail "no $from/gpu_first_light: make it with $0 pack $from"
+[ -e "$from/gpu_first_light" ] || fail "$from/gpu_first_light does not exist; make it with $0 pack $from"
 mkdir -p "$out"
 case $part in
   checks | step)
@@ -93,7 +92,7 @@ case $part in
     ;;
   loaders)
     images=$from/images
-    [ -d "$images" ] || [ -e "$from/images.tar" ] || fail "no $from/images.tar: name a TAR when packing"
+    [ -d "$images" ] || [ -e "$from/images.tar" ] || fail "$from/images.tar does not exist; name a TAR when packing"
     [ -d "$images" ] || { mkdir "$images" && tar xf "$from/images.tar" -C "$images"; }
     use_libraries "$from"
     status=0

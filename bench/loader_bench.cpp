@@ -1,20 +1,20 @@
-// Times the input pipeline. bench/loader runs it beside torchvision, bench/sources on the same
-// images in several forms. SOURCE: what --train takes.
+// Times the data loader and its parts. bench/loader compares it with other loaders, bench/sources
+// compares formats. SOURCE: a value of --train.
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
-//                                                    normalise to float; with an index of each file
-//                                                    made in the pass that warms up
-//   loader_bench boxes DIR PASSES                    the boxes that `crops` takes, from the pass on
-//                                                    that warms up: lines LEFT TOP WIDTH HEIGHT
-//   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8;
-//                                                    with the indexes of files kept in DIR
-//   loader_bench first SOURCE THREADS                the same up to its first batch
-//   loader_bench pass SOURCE THREADS                 the same through one epoch
-//   loader_bench read SOURCE THREADS                 every image's bytes once, without decoding
-//   loader_bench list DIR THREADS [CACHE]            listing a folder; with a cache folder twice
+//                                                    normalise to float. index: with seek indexes,
+//                                                    written in the warm-up pass
+//   loader_bench boxes DIR PASSES                    prints the boxes that `crops` takes, beginning
+//                                                    with the warm-up pass: LEFT TOP WIDTH HEIGHT
+//   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8.
+//                                                    DIR: folder for seek indexes
+//   loader_bench first SOURCE THREADS                whole loader, time to the first batch
+//   loader_bench pass SOURCE THREADS                 whole loader, time of one epoch
+//   loader_bench read SOURCE THREADS                 reads every image once, without decoding
+//   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder twice
 //
-// Prints one JSON object; `list` one for each listing.
+// Prints one JSON object; `list` prints one per listing.
 
 #include <algorithm>
 #include <chrono>
@@ -43,19 +43,19 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of this process; other programs on the machine do not change it much.
+// CPU time of this process, which other work on the machine affects little.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: what ToTensor and Normalize make, in the
-// order that a channels-last network reads.
+// Converts uint8 H×W×3 to float H×W×3, (x / 255 - mean) / std: ToTensor and Normalize with a
+// channels-last result.
 #if defined(__x86_64__)
 __attribute__((target_clones("avx2", "default")))
 #endif
 void normalise(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
-  constexpr int64_t kGroup = 24;  // a whole number of pixels and of vectors
+  constexpr int64_t kGroup = 24;  // a multiple of the pixel size and of the vector size
   float scale[kGroup], shift[kGroup];
   for (int64_t i = 0; i < kGroup; ++i) {
     scale[i] = 1 / (255 * kStd[i % 3]);
@@ -66,7 +66,7 @@ void normalise(const uint8_t* in, int64_t pixels, float* out) {
       out[begin + i] = static_cast<float>(in[begin + i]) * scale[i] - shift[i];
 }
 
-void make_index(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
+void make_indexes(const Dataset& data, std::vector<jpeg::SeekIndex>& index) {
   jpeg::BaselineDecoder decoder;
   std::vector<uint8_t> bytes;
   size_t points = 0, files = 0;
@@ -91,9 +91,9 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
   std::vector<uint8_t> bytes, row(224 * 224 * 3);
   std::vector<float> tensor(row.size());
   std::vector<jpeg::SeekIndex> index(static_cast<size_t>(indexed ? data.size() : 0));
-  if (indexed) make_index(data, index);
+  if (indexed) make_indexes(data, index);
   double begin = 0, busy = 0, sum = 0;
-  for (int64_t pass = -1; pass < passes; ++pass) {  // the first warms the page cache
+  for (int64_t pass = -1; pass < passes; ++pass) {  // pass -1 warms up the page cache
     if (pass == 0) begin = now(), busy = processor_seconds();
     for (int64_t i = 0; i < data.size(); ++i) {
       data.read(i, bytes);
@@ -154,7 +154,7 @@ void whole_loader(std::shared_ptr<const Dataset> data, int passes, int threads,
               static_cast<double>(images) / seconds, 1e6 * busy / static_cast<double>(images));
 }
 
-// From opening on: the first batch, or all of an epoch's.
+// Times the loader from opening the source to the first batch, or to the end of an epoch.
 void first_batches(const std::string& source, int threads, bool all) {
   const double begin = now();
   LoaderOptions options;

@@ -1,7 +1,6 @@
-"""Draws what bench/loader has measured: loader_chart.py FILE.json FILE.png
+"""Draws the results of bench/loader: loader_chart.py FILE.json FILE.png
 
-A bar is the median, the line on it goes from the slowest round to the fastest. All bars have one
-scale.
+A bar shows the median; the line on it spans the slowest to the fastest round. All bars use the same scale.
 """
 
 import io
@@ -19,11 +18,11 @@ from matplotlib import pyplot  # noqa: E402
 OURS, THEIRS = "#1f6fb4", "#b9b9b9"
 NAMES = {"torchvision_v2": "torchvision v2", "opencv": "OpenCV", "dali": "DALI (CPU)", "ffcv": "FFCV",
          "dataloader": "PyTorch DataLoader"}
-ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: a bar; between panels; a column; its bars
+ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: height of a bar, gap between panels, widths of a column and its bars
 
 
 def panels(results):
-    """Titles and rows (name, rates) of each column: crops, batches with both numbers of cores."""
+    """For each column, title → rows of (name, rates). Batches with one and with all cores share a panel."""
     found = {}
     for title, rates in results.items():
         kind, _, cores = title.rpartition(", ")
@@ -34,7 +33,7 @@ def panels(results):
             rows.extend((f"{name}, {cores}", own) for name, own in rates.items())
             rows.sort(key=lambda row: (not row[0].startswith("shoal"), row[0]))
     columns = [{}, {}]
-    for title, rows in found.items():  # each to the shorter column
+    for title, rows in found.items():  # into the shorter column
         min(columns, key=lambda column: sum(map(len, column.values())))[title] = rows
     return [column for column in columns if column]
 
@@ -76,7 +75,7 @@ for number, column in enumerate(columns):
         left = number * WIDTH + WIDTH - BARS - 0.1
         draw(figure.add_axes((left / width, (bottom + 0.1) / height, BARS / width,
                               len(rows) * ROW / height)), title, rows, widest)
-figure.text(0.99, 0.02, f"{measured['unit']}: median, least, most", ha="right", fontsize=8)
+figure.text(0.99, 0.02, f"{measured['unit']}: median, minimum, maximum", ha="right", fontsize=8)
 drawn = io.BytesIO()
 figure.savefig(drawn)
 Image.open(drawn).convert("RGB").quantize(32).save(sys.argv[2], optimize=True)

@@ -1,15 +1,14 @@
-"""The pipelines that bench/loader compares with, one process, one thread.
+"""The peers of bench/loader's part `crops`: one process, one thread.
 
 Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic BOXES [POLICY]
 
-  torchvision     ImageFolder and transforms on Pillow: what PyTorch's imagenet example does
+  torchvision     ImageFolder and transforms on Pillow, as in PyTorch's imagenet example
   torchvision_v2  decode_jpeg and v2.RandomResizedCrop(antialias=True) on tensors
-  timm            timm's training transform, augmented by POLICY or not at all, uint8 as its fast
-                  collate takes it
-  opencv          imdecode, crop, INTER_LINEAR (no antialiasing), the same normalisation
+  timm            timm's training transform with POLICY or no augmentation; uint8, for its fast collate
+  opencv          imdecode, crop, INTER_LINEAR (no antialiasing), normalisation
   dali            DALI's CPU operators: image_slice, antialiased resize, normalisation
-BOXES: a file with the box of each image in each pass, the one that warms up first (loader_bench boxes).
-Status 3 when the peer is not installed.
+BOXES: the output of `loader_bench boxes`: the box of each image in each pass, first in the warm-up pass.
+Exit status 3 if the peer is not installed.
 """
 
 import json
@@ -30,7 +29,7 @@ policy = sys.argv[6] if len(sys.argv) > 6 else None
 
 
 def next_box(*_):
-    """As torchvision's and timm's get_params answer: top, left, height, width."""
+    """Replaces get_params of torchvision and timm. Returns top, left, height, width."""
     left, top, width, height = next(boxes)
     return top, left, height, width
 
@@ -77,7 +76,7 @@ def timm():
     from timm.data.transforms import RandomResizedCropAndInterpolation
     RandomResizedCropAndInterpolation.get_params = staticmethod(next_box)
 
-    def posterize(image, bits, **_):  # Pillow 13 refuses to keep 0 bits, which timm asks for
+    def posterize(image, bits, **_):  # Pillow 13 rejects 0 bits, which timm uses
         return image.point([v & ~(2 ** (8 - bits) - 1) for v in range(256)] * 3)
 
     for name in ("Posterize", "PosterizeIncreasing"):
@@ -111,7 +110,7 @@ def dali():
     from nvidia.dali import fn, pipeline_def, types
     kind = types.INTERP_CUBIC if filter_name == "bicubic" else types.INTERP_LINEAR
 
-    def places():  # of one batch; DALI works ahead, also behind the end
+    def places():  # the boxes of one batch; DALI prefetches, even beyond the end
         batch = [next(boxes, (0, 0, 8, 8)) for _ in range(50)]
         return ([numpy.array(box[:2], numpy.int32) for box in batch],
                 [numpy.array(box[2:], numpy.int32) for box in batch])

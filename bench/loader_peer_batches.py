@@ -1,20 +1,19 @@
-"""The loaders that bench/loader compares whole loaders with: batches of 128 at 224 px, uint8, random
-crops of the usual range, random order.
+"""The peers of bench/loader's part `batches`: batches of 128 random crops of 224 pixels, uint8, in random order.
 
 Prints one JSON object. Usage: loader_peer_batches.py PEER SOURCE PASSES WORKERS
 
-  dataloader  PyTorch's DataLoader with that many processes over ImageFolder and torchvision's
-              transforms on Pillow; SOURCE: a folder of class folders
-  dali        DALI's CPU operators with that many threads; SOURCE: the same
-  ffcv        FFCV's Loader with that many threads; SOURCE: a file that it has written:
+  dataloader  PyTorch's DataLoader with WORKERS processes, ImageFolder and torchvision's transforms on
+              Pillow; SOURCE: a folder of class folders
+  dali        DALI's CPU operators with WORKERS threads; SOURCE: a folder of class folders
+  ffcv        FFCV's Loader with WORKERS threads; SOURCE: a file of write_ffcv
 
-  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY
-  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    the JPEGs that FILE holds, in class folders
-  (SIDE: the longest side of images, 0: as they are; QUALITY 0: pixels instead of JPEGs)
+  loader_peer_batches.py write_ffcv DIR FILE SIDE QUALITY    writes an FFCV file
+  loader_peer_batches.py encode_ffcv DIR OUT SIDE QUALITY    writes the same JPEGs into class folders
+  (SIDE: longest side of the images, 0: unchanged; QUALITY: of the JPEGs, 0: pixels)
 
-The passes run into one another, so that no loader is caught with empty hands at an epoch's end; one
-more comes before them, and the time to its first batch is told (after imports).
-Status 3 when the peer is not installed.
+A warm-up pass comes first; first_batch_seconds is the time to its first batch, without imports. There is no
+pause between passes, so no loader has to refill its queues at the end of an epoch.
+Exit status 3 if the peer is not installed.
 """
 
 import json
@@ -30,7 +29,7 @@ peer, source = sys.argv[1:3]
 
 
 def processor_seconds():
-    """Of this process and its children, also of those that have ended."""
+    """CPU time of this process and its children, including those that have ended."""
     own = psutil.Process()
     times = own.cpu_times()
     return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))
@@ -116,7 +115,7 @@ except ImportError as error:
     print(f"loader_peer_batches.py: {peer} is not installed: {error}", file=sys.stderr)
     sys.exit(3)
 taken = 1
-while taken * BATCH < count:  # the pass that warms up
+while taken * BATCH < count:  # the warm-up pass
     next(batches)
     taken += 1
 begin, busy, images = time.perf_counter(), processor_seconds(), 0

@@ -1,6 +1,5 @@
 // Times training steps of one model on synthetic images: forward, loss, backward, gradient norm,
-// optimizer, statistics. One line of JSON on stdout. bench/step runs it beside PyTorch; see there
-// for what is compared.
+// optimizer, statistics. Prints one line of JSON. bench/step compares it with PyTorch.
 //
 //   step_bench [--model NAME] [--batch N] [--size PIXELS] [--threads N] [--warmup STEPS]
 //              [--steps STEPS] [--amp off|bf16] [--allocator on|off]
@@ -33,8 +32,7 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || settings.count(name.substr(2)) == 0 || i + 1 == argc) {
-      throw std::invalid_argument("do not understand '" + name +
-                                  "'; see the top of step_bench.cpp");
+      throw std::invalid_argument("unknown option '" + name + "'; see the top of step_bench.cpp");
     }
     settings[name.substr(2)] = argv[i + 1];
   }

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The PyTorch side of bench/step: the same step as step_bench.cpp.
+"""Times training steps of PyTorch, for bench/step: eager mode, channels-last, torchvision's models.
 
-Eager mode, channels-last, torchvision's model. Prints the same line of JSON. Arguments as
-step_bench's.
+Takes the options of step_bench (bench/step_bench.cpp) and prints the same line of JSON.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 #pragma once
-// A training step on synthetic images: forward, loss, backward, gradient norm, optimizer,
-// statistics. For the benchmark programs; one thread.
+// A training step on synthetic images for the benchmark programs: forward, loss, backward, gradient
+// norm, optimizer, statistics. Not thread-safe.
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
@@ -27,10 +27,10 @@ struct StepOptions {
   std::string model = "efficientnet_b0";
   int64_t batch = 32, size = 224;
   at::Device device = at::kCPU;
-  at::ScalarType type = at::kFloat;         // of the parameters
-  std::optional<at::ScalarType> copy_type;  // what layers compute in, if another
-  bool masks = true;                        // dropout and stochastic depth as the model has them
-  uint64_t images = 0;                      // which ones: a seed
+  at::ScalarType type = at::kFloat;         // type of the parameters
+  std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
+  bool masks = true;                        // the model's dropout and stochastic depth
+  uint64_t images = 0;                      // seed of the images
   train::OptimizerOptions optimizer;
 };
 
@@ -57,12 +57,12 @@ class SyntheticStep {
     model_->train(true);
   }
 
-  // From now on gradients are averaged over the group.
+  // Makes later steps average their gradients over the group.
   void average_over(const dist::Group& group) {
     reducer_ = std::make_unique<dist::GradientReducer>(group, parameters_.tensors());
   }
 
-  // Forward and backward.
+  // Runs forward and backward.
   void differentiate() {
     parameters_.zero_gradients();
     if (reducer_) reducer_->prepare(true);
@@ -76,8 +76,8 @@ class SyntheticStep {
     loss_sum_.copy_(result.loss_sum);
   }
 
-  // One update. Waits for nothing on a GPU. To be recorded only without masks, which come from the
-  // host's memory.
+  // Runs one step. On a GPU it returns without waiting. A CUDA graph can record it only without
+  // masks, which are copied from host memory.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;
@@ -86,9 +86,10 @@ class SyntheticStep {
     statistics_.commit(1, non_finite_);
   }
 
-  // The last step's mean. Waits for it.
+  // Mean loss of the last step. Waits for the device.
   double loss() const { return loss_sum_.item<double>() / static_cast<double>(batch_); }
-  // Whether every update so far was made: gradients were finite. Waits for it.
+  // Whether all steps so far were committed, because their gradients were finite. Waits for the
+  // device.
   bool updated() const { return non_finite_.item<int32_t>() == 0; }
   const train::FlatParameters& parameters() const { return parameters_; }
   const train::FlatStatistics& statistics() const { return statistics_; }

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""What the card can do: copies, matrix products, convolutions at EfficientNet-B0's shapes, launches.
+"""Measures the limits of a GPU: copies, matrix products, EfficientNet-B0's convolutions, kernel launches.
 
 Usage: ceilings.py [--batch 256] [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
-Data is random; where it would fit into the card's cache, calls go round several sets of it. Calls are
-recorded as a CUDA graph, and at least twenty of its replays are timed.
+Data is random. If it would fit into the L2 cache, calls rotate over several copies of it. Calls are recorded
+as a CUDA graph; at least twenty replays are timed.
 
-  copy/device        from the card to itself; gb_per_s counts bytes read and bytes written
-  copy/host/...      one batch of uint8 images to the card, from pinned and from pageable memory
-  gemm/N/...         square products
-  launch/...         a kernel that adds to one number: us of each, 1000 in a row
-  pointwise/...      1x1 convolutions as products, by matmul: BLOCK.expand, BLOCK.project
-  pointwise_conv/... the same by cuDNN
-  depthwise/...      by cuDNN
+  copy/device        device to device; gb_per_s counts bytes read and bytes written
+  copy/host/...      one batch of uint8 images from host to device, from pinned and from pageable memory
+  gemm/N/...         square matrix products
+  launch/...         a kernel that adds to one number: microseconds per launch, 1000 in a row
+  pointwise/...      1x1 convolutions as matrix products (torch.mm): BLOCK.expand, BLOCK.project
+  pointwise_conv/... the same convolutions by cuDNN
+  depthwise/...      depthwise convolutions by cuDNN
 
-Names go on with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS; blocks counts those of the network that have
-this shape. bound_us is the larger of bytes / the copy's rate and operations / the best product's rate
-(both from this run or FILE), of_bound its share of the time.
+Names of convolutions continue with BLOCK/IN-OUT/KERNEL/STRIDE/PIXELS/TYPE/PASS. blocks: number of the network's
+blocks with this shape. bound_us: the larger of bytes / copy rate and operations / matrix product rate (both
+from this run or FILE). of_bound: bound_us / us.
 """
 
 import math
@@ -26,8 +26,8 @@ import torch
 
 import common
 
-TITLE = "Ceilings of the card; B0's convolutions"
-# Of a stage of EfficientNet-B0: expansion, kernel, stride, channels in and out, blocks.
+TITLE = "Limits of the GPU; EfficientNet-B0's convolutions"
+# EfficientNet-B0's stages: expansion, kernel, stride, channels in, channels out, blocks.
 STAGES = ((1, 3, 1, 32, 16, 1), (6, 3, 2, 16, 24, 2), (6, 5, 2, 24, 40, 2), (6, 3, 2, 40, 80, 3),
           (6, 5, 1, 80, 112, 3), (6, 5, 2, 112, 192, 4), (6, 3, 1, 192, 320, 1))
 PASSES = ("forward", "dgrad", "wgrad")
@@ -37,7 +37,7 @@ TIMINGS = 20
 
 
 def shapes(size):
-    """Depthwise and pointwise ones: {(in, out, kernel, stride, pixels in): [first block, how many]}."""
+    """B0's depthwise and pointwise convolutions: {(in, out, kernel, stride, pixels in): [first block, count]}."""
     depthwise, pointwise = {}, {}
 
     def add(kind, where, *shape):
@@ -69,7 +69,7 @@ class Ceilings:
         return torch.empty(shape, dtype=dtype, device=self.device).normal_()
 
     def timings(self, call, make, size, graph=True):
-        """Seconds of a call on a set of data, which make() makes; size: the bytes that the call touches."""
+        """Seconds per call on data that make() returns. size: bytes that a call reads and writes."""
         sets = [make() for _ in range(min(64, max(1, math.ceil(4 * self.cache / size))))]
         kept = [None] * len(sets)
 
@@ -111,7 +111,7 @@ class Ceilings:
         return 128 if self.options.dry else SQUARE
 
     def device_copy(self):
-        size = 2**23 if self.options.dry else 8 * 2**30  # read and written together
+        size = 2**23 if self.options.dry else 8 * 2**30  # bytes read plus bytes written
         seconds = self.timings(lambda to, source: to.copy_(source),
                                lambda: (self.random(size // 4), self.random(size // 4)), size)
         return self.rates(seconds, size)
@@ -196,7 +196,7 @@ class Ceilings:
         return self.bound(row, size, 0 if depthwise else operations, dtype)
 
     def cases(self):
-        """Most important first."""
+        """All measurements, the most important first."""
         depthwise, pointwise = shapes(self.options.size)
         yield "copy/device", self.device_copy
         for dtype in TYPES:

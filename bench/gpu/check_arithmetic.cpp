@@ -1,4 +1,4 @@
-// Steps and operations on a GPU against those of the CPU, alone and in two processes.
+// Compares steps and operations on a GPU with those on the CPU, in one and in two processes.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/from_blob.h>
@@ -49,7 +49,7 @@ bool step_check(const Place& where, const std::string& model) {
   return report.print();
 }
 
-// The same operation on two devices' copies of the same memory.
+// Runs each operation on the device and by the reference implementation on the CPU.
 bool operations_check(const Place& where) {
   Report report("operations");
   at::manual_seed(3);
@@ -129,7 +129,8 @@ bool shared_check(const Place& where) {
   connection.backend = dist::Backend::gloo;
   if (where.plugin) connection.gpu = "the one that both share";
   dist::Communicator world = dist::connect(env, connection);
-  if (world.size() != 2) throw std::invalid_argument("shared is one of two: set RANK and so on");
+  if (world.size() != 2)
+    throw std::invalid_argument("shared needs two processes: set RANK, WORLD_SIZE and so on");
   at::Tensor sum = at::ones({1000}, where.device) * (env.rank + 1);
   world.main.all_reduce_sum(sum);
   report.check("all_reduce", sum.sum().item<float>() == 3000);
@@ -142,7 +143,7 @@ bool shared_check(const Place& where) {
   options.batch = 8;
   options.size = 64;
   options.device = where.device;
-  options.images = static_cast<uint64_t>(env.rank);  // so gradients differ before they are averaged
+  options.images = static_cast<uint64_t>(env.rank);  // so that gradients differ between the ranks
   {
     SyntheticStep step(options);
     step.average_over(world.main);

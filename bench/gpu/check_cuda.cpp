@@ -1,4 +1,4 @@
-// The plug-in, NCCL, graphs and traces.
+// Checks the plug-in, NCCL, CUDA graphs and traces.
 
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
@@ -18,7 +18,7 @@ namespace shoal::bench {
 
 bool plugin_check() {
   Report report("plugin");
-  const cuda::Plugin& plugin = *place(false).plugin;  // nothing has asked LibTorch for CUDA so far
+  const cuda::Plugin& plugin = *place(false).plugin;  // before anything asks LibTorch for CUDA
   const cuda::DeviceInfo info = plugin.device_info(0);
   report.text("card", info.name);
   report.number("compute_capability", info.major + info.minor / 10.0);
@@ -60,7 +60,7 @@ bool nccl_check() {
     std::reverse(buckets.begin(), buckets.end());
     c10d::Reducer reducer(parameters, buckets, group, sparse, kOthers, false, false, {}, kFirst,
                           false, false, {});
-    for (int i = 0; i < 2; ++i) {  // the second one after the buckets were made anew
+    for (int i = 0; i < 2; ++i) {  // the second step uses rebuilt buckets
       reducer.prepare_for_forward();
       reducer.rebuild_buckets();
       reducer.prepare_for_backward({});

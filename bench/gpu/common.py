@@ -1,8 +1,8 @@
-"""What the programs of this folder share: options, timings, the file of results, children.
+"""Shared by the programs in this folder: options, timing, the results file, child processes.
 
-A file of results is {"title": ..., "machine": {...}, "results": [...]}; a result is a flat object with
-its "name". Where something was measured several times, KEY is the median, KEY_least and KEY_most the
-ends; what failed has "error" instead.
+A results file is {"title": ..., "machine": {...}, "results": [...]}. Each result is a flat object with a
+"name". If a value was measured several times, KEY is the median and KEY_least and KEY_most are the minimum
+and maximum. A failed measurement has "error" instead of values.
 """
 
 import argparse
@@ -22,7 +22,10 @@ import time
 import traceback
 from importlib import metadata
 
-import torch
+try:
+    import torch
+except ImportError:  # native.py and training.py do without
+    torch = None
 
 GROUPS = 5
 STARTED = time.perf_counter()
@@ -32,20 +35,20 @@ def parser(description):
     made = argparse.ArgumentParser(description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--json", type=pathlib.Path, metavar="FILE",
-                      help="results go here after every measurement; those already here are not repeated")
-    made.add_argument("--retry", action="store_true", help="repeat those that failed")
-    made.add_argument("--only", default="", metavar="REGEX", help="of the names")
+                      help="results file, written after every measurement; skip measurements it already has")
+    made.add_argument("--retry", action="store_true", help="repeat failed measurements")
+    made.add_argument("--only", default="", metavar="REGEX", help="measure only matching names")
     made.add_argument("--deadline", type=float, default=math.inf, metavar="SECONDS",
-                      help="start nothing that is not likely to end by then")
+                      help="start no measurement that is unlikely to end by then")
     made.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    made.add_argument("--dry", action="store_true", help="tiny shapes, few repetitions")
+    made.add_argument("--dry", action="store_true", help="use tiny shapes and few repetitions")
     return made
 
 
 def child_parser(description, timeout):
     made = parser(description)
     made.add_argument("--timeout", type=float, default=timeout, metavar="SECONDS",
-                      help="for one configuration")
+                      help="limit for one measurement")
     made.add_argument("--child", help=argparse.SUPPRESS)
     return made
 
@@ -57,19 +60,20 @@ def machine(device):
         except metadata.PackageNotFoundError:
             return None
 
-    facts = {"card": "none: on the processor"}
+    facts = {"card": "none (CPU)"}
     if device == "cuda":
         try:
             fields = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
                                      "--format=csv,noheader", "--id=0"],
                                     capture_output=True, text=True, check=True).stdout.strip().split(", ")
         except (OSError, subprocess.CalledProcessError) as error:
-            sys.exit(f"no usable GPU: nvidia-smi: {error} (--device cpu --dry tries the programs)")
+            sys.exit(f"no usable GPU: nvidia-smi: {error}; to try the programs, use --device cpu --dry")
         facts = dict(zip(("card", "driver", "card_memory"), fields))
-        facts |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
+        if torch:
+            facts |= {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
     models = re.findall(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    return facts | {"torch": torch.__version__} | {
-        package: version(package) for package in ("torchvision", "timm", "triton", "pillow")} | {
+    return facts | {
+        package: version(package) for package in ("torch", "torchvision", "timm", "triton", "pillow")} | {
         "python": platform.python_version(), "processor": models[0] if models else platform.machine(),
         "cores": len(os.sched_getaffinity(0)), "date": datetime.date.today().isoformat()}
 
@@ -84,7 +88,7 @@ def finish(device):
 
 
 def seconds_of(work, device):
-    """Seconds that one call of work takes, by the card's clock if there is one."""
+    """Seconds that one call of work takes: GPU time on a GPU, else wall-clock time."""
     if device == "cpu":
         begin = time.perf_counter()
         work()
@@ -109,14 +113,14 @@ def digits(value):
 
 
 def cells(row):
-    """The row's texts, a median and its ends in one."""
+    """The row's values as text; median, minimum and maximum become one cell."""
     return {key: f"{digits(value)} ({digits(row[key + '_least'])}–{digits(row[key + '_most'])})"
             if key + "_least" in row else digits(value)
             for key, value in row.items() if not re.search("_(least|most)$", key)}
 
 
 class Results:
-    """The rows of one program; shown: those of their keys that are printed."""
+    """The results of one program. shown: the keys to print."""
 
     def __init__(self, title, options, shown):
         self.options, self.shown = options, shown
@@ -125,7 +129,7 @@ class Results:
         if options.json and options.json.exists():
             before = json.loads(options.json.read_text())
             if before["machine"]["card"] != self.head["machine"]["card"]:
-                sys.exit(f"{options.json} was measured with another card: {before['machine']['card']}")
+                sys.exit(f"{options.json} was measured on another GPU: {before['machine']['card']}")
             self.rows = before["results"]
 
     def wanted(self, name):
@@ -154,11 +158,11 @@ class Results:
 
     def end(self):
         if self.left_out:
-            print(f"{self.left_out} left out: the deadline")
+            print(f"{self.left_out} skipped because of --deadline")
 
 
 def run_child(name, seconds):
-    """This program again with --child NAME: its row; None when it is killed after these seconds."""
+    """Runs this program with --child NAME and returns its row; None if it is killed after `seconds`."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen([sys.executable, *sys.argv, "--child", name], stdout=out, stderr=err,
                                  process_group=0)
@@ -167,7 +171,7 @@ def run_child(name, seconds):
         except subprocess.TimeoutExpired:
             status = None
         try:
-            os.killpg(child.pid, signal.SIGKILL)  # also what it has left behind
+            os.killpg(child.pid, signal.SIGKILL)  # its children too
         except ProcessLookupError:
             pass
         child.wait()
@@ -182,9 +186,9 @@ def run_child(name, seconds):
 
 
 def each_in_a_child(title, names, measure, expected, options, shown):
-    """Rows measure(name), each from a fresh process, in this order as far as the deadline allows.
+    """Runs measure(name) for each name in a fresh process, until the deadline.
 
-    expected(name, rows): the seconds that this will likely take, by the rows so far.
+    expected(name, rows): estimated seconds for this name, from the rows so far.
     """
     if options.child:
         try:
@@ -202,8 +206,8 @@ def each_in_a_child(title, names, measure, expected, options, shown):
         begin = time.perf_counter()
         row = run_child(name, min(options.timeout, left))
         if row is None and left < options.timeout:
-            print(f"{name}  not ended by the deadline", flush=True)
+            print(f"{name}  not finished by the deadline", flush=True)
             continue
-        row = row or {"error": f"not ended after {options.timeout:g} s"}
+        row = row or {"error": f"not finished after {options.timeout:g} s"}
         results.add({"name": name, **row, "seconds": round(time.perf_counter() - begin, 1)})
     results.end()

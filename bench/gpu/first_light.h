@@ -1,5 +1,5 @@
 #pragma once
-// What the files of gpu_first_light share.
+// Shared by the files of gpu_first_light.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,11 +19,11 @@ struct NoGpu : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// One flat JSON object, whose member "ok" tells whether every check held.
+// Builds one flat JSON object. Its member "ok" is true if every check passed.
 class Report {
  public:
   explicit Report(const std::string& name) { text("check", name); }
-  ~Report() {  // left by an exception: what was found until then
+  ~Report() {  // after an exception, prints the values so far
     if (!printed_) good_ = false, print();
   }
   Report(const Report&) = delete;
@@ -38,7 +38,7 @@ class Report {
     raw(key, good ? "true" : "false");
     good_ &= good;
   }
-  // Also remembers whether it is small enough; what is not a number is not.
+  // Adds a number and checks that it is at most `limit`. NaN fails.
   void below(const std::string& key, double value, double limit) {
     number(key, value);
     good_ &= value <= limit;
@@ -65,27 +65,29 @@ struct Place {
   }
 };
 
-// GPU 0, with the plug-in opened; throws NoGpu.
+// The CPU, or GPU 0 with the plug-in opened. Throws NoGpu.
 Place place(bool on_cpu);
 
-// So that two runs of the same step are the same.
+// Turns on deterministic cuDNN and turns off TF32, so that equal steps give equal results.
 void compute_exactly();
 
 // ‖got − want‖ / ‖want‖.
 double relative_difference(const at::Tensor& got, const at::Tensor& want);
 
-// Of a step on that device, without masks. type: f32, bf16 or f16.
+// Options of a step on that device, without masks. type: f32, bf16 or f16.
 StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;
 
-// A step's updates as a graph; three are made first.
+// Records a step as a CUDA graph, after three eager steps.
 inline Recorded record(const cuda::Plugin& plugin, bench::SyntheticStep& step) {
-  const auto update = [](void* context) { static_cast<bench::SyntheticStep*>(context)->enqueue(); };
-  return {plugin.record(update, &step, 3), plugin.destroy};
+  const auto enqueue = [](void* context) {
+    static_cast<bench::SyntheticStep*>(context)->enqueue();
+  };
+  return {plugin.record(enqueue, &step, 3), plugin.destroy};
 }
 
-// Each prints a report, and returns whether all was well.
+// Each function prints a report and returns whether all its checks passed.
 bool plugin_check();
 bool step_check(const Place& where, const std::string& model);
 bool operations_check(const Place& where);

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Other loaders over a folder of class folders of JPEGs, which is repeated: batches of 128 random crops of
-224 pixels, flipped or not, uint8, in random order.
+"""Times other data loaders on a folder of class folders of JPEGs: batches of 128 random crops of 224 pixels,
+randomly flipped, uint8, in random order. The dataset is repeated, so that no epoch ends.
 
 Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] [--dry --device cpu]
 
-  torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in memory
-  timm           its create_loader with fast collate and prefetcher, which puts them normalised on the card
-  nvjpeg/crop    files read by threads, decode_jpeg of a batch on the card, each image cropped and
+  torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in host memory
+  timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalises
+  nvjpeg/crop    threads read files, decode_jpeg decodes a batch on the GPU, then each image is cropped and
                  resized there
-  nvjpeg/decode  the same without crops
+  nvjpeg/decode  the same without cropping
 
-The number behind a name: worker processes, or threads that read. Files are in the page cache.
-processor_us is processor time, workers included, of one image. Images that nvJPEG refuses are left
-out for it, and counted.
+The number after a name: worker processes, or reading threads. Files are in the page cache. processor_us: CPU
+time per image in microseconds, workers included. left_out: images that nvJPEG cannot decode.
 """
 
 import itertools
@@ -25,7 +24,7 @@ import torch
 import common
 
 TITLE = "Other loaders: batches of 128 crops of 224 pixels from ImageNet's JPEGs"
-EPOCH = 200_000  # images at least, so that none ends while it is measured
+EPOCH = 200_000  # least number of images, so that no epoch ends during a measurement
 
 
 def names(options):
@@ -97,7 +96,7 @@ def nvjpeg(options, workers, crop):
 
 
 def processor_seconds():
-    """Of this process and its children, also of those that have ended."""
+    """CPU time of this process and its children, including those that have ended."""
     import psutil
     own = psutil.Process()
     children = own.children(recursive=True)
@@ -105,7 +104,7 @@ def processor_seconds():
 
 
 def take(batches, seconds, options, least=1):
-    """Images per second while batches come for so long."""
+    """Takes batches for so many seconds; returns images per second and the number of images."""
     begin, count = time.perf_counter(), 0
     while count < least or time.perf_counter() - begin < seconds:
         next(batches)
@@ -125,7 +124,7 @@ def measure(name, options):
     begin = time.perf_counter()
     next(batches)
     first = time.perf_counter() - begin
-    take(batches, options.seconds, options, least=3 * workers)  # so many lie ready
+    take(batches, options.seconds, options, least=3 * workers)  # uses up prefetched batches
     busy = processor_seconds()
     groups = [take(batches, options.seconds, options) for _ in range(common.GROUPS)]
     busy = processor_seconds() - busy

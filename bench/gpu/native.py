@@ -1,10 +1,12 @@
-"""Runs shoal's own programs.
+"""Runs the checks and measurements of shoal's own programs.
 
     native.py PART PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
 
-  checks    those of gpu_first_light (bench/gpu/first_light.cpp); status 1 when one failed
-  step      its training step, on the shapes that rivals.py measures
-  loader    loader_bench over --images DIR, on 1 to 16 threads
+  checks    all checks of gpu_first_light (bench/gpu/first_light.cpp)
+  step      training steps of gpu_first_light, with the shapes that rivals.py measures
+  loader    loader_bench over --images DIR, with 1 to 16 threads
+
+Exit status 1 if a check or a measurement failed.
 """
 
 import json
@@ -36,7 +38,7 @@ def steps(dry):
 
 
 def loader_rates(program, name, options):
-    """Of five runs; the first makes the seek indexes."""
+    """The rates of five runs, after one that writes the seek indexes."""
     with tempfile.TemporaryDirectory() as indexes:
         command = [program, "loader", options.images, "2" if options.dry else "25", name.split()[1], indexes]
         try:
@@ -55,7 +57,7 @@ def free_port():
 
 
 def environments(name):
-    """Of the processes that this takes."""
+    """The variables of each process that this check needs."""
     if name != "shared":
         return [{}]
     meeting = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
@@ -64,7 +66,7 @@ def environments(name):
 
 
 class Child:
-    """One process of a program, whose output is kept."""
+    """A process whose output is kept."""
 
     def __init__(self, command, variables):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
@@ -72,7 +74,7 @@ class Child:
                                         stderr=self.err)
 
     def end(self):
-        """The object that it printed, with an error if it had one; kills it if it still runs."""
+        """Kills the process if it still runs. Returns the JSON object that it printed, with its error if it failed."""
         killed = self.process.poll() is None
         self.process.kill()
         self.process.wait()
@@ -81,16 +83,26 @@ class Child:
         row = json.loads(([line for line in self.out if line.startswith("{")] or ["{}"])[-1])
         last_words = " / ".join(self.err.read().splitlines()[-3:])[-400:]
         if killed:
-            row |= {"ok": False, "error": "did not end in time: " + last_words}
+            row |= {"ok": False, "error": "did not finish in time: " + last_words}
         elif self.process.returncode != 0:
             row |= {"ok": False, "error": f"status {self.process.returncode}: {last_words}"}
         return row
 
 
 def answer(program, name, options):
-    """What it printed; of several processes the one that failed first, if one did."""
-    words = [str(options.json) + ".trace.json" if word == "TRACE" else word for word in name.split()]
-    words += ["cpu"] * (options.device == "cpu")
+    """Runs one check or measurement and returns its result."""
+    with tempfile.TemporaryDirectory() as folder:  # without --json the trace is not kept
+        trace = f"{options.json or folder + '/checks'}.trace.json"
+        words = [trace if word == "TRACE" else word for word in name.split()]
+        row = answer_of(program, name, words + ["cpu"] * (options.device == "cpu"), options)
+    row.pop("check", None)
+    if "least" in row:
+        row["images_per_second_least"], row["images_per_second_most"] = row.pop("least"), row.pop("most")
+    return row
+
+
+def answer_of(program, name, words, options):
+    """The JSON object that the program printed. Of several processes: of one that failed, if any did."""
     children = [Child([program, *words], variables) for variables in environments(name)]
     until = time.monotonic() + options.timeout
     while time.monotonic() < until:
@@ -98,12 +110,8 @@ def answer(program, name, options):
         if any(states) or None not in states:
             break
         time.sleep(0.02)
-    children.sort(key=lambda child: not child.process.poll())  # one that failed comes first
-    row = [child.end() for child in children][0]
-    row.pop("check", None)
-    if "least" in row:
-        row["images_per_second_least"], row["images_per_second_most"] = row.pop("least"), row.pop("most")
-    return row
+    children.sort(key=lambda child: not child.process.poll())  # a failed one first
+    return [child.end() for child in children][0]
 
 
 def main():
@@ -121,7 +129,7 @@ def main():
         title, names = "shoal's loader: batches of 128 crops of 224 pixels", [f"loader {n}" for n in THREADS]
         measure = loader_rates
     else:
-        title, names = "shoal's own step, without dropout and stochastic depth", steps(options.dry)
+        title, names = "shoal's training step, without dropout and stochastic depth", steps(options.dry)
     results = common.Results(title, options, ("ok", "images_per_second", "reserved_mib"))
     limit = options.timeout
     for name in filter(results.wanted, names):

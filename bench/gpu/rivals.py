@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Training steps of timm's models as its train.py makes them, on random images that lie on the card.
+"""Times training steps of timm's models, as timm's train.py does them, on random images in GPU memory.
 
 Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
-Channels-last, autocast, label smoothing 0.1, SGD with momentum; each configuration in a process of its
-own. Their names are MODEL/PIXELS/BATCH/bf16|fp16/WAY; a way is eager or a mode of torch.compile.
+Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configuration runs in its own process and
+is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of torch.compile.
 
-  first_step_seconds  of the first step: compilation, cuDNN's choice of algorithms
-  steady_seconds      from there until a step takes about as long as the one before
-  images_per_second   of five groups of steps, by the card's clock
-  allocated_mb        most memory of these steps; reserved_mb: that the process ever took
+  first_step_seconds  first step, with compilation and cuDNN's choice of algorithms
+  steady_seconds      warm-up after it, until three steps in a row take about the same time
+  images_per_second   five groups of steps, in GPU time
+  allocated_mb        peak memory of the timed steps; reserved_mb: peak of the whole process
   graph_skips         parts that reduce-overhead could not record as CUDA graphs
 """
 
@@ -33,7 +33,7 @@ EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 3
 
 
 def names(dry):
-    """Most important first."""
+    """All configurations, the most important first."""
     if dry:
         return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager", "resnet18/64/4/fp16/eager",
                 "resnet18/64/4/bf16/compile"]
@@ -50,7 +50,7 @@ def names(dry):
 
 
 def expected(name, rows):
-    """The longest of this model and way so far, else of this way, else a guess."""
+    """Estimated seconds: the most so far for this model and way, else for this way, else a guess."""
     model, *_, way = name.split("/")
     done = [row for row in rows if "error" not in row and row["name"].endswith("/" + way)]
     done = [row for row in done if row["name"].startswith(model + "/")] or done
@@ -122,8 +122,8 @@ def measure(name, options):
 
 
 parser = common.child_parser(__doc__, timeout=400)
-parser.add_argument("--cache", metavar="DIR", help="where compiled parts are kept and found; without it each "
-                    "configuration compiles everything anew, and first_step_seconds are those of a first run")
+parser.add_argument("--cache", metavar="DIR", help="cache of compiled code; without it each configuration compiles "
+                    "everything, so first_step_seconds is that of a first run")
 options = parser.parse_args()
 with tempfile.TemporaryDirectory() as fresh:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = options.cache or fresh

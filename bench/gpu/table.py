@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Markdown tables of files of results: table.py FILE.json ... [--only REGEX of names]"""
+"""Prints results files as Markdown tables: table.py FILE.json ... [--only REGEX of names]"""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ import common
 
 
 def table(rows):
-    """Lines; columns are all keys in the order in which they first occur."""
+    """The lines of a table. Columns: all keys, in the order of their first use."""
     texts = [common.cells(row) for row in rows]
     columns = list(dict.fromkeys(key for row in texts for key in row))
     numbers = {key for key in columns if all(isinstance(row.get(key, 0), (int, float)) for row in rows)}

@@ -1,10 +1,10 @@
-"""Runs shoal itself on a GPU: a small training on made-up images, against the same on the CPU.
+"""Trains small models on synthetic images on a GPU and compares the results with training on the CPU.
 
-    training.py PROGRAM [--json FILE] [--only REGEX] [--deadline SECONDS] [--device cpu] [--dry]
+    training.py PROGRAM [--json FILE] [--deadline SECONDS] [--device cpu]
 
-All of them every time: each is compared with what another left, so --only and --retry change nothing.
-Status 1 when a run failed, was left out, or its result is not what it should be. With --device cpu the runs that
-should be on the GPU are on the CPU too: that tries this program.
+Always does all runs, because each is compared with another: --only and --retry have no effect. Exit status 1
+if a run failed, was skipped, or has an unexpected result. With --device cpu all runs use the CPU, to test this
+program.
 """
 
 import json
@@ -20,11 +20,11 @@ import time
 import common
 
 LIKELY_SECONDS = 30
-# Of the CPU's validation loss, after so few updates: sums are made in another order, or rounded.
+# Allowed relative difference from the validation loss on the CPU: the GPU adds in another order and rounds.
 NEAR, NEAR_IN_BF16 = 0.05, 0.25
 IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
             "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2", "--dropout", "0.1"]
-# Options, and what the result is compared with: "near NAME" or "equal NAME".
+# Options of each run, and the expected result: "near NAME" (validation loss) or "equal NAME" (model, bit for bit).
 RESNET, EFFICIENTNET = ["--model", "resnet18", "--lr", "0.02"], ["--model", "efficientnet_b0", "--lr", "0.001"]
 RUNS = {
     "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
@@ -40,7 +40,7 @@ RUNS = {
 
 
 def run(program, words, folder, options):
-    """Ends with the last validation's loss and rate; the model's bytes lie in folder/model."""
+    """Trains, exports the model to folder/model, and returns the history row of the last validation."""
     command = [program, "train", *IMAGES, "--device", options.device, "--output", folder,
                "--export-dir", f"{folder}/model", *words]
     with tempfile.TemporaryFile("w+") as err:
@@ -92,10 +92,9 @@ def main():
     parser.add_argument("program")
     options = parser.parse_args()
     limit = options.timeout
-    results = common.Results("shoal train on a GPU, made-up images", options, ("ok", "loss", "compared"))
+    results = common.Results("shoal train on a GPU, synthetic images", options, ("ok", "loss", "compared"))
     with tempfile.TemporaryDirectory() as kept:
         for name in RUNS:
-            # All of them: later ones are compared with what earlier ones left.
             if results.seconds_left() < LIKELY_SECONDS:
                 results.leave_out()
                 continue
