@@ -1,4 +1,4 @@
-// The commands that work on images alone.
+// The commands that only read and write images: pack, prepare, bench loader.
 
 #include <signal.h>
 
@@ -24,7 +24,7 @@ std::string first_file(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("pack makes, describes and checks a set, and training reads it") {
+TEST_CASE("pack writes, describes and verifies a packed set, and training reads it") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", packed = directory.path() / "packed";
   test::make_images(data, 40, 12, 3, 48);
@@ -45,13 +45,13 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   CHECK(again.exit_code == 2);
   CHECK_THAT(again.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
-  // Neither the source nor what is no packed set is ever replaced.
+  // --overwrite never replaces the source, or a file that is not a packed set.
   for (const std::string& source : {set, data + "/train"}) {
     const std::string part = source == set ? set : first_file(data + "/train");
     const auto itself = test::run_shoal({"pack", source, part, "--overwrite", "--max-side", "20"});
     INFO(itself.err);
     CHECK(itself.exit_code == 2);
-    CHECK_THAT(itself.err, Contains("is a part of what is packed"));
+    CHECK_THAT(itself.err, Contains(part));
   }
   CHECK(test::run_shoal({"pack", "synthetic:4:2", packed + "/made", "--overwrite"}).exit_code == 0);
   CHECK(test::run_shoal({"pack", "synthetic:4:2", packed + "/made", "--overwrite"}).exit_code == 0);
@@ -59,10 +59,10 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   std::ofstream(other) << "a text";
   const auto text = test::run_shoal({"pack", data + "/train", other, "--overwrite"});
   CHECK(text.exit_code == 2);
-  CHECK_THAT(text.err, Contains("is no packed set"));
+  CHECK_THAT(text.err, Contains(other));
   CHECK(std::filesystem::file_size(other) == 6);
 
-  // The same images in the same order: the same metrics.
+  // The same images in the same order give the same metrics.
   const auto losses = [&](const std::string& source, const std::string& output) {
     // clang-format off
     const auto run = test::run_shoal({
@@ -86,7 +86,7 @@ TEST_CASE("pack makes, describes and checks a set, and training reads it") {
   CHECK_THAT(damaged.out, Contains("39 of 40"));
 }
 
-TEST_CASE("packing that was interrupted says so and goes on") {
+TEST_CASE("interrupted packing continues when the command is repeated") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data", set = directory.path() / "set.pack";
   test::make_images(data, 600, 3, 3, 160);
@@ -94,14 +94,14 @@ TEST_CASE("packing that was interrupted says so and goes on") {
                                           "120",  "--quality",     "90", "--workers",
                                           "1",    "--json"};
   bool sent = false;
-  const auto broken_off = test::run_shoal(words, {}, [&](pid_t program) {
+  const auto interrupted = test::run_shoal(words, {}, [&](pid_t program) {
     std::error_code none_yet;
     const auto noted = std::filesystem::file_size(set + ".partial.table", none_yet);
     if (!sent && !none_yet && noted > 1000) sent = ::kill(program, SIGINT) == 0;
     return false;
   });
-  CHECK(broken_off.exit_code == 128 + SIGINT);
-  CHECK_THAT(broken_off.err, Contains("interrupted; the same command goes on from here"));
+  CHECK(interrupted.exit_code == 128 + SIGINT);
+  CHECK_THAT(interrupted.err, Contains("interrupted"));
   CHECK_FALSE(std::filesystem::exists(set));
   const auto whole = test::run_shoal(words);
   INFO(whole.err);
@@ -120,8 +120,8 @@ void tar(std::vector<std::string> words) {
   REQUIRE(outcome.exit_code == 0);
 }
 
-// ImageNet's three archives, with 60 and 12 images of the three classes that the golden meta.mat
-// knows.
+// Writes ImageNet's three archives with 60 and 12 images of the three classes in the golden
+// meta.mat.
 void make_downloads(const fs::path& root) {
   const fs::path downloads = root / "downloads", made = root / "made", val = root / "flat";
   const fs::path kit = root / "ILSVRC2012_devkit_t12" / "data";
@@ -153,7 +153,7 @@ void make_downloads(const fs::path& root) {
 
 }  // namespace
 
-TEST_CASE("ImageNet's archives become folders, tars or packed files that train alike") {
+TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that train alike") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   make_downloads(root);
@@ -189,14 +189,13 @@ TEST_CASE("ImageNet's archives become folders, tars or packed files that train a
   CHECK(losses.size() == 1);
   const auto other = prepare("packs", {"--max-side", "40"});
   CHECK(other.exit_code == 2);
-  CHECK_THAT(other.err,
-             Contains("train.pack holds a packed set of another source or other options"));
-  // GNU tar reads ours.
+  CHECK_THAT(other.err, Contains("train.pack") && Contains("other options"));
+  // GNU tar reads our tars.
   tar({"-xf", root / "tars" / "train" / "n01.tar", "-C", root / "flat"});
   for (const auto& file : fs::directory_iterator(root / "folders" / "train" / "n01"))
     CHECK(test::read_text(file) == test::read_text(root / "flat" / file.path().filename()));
 
-  // Broken off in the middle: what is there stays, what is missing or half comes.
+  // A repeated command keeps complete files and writes missing and truncated ones.
   const fs::path one = fs::directory_iterator(root / "folders" / "train" / "n01")->path();
   fs::resize_file(one, 10);
   fs::remove_all(root / "folders" / "val" / "n02119789");
@@ -207,7 +206,7 @@ TEST_CASE("ImageNet's archives become folders, tars or packed files that train a
   CHECK(fs::file_size(one) > 10);
 }
 
-TEST_CASE("what prepare lacks is named") {
+TEST_CASE("prepare names a missing argument or archive") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   make_downloads(root);
@@ -229,7 +228,7 @@ TEST_CASE("what prepare lacks is named") {
   CHECK_FALSE(fs::exists(to));
 }
 
-TEST_CASE("bench loader measures folders and tells what bounds it") {
+TEST_CASE("bench loader measures a folder and reports the bottleneck") {
   const test::TemporaryDirectory directory;
   const std::string data = directory.path() / "data";
   test::make_images(data, 40, 12, 3, 48);

@@ -1,4 +1,4 @@
-// What a user sees when something is wrong.
+// Errors of users and machines, and the messages about them.
 
 #include <signal.h>
 
@@ -37,7 +37,7 @@ void damage(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a user's mistake is one line that names it, from any number of processes") {
+TEST_CASE("a user's mistake prints one line that names it, with any number of processes") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 40, 8, 2, 40);
@@ -80,7 +80,7 @@ TEST_CASE("a user's mistake is one line that names it, from any number of proces
   }
 }
 
-TEST_CASE("a directory with checkpoints is not overwritten by a fresh start") {
+TEST_CASE("a new run does not overwrite a directory with checkpoints") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 40, 8, 2, 40);
   REQUIRE(test::run_shoal(small_run(directory.path())).exit_code == 0);
@@ -96,7 +96,7 @@ TEST_CASE("a directory with checkpoints is not overwritten by a fresh start") {
 }
 
 TEST_CASE(
-    "damaged images are replaced in training and counted apart in evaluation, or end the run") {
+    "unreadable images are replaced in training and left out of evaluation, or stop the run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 240, 120, 2, 40);
@@ -113,7 +113,7 @@ TEST_CASE(
   REQUIRE(count(run.err, train.filename().string()) == 1);
   REQUIRE(count(run.err, val.filename().string()) == 1);
   REQUIRE(run.out.find("valid:images=119;") != std::string::npos);
-  REQUIRE(run.err.find("1 of 120 validation images could not be read") != std::string::npos);
+  REQUIRE(run.err.find("1 of 120 validation images") != std::string::npos);
 
   const auto strict = test::run_shoal(
       small_run(root, {"--bad-images", "error", "--output", (root / "strict").string()}));
@@ -128,11 +128,10 @@ TEST_CASE(
   INFO(many.err);
   REQUIRE(many.exit_code == 1);
   REQUIRE(many.err.find("more than 1 %") != std::string::npos);
-  REQUIRE(many.err.find("info saved ") != std::string::npos);  // what was learnt is not lost
   REQUIRE_FALSE(fs::is_empty(root / "many" / "checkpoints"));
 }
 
-TEST_CASE("validation images that cannot be read lose no training") {
+TEST_CASE("unreadable validation images stop the run after a checkpoint, which can be resumed") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 40, 20, 2, 40);
@@ -144,8 +143,8 @@ TEST_CASE("validation images that cannot be read lose no training") {
   const auto failed = test::run_shoal(small_run(root));
   INFO(failed.err);
   REQUIRE(failed.exit_code == 1);
-  REQUIRE(failed.err.find("1 of 20 validation images cannot be read") != std::string::npos);
-  REQUIRE(failed.err.find("continue with --resume") != std::string::npos);
+  REQUIRE(failed.err.find("1 of 20 validation images") != std::string::npos);
+  REQUIRE(failed.err.find("--resume") != std::string::npos);
 
   fs::rename(root / "whole", image);
   const auto resumed = test::run_shoal(small_run(root, {"--resume"}));
@@ -155,7 +154,7 @@ TEST_CASE("validation images that cannot be read lose no training") {
   REQUIRE(resumed.out.find("valid:images=20;") != std::string::npos);
 }
 
-TEST_CASE("a damaged newest checkpoint falls back to the one before") {
+TEST_CASE("--resume skips a damaged checkpoint and uses the one before") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 40, 8, 2, 40);
@@ -168,8 +167,7 @@ TEST_CASE("a damaged newest checkpoint falls back to the one before") {
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   REQUIRE(resumed.err.find("damaged") != std::string::npos);
-  REQUIRE(resumed.err.find("trying the previous one") != std::string::npos);
-  REQUIRE(store.entries().front().name == newest.name);  // done again, whole
+  REQUIRE(store.entries().front().name == newest.name);  // written again
   REQUIRE_NOTHROW(store.read(store.entries().front()));
   for (const auto& entry : store.entries()) fs::resize_file(store.path(entry), 10);
   const auto lost = test::run_shoal(small_run(root, {"--resume", "--epochs", "2"}));
@@ -178,8 +176,8 @@ TEST_CASE("a damaged newest checkpoint falls back to the one before") {
 }
 
 TEST_CASE(
-    "an update that is not finite is not committed, and ten in a row end the run with the state "
-    "saved") {
+    "a step with non-finite gradients is not committed, and ten in a row stop the run after a "
+    "checkpoint") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 240, 8, 2, 40);
@@ -187,7 +185,7 @@ TEST_CASE(
       small_run(root, {"--lr", "1e30", "--nproc", "2", "--batch-size", "5", "--epochs", "1"}));
   INFO(run.err);
   REQUIRE(run.exit_code == 1);
-  REQUIRE(run.err.find("10 updates in a row") != std::string::npos);
+  REQUIRE(run.err.find("in a row") != std::string::npos);
   REQUIRE(run.err.find("learning rate") != std::string::npos);
   REQUIRE(run.err.find("gradient norm") != std::string::npos);
   REQUIRE(run.out.find("event=nonfinite") != std::string::npos);
@@ -197,7 +195,7 @@ TEST_CASE(
   REQUIRE_NOTHROW(store.read(store.entries().front()));
 }
 
-TEST_CASE("distribution that was asked for and cannot be set up is an error") {
+TEST_CASE("incomplete or contradictory settings for several processes are an error") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 40, 8, 2, 40);
   const auto half = test::run_shoal(small_run(directory.path()), {"RANK=0"});
@@ -212,7 +210,7 @@ TEST_CASE("distribution that was asked for and cannot be set up is an error") {
 
 namespace {
 
-// The child of `parent` that is this rank; 0 when there is none yet.
+// The process id of the child of `parent` with this rank, or 0.
 pid_t worker_of(pid_t parent, int rank) {
   const std::string wanted = "RANK=" + std::to_string(rank);
   std::error_code error;
@@ -232,7 +230,7 @@ pid_t worker_of(pid_t parent, int rank) {
 
 }  // namespace
 
-TEST_CASE("a rank that hangs is named, and the run ends naming what was waited for") {
+TEST_CASE("a rank that hangs is named, and the run ends with the name of the wait that timed out") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 400, 8, 2, 40);
@@ -250,7 +248,6 @@ TEST_CASE("a rank that hangs is named, and the run ends naming what was waited f
   INFO(outcome.err);
   REQUIRE(stopped);
   CHECK(outcome.exit_code != 0);
-  CHECK_THAT(outcome.err,
-             Contains("no progress for ") && Contains("rank 1 has given no sign of life"));
-  CHECK_THAT(outcome.err, Contains("rank 0 of 2: ") && Contains(" failed after "));
+  CHECK_THAT(outcome.err, Contains("no progress") && Contains("rank 1"));
+  CHECK_THAT(outcome.err, Contains("rank 0 of 2: ") && Contains("failed after"));
 }

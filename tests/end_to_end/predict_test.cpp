@@ -1,4 +1,4 @@
-// predict: its sources, views and forms of output.
+// predict: its sources, its views (test-time augmentation) and its output formats.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A model of three classes that has hardly learnt, and its images.
+// A barely trained model of three classes, and its images.
 struct Model {
   test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
@@ -57,13 +57,13 @@ const Model& model() {
 
 }  // namespace
 
-TEST_CASE("predict names as many classes as asked for, with logits in JSON, CSV and text") {
+TEST_CASE("predict prints the top K classes with logits, as JSON, CSV and text") {
   const std::string image = model().data + "/val";
   const Json top = model().json({"--topk", "2", "--logits", image}).front();
   REQUIRE(top["top2"].size() == 2);
   CHECK(top["top2"][0]["logit"] > top["top2"][1]["logit"]);
   const Json all = model().json({"--topk", "9", "--logits", image}).front();
-  REQUIRE(all["top9"].size() == 3);  // there are no more classes
+  REQUIRE(all["top9"].size() == 3);  // the model has no more classes
   double sum = 0;
   for (const Json& guess : all["top9"]) sum += std::exp(guess["logit"].get<double>());
   for (const Json& guess : all["top9"])
@@ -99,7 +99,7 @@ TEST_CASE("predict averages the logits of several views as eval does") {
   CHECK(m.json({"--tta", "ten", m.data + "/val"}) != m.json({m.data + "/val"}));
 }
 
-TEST_CASE("predict reads packed sets, tars and patterns, and needs no labels in them") {
+TEST_CASE("predict reads packed sets, tars and patterns, with or without labels") {
   const Model& m = model();
   const std::string pack = (m.directory.path() / "val.pack").string();
   REQUIRE(test::run_shoal({"pack", m.data + "/val", pack}).exit_code == 0);
@@ -123,14 +123,14 @@ TEST_CASE("predict reads packed sets, tars and patterns, and needs no labels in 
   CHECK(m.json({pack, flat.string(), tar}).size() == 27);
 }
 
-TEST_CASE("a stray file in a folder is left out, a damaged image is an error of predict") {
+TEST_CASE("predict skips files that are not images and reports a damaged image as an error") {
   const Model& m = model();
   const fs::path folder = m.directory.path() / "mixed";
   fs::copy(m.data + "/val", folder, fs::copy_options::recursive);
   std::ofstream(folder / "README.txt") << "images of mine";
   const auto stray = m.predict({"--json", folder.string()});
   CHECK(test::lines_of(stray.out).size() == 9);
-  CHECK_THAT(stray.err, Contains("left out 1 file") && Contains("README.txt"));
+  CHECK_THAT(stray.err, Contains("1 file") && Contains("README.txt"));
   CHECK(stray.err.find("README.txt") == stray.err.rfind("README.txt"));
   std::ofstream(folder / "broken.jpg") << "no image";
   const auto damaged = m.predict({"--json", folder.string()}, 1);

@@ -1,4 +1,4 @@
-// Runs that are killed and continued must end with the very bits of a run that was not.
+// A run that is killed and resumed must end with the same bits as an uninterrupted run.
 
 #include <signal.h>
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kLastStep = 24;  // 3 epochs of 8 updates
+constexpr int kLastStep = 24;  // 3 epochs of 8 steps
 
 std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc,
                                  bool resume) {
@@ -51,7 +51,7 @@ train::CheckpointEntry last_checkpoint(const fs::path& run) {
   return entries.front();
 }
 
-bool being_written(const fs::path& run) {
+bool writes_checkpoint(const fs::path& run) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator(run / ".checkpoints-tmp", error)) {
     if (file.path().extension() == ".pt" && fs::file_size(file.path(), error) > 0) return true;
@@ -59,10 +59,10 @@ bool being_written(const fs::path& run) {
   return false;
 }
 
-// Kills a run again and again and continues it, until it is through. Returns how many kills hit a
-// checkpoint's write.
-int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
-                    std::mt19937& random) {
+// Kills and resumes a run until it completes, with at least `kills` kills, of which `in_write` during
+// the write of a checkpoint.
+void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
+                     std::mt19937& random) {
   const fs::path run = root / ("killed-" + std::to_string(nproc));
   int done = 0, hits = 0;
   for (int attempt = 0; attempt < 200; ++attempt) {
@@ -72,9 +72,8 @@ int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
     const auto delay = std::chrono::milliseconds(random() % 700);
     const auto now_is_the_time = [&](pid_t) {
       if (done >= kills && hits >= in_write) return false;
-      if (aim_at_write) return being_written(run);
-      // Random moments count from the first checkpoint in sight, so that kills fall into training,
-      // not only start-up.
+      if (aim_at_write) return writes_checkpoint(run);
+      // The random delay starts at the first checkpoint, so that kills hit training, not start-up.
       std::error_code error;
       if (!first_sign && fs::exists(run / ".checkpoints-tmp", error)) first_sign = Clock::now();
       return first_sign && Clock::now() - *first_sign > delay;
@@ -85,11 +84,10 @@ int kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 128 + SIGKILL);
     ++done;
-    hits += being_written(run);  // a file left half-way is the proof
+    hits += writes_checkpoint(run);  // an unfinished file was left
   }
   REQUIRE(done >= kills);
   REQUIRE(hits >= in_write);
-  return hits;
 }
 
 void compare(int nproc, int kills, int in_write) {
@@ -107,13 +105,12 @@ void compare(int nproc, int kills, int in_write) {
   const auto got = last_checkpoint(killed);
   REQUIRE(expected.step == kLastStep);
   REQUIRE(got.step == kLastStep);
-  // The file holds every tensor, the position and the settings: equal checksums mean that all of
-  // them are equal.
+  // The checksum covers the file: every tensor, the position and the settings.
   REQUIRE(got.checksum == expected.checksum);
   REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
 }
 
-// Runs the words and sends SIGTERM once, as soon as `now` says so; the launcher passes it on.
+// Runs shoal and sends it SIGTERM once, when `now` returns true. The launcher forwards the signal.
 test::Outcome run_and_stop(const std::vector<std::string>& words,
                            const std::function<bool()>& now) {
   bool sent = false;
@@ -147,7 +144,7 @@ TEST_CASE("three processes killed at random moments and resumed end bit-equal") 
   compare(3, 6, 1);
 }
 
-TEST_CASE("another world size continues the same run over the same images") {
+TEST_CASE("a run can resume with another world size, over the same images in the same order") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 10, 4, 40);
@@ -157,7 +154,7 @@ TEST_CASE("another world size continues the same run over the same images") {
   const auto other = test::run_shoal(command(root, "run", 3, true));
   INFO(other.err);
   REQUIRE(other.exit_code == 0);
-  REQUIRE(other.err.find("same images follow in the same order") != std::string::npos);
+  REQUIRE(other.err.find("same images") != std::string::npos);
   REQUIRE(last_checkpoint(root / "run").step == kLastStep);
 
   auto wrong = command(root, "run", 2, true);
@@ -167,7 +164,7 @@ TEST_CASE("another world size continues the same run over the same images") {
   REQUIRE(refused.err.find("--global-batch-size 12") != std::string::npos);
 }
 
-TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal") {
+TEST_CASE("SIGTERM saves after the current step and the resumed run ends bit-equal") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 10, 4, 40);
@@ -180,7 +177,7 @@ TEST_CASE("SIGTERM saves at the next update and the resumed run ends bit-equal")
   const auto saved = last_checkpoint(root / "run");
   REQUIRE(saved.step >= 4);
   REQUIRE(saved.step < kLastStep);
-  // Nothing that changes the result has to be named again.
+  // Settings that change the result come from the checkpoint.
   // clang-format off
   const auto resumed = test::run_shoal({
       "train", "--data", (root / "data").string(), "--output", (root / "run").string(), "--resume",
@@ -201,7 +198,7 @@ TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run eval
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   const auto saved = last_checkpoint(root / "run");
-  REQUIRE(saved.epoch == 0);  // its evaluation is still to come
+  REQUIRE(saved.epoch == 0);  // the evaluation of this epoch is not done
   REQUIRE(saved.step == 8);
   REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
   const auto resumed = test::run_shoal(command(root, "run", 2, true));
@@ -210,7 +207,7 @@ TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run eval
 }
 
 TEST_CASE(
-    "a run that --max-steps ends inside an epoch is evaluated, also when it is stopped there") {
+    "a run that ends within an epoch by --max-steps is evaluated, even after a stop and --resume") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 200, 4, 40);
@@ -225,7 +222,7 @@ TEST_CASE(
   REQUIRE(resumed.out.find(" * Acc@1") != std::string::npos);
 }
 
-TEST_CASE("an epoch ends in the order it began in; the next one may have another") {
+TEST_CASE("the order of images can change between epochs, but not within one") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 8, 4, 40);
@@ -247,7 +244,7 @@ TEST_CASE("an epoch ends in the order it began in; the next one may have another
   CHECK_THAT(other.err, Catch::Contains("order chunked → random"));
 }
 
-TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
+TEST_CASE("--eval-only evaluates the last checkpoint without changing the run") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 30, 4, 40);
@@ -270,12 +267,12 @@ TEST_CASE("a checkpoint can be evaluated in place without changing the run") {
   const auto history = test::read_text(root / "run" / "history.jsonl");
   REQUIRE(test::lines_of(history).size() > 6);
 
-  const auto idle = test::run_shoal(command(root, "run", 2, true));  // nothing is left to do
+  const auto idle = test::run_shoal(command(root, "run", 2, true));  // the run is already complete
   REQUIRE(idle.exit_code == 0);
   REQUIRE(test::read_text(root / "run" / "summary.json") == summary);
 }
 
-TEST_CASE("a reader that goes away does not end a run") {
+TEST_CASE("a run continues when the reader of its stdout exits") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 40, 8, 2, 40);

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A model.safetensors as an old file of another program: no metadata, no num_batches_tracked.
+// Copies a model.safetensors as another program may have written it: without metadata and without
+// num_batches_tracked.
 void write_as_foreign(const fs::path& from, const fs::path& to) {
   const std::string bytes = test::read_text(from);
   uint64_t length = 0;
@@ -30,7 +31,7 @@ void write_as_foreign(const fs::path& from, const fs::path& to) {
   out << text << bytes.substr(sizeof length + length);
 }
 
-// A run of three classes, and its model as another program would have it.
+// A finished run with three classes, and its model in the form of another program.
 struct Trained {
   test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
@@ -105,7 +106,7 @@ TEST_CASE("eval and predict take another program's weights") {
   CHECK(name == (number == "0" ? "ant" : number == "1" ? "bee" : "cow"));
 }
 
-TEST_CASE("weights that do not fit are refused with what to do") {
+TEST_CASE("weights that do not fit are refused with advice") {
   const Trained trained;
   const std::string &data = trained.data, &foreign = trained.foreign;
   CHECK_THAT(refusal({"eval", "--weights", foreign, "--data", data}),
@@ -130,7 +131,7 @@ TEST_CASE("weights that do not fit are refused with what to do") {
              Contains("3 outputs") && Contains("the data has 2"));
 }
 
-TEST_CASE("files of other programs are named for what they are, without LibTorch's internals") {
+TEST_CASE("error messages about files of other programs do not show LibTorch's internals") {
   const test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string();
   test::make_images(data, 4, 4, 2, 40);
