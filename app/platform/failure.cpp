@@ -150,7 +150,8 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
     }
   } catch (...) {  // not even memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
-    return ::write(STDERR_FILENO, kLast, sizeof kLast - 1) < 0 ? kFailure : kFailure;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLast, sizeof kLast - 1);
+    return kFailure;
   }
 }
 

@@ -89,7 +89,8 @@ void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
   kernels_.grey(pixels, area(size), scratch_.data());
   uint64_t sum = 0;  // of each luma three times
   for (const uint8_t luma : scratch_) sum += luma;
-  const double mean = static_cast<double>(sum / 3) / static_cast<double>(area(size));
+  sum /= 3;
+  const double mean = static_cast<double>(sum) / static_cast<double>(area(size));
   kernels_.stretch(static_cast<uint8_t>(mean + 0.5), static_cast<float>(factor), 3 * area(size),
                    pixels);
 }

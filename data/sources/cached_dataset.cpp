@@ -34,7 +34,7 @@ void CachedDataset::keep(int64_t sample, const std::vector<uint8_t>& bytes) cons
   Kept* nothing = nullptr;
   if (kept_[static_cast<size_t>(sample)].compare_exchange_strong(nothing, fresh.get(),
                                                                  std::memory_order_acq_rel))
-    fresh.release();
+    static_cast<void>(fresh.release());
   else
     used_.fetch_sub(size, std::memory_order_relaxed);
 }
