@@ -1,4 +1,4 @@
-// What the heads of other formats state, from hostile bytes.
+// Fuzzes the headers of all image formats.
 #include "data/image/formats.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Our JPEG decoder on hostile bytes: all instruction sets must give the same pixels, or all none,
-// with and without an index. Input: 4 bytes that choose the box, then the file.
+// Fuzzes our JPEG decoder. All instruction sets must give the same pixels, or all fail, with and
+// without a seek index. Input: 4 bytes that choose the box, then the file.
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -12,7 +12,8 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kMostPixels = 1 << 12;  // several segments and rows of MCUs; small, so many runs
+constexpr int64_t kMostPixels =
+    1 << 12;  // room for several segments and rows of MCUs; small, for speed
 
 bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* index,
                std::vector<uint8_t>& pixels) {
@@ -60,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(a == b && index == theirs);
   }
   if (!decoded) return 0;
-  require(pixels_of(best, box, &index, b) && a == b);   // by the index
-  require(pixels_of(best, box, nullptr, b) && a == b);  // without
+  require(pixels_of(best, box, &index, b) && a == b);   // with the seek index
+  require(pixels_of(best, box, nullptr, b) && a == b);  // without it
   best.complete(index);
   return 0;
 }

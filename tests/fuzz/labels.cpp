@@ -1,4 +1,4 @@
-// Labels in hostile files: meta.mat, lines of labels, JSON. The first byte: which of them.
+// Fuzzes label files. The first byte chooses the kind: meta.mat, lines of labels, or JSON.
 #include "data/labels/labels.h"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ using namespace shoal::data;
 
 namespace {
 
-// As lines of labels, and the same bytes as the classes that numbers mean.
+// Reads the bytes as lines of labels, with and without the same bytes as the list of classes.
 void read_files(std::string_view text) {
   static const int file = ::memfd_create("labels", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) < 0) return;

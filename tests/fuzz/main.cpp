@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: seeds as they are, each cut at 200 places, then mutations
-// of them for a number of seconds.
+// Runs a fuzz target without libFuzzer: first each seed, truncated at 200 places and whole, then
+// mutations of the seeds for a number of seconds.
 //
 //   fuzz_NAME SECONDS SEED_FILE…
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 void run(const Bytes& input) {
-  // Memory of just that size, so that a sanitizer sees every byte too far.
+  // An allocation of exactly this size: a sanitizer sees any access beyond it.
   const Bytes exact(input.begin(), input.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

@@ -1,5 +1,5 @@
-// Packed sets of hostile bytes: opened, read and verified. The first byte: whether the checksum of
-// the head is put right, so that what is behind it is reached.
+// Fuzzes packed sets: opens and reads them. The first byte says whether to correct the header's
+// checksum, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 

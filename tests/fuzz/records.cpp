@@ -1,5 +1,5 @@
-// RecordIO and TFRecord files of hostile bytes: opened and read. The first byte: which of them, and
-// whether a TFRecord's checksums are put right, so that what is behind them is reached.
+// Fuzzes RecordIO and TFRecord files. The first byte chooses the format and says whether to correct
+// a TFRecord's checksums, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ using namespace shoal::data;
 
 namespace {
 
-void put_checksums_right(std::vector<uint8_t>& bytes) {
+void correct_checksums(std::vector<uint8_t>& bytes) {
   for (size_t at = 0; at + 16 <= bytes.size();) {
     uint64_t length = 0;
     std::memcpy(&length, bytes.data() + at, 8);
@@ -36,7 +36,7 @@ void put_checksums_right(std::vector<uint8_t>& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   std::vector<uint8_t> bytes(data + 1, data + size);
-  if ((data[0] & 3) == 3) put_checksums_right(bytes);
+  if ((data[0] & 3) == 3) correct_checksums(bytes);
   static const int file = ::memfd_create("records", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, bytes.data(), bytes.size(), 0) < 0) return 0;
   const std::string path = "/proc/self/fd/" + std::to_string(file);

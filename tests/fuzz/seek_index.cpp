@@ -1,4 +1,4 @@
-// Seek indexes from hostile bytes: unpacked, packed again, and handed to the decoder.
+// Fuzzes seek indexes: unpacks them, packs them again and decodes with them.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

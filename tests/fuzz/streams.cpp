@@ -1,4 +1,4 @@
-// Streams of hostile bytes: tars, TFRecords, RecordIO as they come through a pipe.
+// Fuzzes streams from pipes: tars, TFRecord, RecordIO.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,9 +11,9 @@ using namespace shoal::data;
 
 namespace {
 
-class HostileSource : public ByteSource {
+class FuzzedSource : public ByteSource {
  public:
-  HostileSource(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  FuzzedSource(const uint8_t* data, size_t size) : data_(data), size_(size) {}
   size_t read(void* to, size_t bytes) override {
     const size_t count = std::min(bytes, size_ - at_);
     if (count > 0) std::memcpy(to, data_ + at_, count);
@@ -34,7 +34,7 @@ class HostileSource : public ByteSource {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const StreamLabels labels({"cat", "dog", "n01", "n02", "n04"});
   static const ExampleKeys keys;
-  HostileSource source(data, size);
+  FuzzedSource source(data, size);
   const auto stream = open_stream(source, labels, keys);
   try {
     for (StreamImage image; stream->next(image);)

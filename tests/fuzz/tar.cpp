@@ -1,5 +1,5 @@
-// Tars of hostile bytes: listed, and read as WebDataset shards. The first byte: whether the
-// checksums of headers are put right, so that what is behind them is reached.
+// Fuzzes tars: lists them and reads them as WebDataset shards. The first byte says whether to
+// correct the headers' checksums, so that the code after that check is reached.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ using namespace shoal::data;
 
 namespace {
 
-void put_checksum_right(uint8_t* header) {
+void correct_checksum(uint8_t* header) {
   unsigned sum = 8 * ' ';
   for (int i = 0; i < 512; ++i) sum += i < 148 || i >= 156 ? header[i] : 0u;
   std::snprintf(reinterpret_cast<char*>(header) + 148, 7, "%06o", sum);
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> bytes(data + 1, data + size);
   if (data[0] & 1)
     for (size_t at = 0; at + 512 <= bytes.size(); at += 512)
-      if (bytes[at] != 0) put_checksum_right(bytes.data() + at);
+      if (bytes[at] != 0) correct_checksum(bytes.data() + at);
   static const int memory = ::memfd_create("tar", MFD_CLOEXEC);
   if (::ftruncate(memory, 0) != 0 || ::pwrite(memory, bytes.data(), bytes.size(), 0) < 0) return 0;
   static const File file(memory, "fuzzed");
