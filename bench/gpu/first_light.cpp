@@ -2,10 +2,10 @@
 // bench/gpu_first_light.sh and, where a GPU is found, by ctest.
 //
 //   gpu_first_light plugin                    opens the plug-in before anything asks for CUDA
-//   gpu_first_light step MODEL                compares two steps with the CPU's in f64, and gradients
-//                                             in f32 and bf16
-//   gpu_first_light operations                compares batch preparation, optimizers and EMA with the
-//                                             reference implementation
+//   gpu_first_light step MODEL                compares two steps with the CPU's in f64, and the
+//                                             gradients in f32 and bf16
+//   gpu_first_light operations                compares batch preparation, optimizers and EMA with
+//                                             the reference implementation
 //   gpu_first_light nccl                      one step with c10d's Reducer over NCCL, world size 1
 //   gpu_first_light graph MODEL f32|bf16      compares five steps of a CUDA graph with eager steps;
 //                                             reports memory

@@ -22,8 +22,8 @@ void shell(const std::string& command) {
   REQUIRE(std::system(command.c_str()) == 0);
 }
 
-// Hosts with the addresses 10.77.0.1, 10.77.0.2 … on eth0. The bridge has a namespace of its own, so
-// the network of this machine stays as it is.
+// Hosts with the addresses 10.77.0.1, 10.77.0.2 … on eth0. The bridge has a namespace of its own,
+// so the network of this machine stays as it is.
 class Cluster {
  public:
   Cluster(const fs::path& root, const std::vector<std::string>& hosts)

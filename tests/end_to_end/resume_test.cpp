@@ -59,8 +59,8 @@ bool writes_checkpoint(const fs::path& run) {
   return false;
 }
 
-// Kills and resumes a run until it completes, with at least `kills` kills, of which `in_write` during
-// the write of a checkpoint.
+// Kills and resumes a run until it completes, with at least `kills` kills, of which at least
+// `in_write` while a checkpoint is written.
 void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
                      std::mt19937& random) {
   const fs::path run = root / ("killed-" + std::to_string(nproc));

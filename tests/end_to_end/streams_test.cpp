@@ -22,8 +22,8 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Writes a channel as SageMaker's Pipe mode does: makes the pipe CHANNEL_0 and writes the object into
-// it; when its reader closes it, makes CHANNEL_1, and so on until it is killed.
+// Writes a channel as SageMaker's Pipe mode does: makes the pipe CHANNEL_0 and writes the object
+// into it; when its reader closes it, makes CHANNEL_1, and so on until it is killed.
 class Channel {
  public:
   Channel(const fs::path& channel, const fs::path& object)
@@ -190,7 +190,7 @@ TEST_CASE(
     }
     return test::read_text(streams / "model/model.safetensors");
   };
-  // Exports the last weights, because the stop at step 2 adds an evaluation, which could be the best.
+  // Exports the last weights: the stop at step 2 adds an evaluation, which could be the best.
   const Words whole = {"--train-samples", "24", "--epochs", "1", "--export", "last"};
   Words stopped = whole;
   stopped.insert(stopped.end(), {"--max-steps", "2"});

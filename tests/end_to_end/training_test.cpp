@@ -1,4 +1,4 @@
-// A run of two processes: its log, its files, and the metrics that other programs read from the log.
+// A run of two processes: its log, its files, and the metrics that other programs find in the log.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -18,9 +18,9 @@ struct Outcome {
 };
 
 // Runs `shoal` (words[0] is its command) and returns when it has ended. `environment` adds
-// variables, "NAME=value". `watch` is called about every half millisecond with the process id, which
-// is also the process group's id; when it returns true, the group is killed with SIGKILL. Fails the
-// test after `limit_seconds`.
+// variables, "NAME=value". `watch` is called about every half millisecond with the process id,
+// which is also the process group's id; when it returns true, the group is killed with SIGKILL.
+// Fails the test after `limit_seconds`.
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);

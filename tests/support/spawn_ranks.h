@@ -10,8 +10,8 @@
 //
 // Each process runs this test program again with the same test case, up to its run_ranks call: keep
 // the code before that call cheap and free of side effects. The tag distinguishes several calls in
-// one test case. A failed REQUIRE or an exception ends the rank with exit code 1; CHECK does not, so
-// use REQUIRE. Each rank has one OpenMP thread.
+// one test case. A failed REQUIRE or an exception ends the rank with exit code 1; CHECK does not,
+// so use REQUIRE. Each rank has one OpenMP thread.
 
 #include <chrono>
 #include <functional>
