@@ -147,8 +147,7 @@ struct Loader::Impl {
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
                std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
-    : impl_(std::make_unique<Impl>(std::move(dataset), std::move(options), std::move(on_bad),
-                                   std::move(allocator))) {}
+    : impl_(std::make_unique<Impl>(std::move(dataset), options, on_bad, std::move(allocator))) {}
 
 Loader::~Loader() = default;
 

@@ -169,8 +169,7 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
                                          const StreamRelay& relay, int64_t epoch,
                                          std::shared_ptr<Interrupt> interrupt,
                                          const PipePatience& patience) {
-  return std::make_unique<RelayStream>(std::move(stream), relay, epoch, std::move(interrupt),
-                                       patience);
+  return std::make_unique<RelayStream>(std::move(stream), relay, epoch, interrupt, patience);
 }
 
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
