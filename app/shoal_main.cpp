@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "app/commands/local_commands.h"
+#include "app/commands/local/local_commands.h"
 #include "app/launch/machine.h"
 #include "app/options/recipes.h"
 #include "app/options/settings.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "app/commands/metric_definitions.h"
+#include "app/commands/local/metric_definitions.h"
 #include "program.h"
 
 using namespace shoal;

@@ -1,7 +1,7 @@
 // The commands that shoal hands to shoal-worker.
 #include <unistd.h>
 
-#include "app/commands/local_commands.h"
+#include "app/commands/local/local_commands.h"
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"

@@ -1,4 +1,4 @@
-#include "app/commands/metric_definitions.h"
+#include "app/commands/local/metric_definitions.h"
 
 #include <catch2/catch.hpp>
 #include <map>

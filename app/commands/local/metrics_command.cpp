@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "app/commands/local_commands.h"
-#include "app/commands/metric_definitions.h"
+#include "app/commands/local/local_commands.h"
+#include "app/commands/local/metric_definitions.h"
 #include "app/platform/failure.h"
 
 namespace shoal::app {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "app/commands/local_commands.h"
+#include "app/commands/local/local_commands.h"
 #include "app/launch/checks.h"
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
