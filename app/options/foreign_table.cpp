@@ -143,7 +143,7 @@ constexpr const char* kModelFixed = "it is fixed by --model, as torchvision has 
 constexpr const char* kLossScale = "bf16, which stands for float16, needs no scaling of the loss";
 constexpr const char* kDevice = "the process's rank on its host chooses the device";
 
-std::vector<ForeignOption> build() {
+std::vector<ForeignOption> foreign_rows() {
   return {
       // PyTorch's imagenet example; what NVIDIA's PyTorch program shares with it.
       same("arch", kAll, "model"),
@@ -327,7 +327,7 @@ std::vector<ForeignOption> build() {
 }  // namespace
 
 const std::vector<ForeignOption>& foreign_options() {
-  static const std::vector<ForeignOption> table = build();
+  static const std::vector<ForeignOption> table = foreign_rows();
   return table;
 }
 

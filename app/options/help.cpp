@@ -15,7 +15,7 @@ constexpr size_t kWidth = 100;
 constexpr int kScreen = 40;  // lines of a terminal
 
 // `text` broken at blanks; the first line starts at column `start`, the others at kColumn.
-std::string wrapped(const std::string& text, size_t start) {
+std::string in_column(const std::string& text, size_t start) {
   std::istringstream words(text);
   std::string word, result, line(start < kColumn ? kColumn - start : 0, ' ');
   if (start + 1 > kColumn) line = "\n" + std::string(kColumn, ' ');
@@ -114,7 +114,7 @@ std::string lines_of(const std::vector<Entry>& entries, bool headings) {
   for (const Entry& entry : entries) {
     if (headings && entry.section != section) text += "\n" + entry.section + "\n";
     section = entry.section;
-    text += entry.left + wrapped(entry.right, entry.left.size());
+    text += entry.left + in_column(entry.right, entry.left.size());
   }
   return text;
 }
