@@ -1,5 +1,5 @@
-// shoal: the program people start. It links no LibTorch: it explains, checks, launches and watches;
-// shoal-worker computes.
+// shoal: the program that users start. It parses, prints help, checks the machine, and starts and
+// watches shoal-worker, which computes. It does not link LibTorch.
 #include <signal.h>
 
 #include <iostream>
@@ -16,19 +16,6 @@ namespace {
 
 using namespace shoal::app;
 
-struct Row {
-  Command command;
-  int (*run)(const Call&);
-};
-
-constexpr Row kRun[] = {
-    {Command::train, run_distributed}, {Command::eval, run_distributed},
-    {Command::predict, run_worker},    {Command::pack, run_worker},
-    {Command::prepare, run_worker},    {Command::bench, run_worker},
-    {Command::models, run_worker},     {Command::metrics, run_metrics},
-    {Command::doctor, run_doctor},
-};
-
 int print(const std::string& text) {
   std::cout << text << std::flush;
   return std::cout ? kOk : kFailure;
@@ -41,10 +28,20 @@ std::string overview() {
   for (const CommandRow& row : commands())
     text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
   return text +
-         "\n`shoal COMMAND --help` shows the common options of one command, `--help all` all, "
-         "`--help "
-         "WORD`\nwhat mentions WORD. `shoal --version` prints the version.\n\n" +
+         "\n`shoal COMMAND --help` lists the common options of a command, `--help all` all of "
+         "them, "
+         "`--help WORD`\nthe lines that mention WORD. `shoal --version` prints the version.\n\n" +
          exit_code_help();
+}
+
+int run_command(const Call& call) {
+  switch (call.arguments.command) {
+#define COMMAND(name, constant, paths, run_in_shoal, ...) \
+  case Command::name:                                     \
+    return run_in_shoal(call);
+#include "app/options/commands.def"
+  }
+  return kUsage;  // not reached: gather() accepts only commands of the table
 }
 
 int run(const std::vector<std::string>& words, shoal::dist::Variables environment) {
@@ -60,16 +57,13 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
   environment = with_platform_hosts(environment, gpu_count(environment));
-  for (const Row& row : kRun) {
-    if (row.command == arguments.command) return row.run({arguments, words, environment});
-  }
-  return kUsage;  // gather() knows no other command
+  return run_command({arguments, words, environment});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end a training run
+  ::signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end a training run
   const auto environment = shoal::dist::environment();
   return guarded_main(reporting(environment), [&] {
     return run(command_words(argc, argv, on_platform(environment)), environment);

@@ -1,18 +1,13 @@
 #pragma once
-// The commands that compute: run inside shoal-worker, which links LibTorch. Each returns an exit
-// code and throws what guarded_main (failure.h) turns into one line.
+// The commands that run inside shoal-worker, which links LibTorch; app/options/commands.def lists
+// them. Each returns an exit code. Exceptions are reported by guarded_main (platform/failure.h).
 
 #include "app/options/options.h"
 
 namespace shoal::app {
 
-int train_command(const Arguments& arguments);
-int eval_command(const Arguments& arguments);
-int predict_command(const Arguments& arguments);
-int pack_command(const Arguments& arguments);
-int prepare_command(const Arguments& arguments);
-int bench_command(const Arguments& arguments);
-int models_command(const Arguments& arguments);
-int doctor_worker(const Arguments& arguments);
+#define COMMAND(name, constant, paths, run_in_shoal, run_in_worker, ...) \
+  int run_in_worker(const Arguments& arguments);
+#include "app/options/commands.def"
 
 }  // namespace shoal::app

@@ -241,10 +241,7 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
 void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
                      std::string& defaults) {
   Words& words = arguments.paths;
-  const Command c = arguments.command;
-  const bool paths =
-      c == Command::predict || c == Command::pack || c == Command::prepare || c == Command::bench;
-  if (words.empty() || paths) return;
+  if (words.empty() || row_of(arguments.command).takes_paths) return;
   const auto is_given = [&](const char* name) {
     return std::any_of(pairs.begin(), pairs.end(),
                        [&](const auto& pair) { return pair.first == name; });

@@ -9,15 +9,6 @@
 
 namespace shoal::app {
 
-inline constexpr unsigned kTrain = static_cast<unsigned>(Command::train);
-inline constexpr unsigned kEval = static_cast<unsigned>(Command::eval);
-inline constexpr unsigned kPredict = static_cast<unsigned>(Command::predict);
-inline constexpr unsigned kModels = static_cast<unsigned>(Command::models);
-inline constexpr unsigned kMetrics = static_cast<unsigned>(Command::metrics);
-inline constexpr unsigned kDoctor = static_cast<unsigned>(Command::doctor);
-inline constexpr unsigned kPack = static_cast<unsigned>(Command::pack);
-inline constexpr unsigned kBench = static_cast<unsigned>(Command::bench);
-inline constexpr unsigned kPrepare = static_cast<unsigned>(Command::prepare);
 inline constexpr unsigned kRun = kTrain | kEval | kPredict;
 
 inline void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {

@@ -42,28 +42,6 @@ bool in_range(const Range& range, const std::string& text) {
 
 }  // namespace
 
-const std::vector<CommandRow>& commands() {
-  static const std::vector<CommandRow> table = {
-      {Command::train, "train", "--data DIR [options]", "train a network on folders of images"},
-      {Command::eval, "eval", "--checkpoint PATH --data DIR [options]",
-       "measure the accuracy of a checkpoint, or of another program's --weights PATH"},
-      {Command::predict, "predict", "--checkpoint PATH IMAGES... [options]",
-       "name the classes of images (files, folders, tars, packed sets, records)"},
-      {Command::pack, "pack", "SOURCE DEST [options]",
-       "put images (a folder, tars, records) into files that are read faster; --info, --verify"},
-      {Command::prepare, "prepare", "imagenet DOWNLOADS DEST [options]",
-       "arrange ImageNet's archives, as they are downloaded, for training"},
-      {Command::bench, "bench", "loader DATA [options]",
-       "measure how fast images come, where the time goes and what would bring more"},
-      {Command::models, "models", "[options]",
-       "list the networks: parameters, multiply-adds, image sizes"},
-      {Command::metrics, "metrics", "--definitions",
-       "print the MetricDefinitions (JSON) that read the metric lines of a training log"},
-      {Command::doctor, "doctor", "[options]",
-       "check this machine: one line each with ok, warn or bad, and what to do"}};
-  return table;
-}
-
 bool parse_flag(const std::string& text) {
   const std::string small = lower(text);
   if (small.empty() || small == "true" || small == "yes" || small == "on" || small == "1")
@@ -250,29 +228,6 @@ std::string default_of(const Option& option, const Arguments& defaults) {
 
 std::string value_name(const Option& option) {
   return option.placeholder.substr(0, option.placeholder.find('|'));
-}
-
-std::optional<Command> command_named(std::string_view name) {
-  for (const CommandRow& known : commands()) {
-    if (known.name == name) return known.command;
-  }
-  return std::nullopt;
-}
-
-Command require_command(std::string_view name) {
-  if (const auto command = command_named(name)) return *command;
-  std::vector<std::string> names;
-  for (const CommandRow& known : commands()) names.push_back(known.name);
-  const std::string near = nearest(name, names);
-  throw UserError("unknown command '" + std::string(name) + "'" +
-                  (near.empty() ? "; see " : "; did you mean " + near + "? See ") + "`shoal help`");
-}
-
-std::string command_name(Command command) {
-  for (const CommandRow& known : commands()) {
-    if (known.command == command) return known.name;
-  }
-  return "?";
 }
 
 }  // namespace shoal::app

@@ -13,21 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/options/commands.h"
 #include "train/run/job.h"
 
 namespace shoal::app {
-
-enum class Command : unsigned {
-  train = 1,
-  eval = 2,
-  predict = 4,
-  models = 8,
-  metrics = 16,
-  doctor = 32,
-  pack = 64,
-  bench = 128,
-  prepare = 256
-};
 
 // One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
 struct Setting {
@@ -190,17 +179,6 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 // in one.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
-
-// What --help says about a command; its functions are in shoal_main.cpp and worker_main.cpp.
-struct CommandRow {
-  Command command;
-  std::string name, arguments, summary;
-};
-const std::vector<CommandRow>& commands();
-
-std::optional<Command> command_named(std::string_view name);
-Command require_command(std::string_view name);  // throws UserError naming the nearest
-std::string command_name(Command command);
 
 // Text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with default and unit,
 // recipes, exit codes; kCommonHelp: one screen of it, the common options; any other word: what

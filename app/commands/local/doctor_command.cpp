@@ -8,7 +8,7 @@
 
 namespace shoal::app {
 
-int run_doctor(const Call& call) {
+int doctor_command(const Call& call) {
   if (call.arguments.launcher) {
     return print_checks({[&] { return launcher_checks(call.arguments, call.environment); }});
   }

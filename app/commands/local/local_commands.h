@@ -1,5 +1,6 @@
 #pragma once
-// The commands that `shoal` itself runs, without LibTorch. Each returns an exit code.
+// What `shoal` runs for each command, without LibTorch; app/options/commands.def lists it. Each
+// function returns an exit code.
 
 #include <string>
 #include <vector>
@@ -9,16 +10,16 @@
 
 namespace shoal::app {
 
-// `words`: the command line after the program's name, for handing it on to the worker.
 struct Call {
   const Arguments& arguments;
-  const std::vector<std::string>& words;
+  const std::vector<std::string>& words;  // the command line after the program's name, for workers
   const dist::Variables& environment;
 };
 
-int run_distributed(const Call& call);  // train, eval: as many workers as were asked for
-int run_worker(const Call& call);       // predict, pack, models: one worker
-int run_metrics(const Call& call);
-int run_doctor(const Call& call);
+// start_ranks: starts one worker per rank of this host and watches them (train, eval).
+// start_worker: one worker, which replaces this process (predict, pack …).
+// The others do the work of their command here.
+#define COMMAND(name, constant, paths, run_in_shoal, ...) int run_in_shoal(const Call& call);
+#include "app/options/commands.def"
 
 }  // namespace shoal::app

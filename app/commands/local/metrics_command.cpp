@@ -6,7 +6,7 @@
 
 namespace shoal::app {
 
-int run_metrics(const Call& call) {
+int metrics_command(const Call& call) {
   if (!call.arguments.definitions) {
     throw UserError(
         "nothing to do; `shoal metrics --definitions` prints the MetricDefinitions of a training "

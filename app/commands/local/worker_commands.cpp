@@ -33,7 +33,7 @@ int start(const Plan& plan, const Call& call) {
 
 }  // namespace
 
-int run_distributed(const Call& call) {
+int start_ranks(const Call& call) {
   train::check_values(call.arguments.job);  // before anything is started
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
   log::set_level(call.arguments.job.log_level, 0);
@@ -45,7 +45,7 @@ int run_distributed(const Call& call) {
   return start(plan, call);
 }
 
-int run_worker(const Call& call) {
+int start_worker(const Call& call) {
   const int threads = call.arguments.job.threads.value_or(usable_processors());
   Plan plan;
   plan.in_place = true;

@@ -9,9 +9,8 @@ using app::Command;
 using Catch::Contains;
 
 TEST_CASE("help of a command shows each of its options once, with its default, and no others") {
-  for (const Command command :
-       {Command::train, Command::eval, Command::predict, Command::models, Command::metrics,
-        Command::doctor, Command::pack, Command::bench, Command::prepare}) {
+  for (const app::CommandRow& command_row : app::commands()) {
+    const Command command = command_row.command;
     const std::string text = app::command_help(command, "all");
     for (const app::Option& option : app::options()) {
       // Commands may have rows of one name that mean different things.

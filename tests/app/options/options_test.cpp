@@ -15,14 +15,10 @@ using Catch::Contains;
 
 namespace {
 
-constexpr Command kAll[] = {Command::train,  Command::eval,    Command::predict,
-                            Command::models, Command::metrics, Command::doctor,
-                            Command::pack,   Command::bench,   Command::prepare};
-
 std::vector<Command> commands_of(const Option& option) {
   std::vector<Command> list;
-  for (const Command command : kAll) {
-    if (option.commands & static_cast<unsigned>(command)) list.push_back(command);
+  for (const app::CommandRow& row : app::commands()) {
+    if (option.commands & static_cast<unsigned>(row.command)) list.push_back(row.command);
   }
   return list;
 }
