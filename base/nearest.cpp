@@ -72,6 +72,10 @@ bool is_part(const std::string& name, const std::string& known) {
   return rest == known;
 }
 
+size_t length_gap(const std::string& a, const std::string& b) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+}
+
 }  // namespace
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
@@ -83,9 +87,10 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
     size_t distance = edit_distance(wanted, candidate);
     if (part) distance = std::min<size_t>(distance, 1);  // as good as one wrong letter
-    // Of equally near ones the shortest: the least is added to what was said.
-    const bool shorter = distance == best_distance && candidate.size() < best.size();
-    if (best.empty() || distance < best_distance || shorter)
+    // Of equally near ones, the one closest in length: modle is model rather than mode.
+    const bool closer =
+        distance == best_distance && length_gap(wanted, candidate) < length_gap(wanted, best);
+    if (best.empty() || distance < best_distance || closer)
       best_distance = distance, best = candidate;
   }
   return best;

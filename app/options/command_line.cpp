@@ -289,6 +289,7 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   take_positional(arguments, pairs, ours, recipe);
   for (size_t i = 0; i < pairs.size(); ++i)
     ours.push_back({pairs[i].first, pairs[i].second, kOrigin, normaliser.written().at(i)});
+  resolve_foreign(recipe, words, ours, arguments.ineffective);
   weed(ours, arguments.ineffective);
   std::set<std::string> given;
   for (const Setting& setting : ours) {

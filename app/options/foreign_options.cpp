@@ -6,6 +6,25 @@
 #include "app/options/option_row.h"
 
 namespace shoal::app {
+namespace {
+
+constexpr const char* kSmddpRecipe = "smddp_efficientnet";
+
+// Whether the setting was written as this option of theirs: --ra-reps, ra_reps.
+bool written_as(const Setting& setting, std::string_view name) {
+  std::string written = setting.written;
+  written.erase(0, written.find_first_not_of('-'));
+  std::replace(written.begin(), written.end(), '_', '-');
+  return written == name;
+}
+
+bool is_word(const std::vector<std::string>& words, const std::string& option) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word == option || word.starts_with(option + "=");
+  });
+}
+
+}  // namespace
 
 const ForeignOption* find_foreign(std::string_view name) {
   std::string wanted(name);
@@ -39,9 +58,34 @@ Pairs translate(const ForeignOption& option, const std::string& encoded,
 
 std::string defaults_of(const ForeignOption& option) {
   for (const char* name : {"lr-init", "max-epochs", "train-batch-size"}) {
-    if (option.name == name) return "smddp_efficientnet";
+    if (option.name == name) return kSmddpRecipe;
   }
   return "";
+}
+
+void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
+                     std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
+  const auto given = [&](std::string_view name) {
+    return std::any_of(ours.begin(), ours.end(),
+                       [&](const Setting& setting) { return written_as(setting, name); });
+  };
+  if (given("ra-reps") && given("ra-sampler")) {
+    std::erase_if(ours, [](const Setting& s) { return written_as(s, "ra-sampler"); });
+  } else if (given("ra-reps")) {
+    ineffective.push_back("--ra-reps has no effect: --ra-sampler is not given");
+    std::erase_if(ours, [](const Setting& s) { return written_as(s, "ra-reps"); });
+  }
+  if (defaults != kSmddpRecipe) return;
+  const bool on_command_line = is_word(words, "--warmup_epochs");
+  const auto is_theirs = [&](const Setting& setting) {
+    return setting.name == "warmup-epochs" &&
+           (setting.written == "warmup_epochs" ||
+            (on_command_line && setting.written == "--warmup-epochs"));
+  };
+  if (std::erase_if(ours, is_theirs) > 0)
+    ineffective.push_back(
+        "--warmup_epochs has no effect: in SMDDP's program it only leaves epochs out of "
+        "measurements; --lr_warmup_epochs is the learning rate's warm-up");
 }
 
 }  // namespace shoal::app

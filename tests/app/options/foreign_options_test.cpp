@@ -1,5 +1,6 @@
 #include "app/options/foreign_options.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -32,16 +33,29 @@ TEST_CASE("each row has one name that is not ours and leads to an option or says
   CHECK(app::find_foreign("lr") == nullptr);
 }
 
-TEST_CASE("the documentation names every row") {
+TEST_CASE("docs/reference_flags.md has the table's row in the section of each program") {
   const std::string text = test::read_text(SHOAL_SOURCE_DIR "/docs/reference_flags.md");
-  for (const ForeignOption& option : app::foreign_options()) {
-    std::string name = option.name;
-    if (option.programs == app::kNvidiaTensorFlow) {
-      for (char& c : name) c = c == '-' ? '_' : c;
+  const std::pair<unsigned, const char*> kSections[] = {
+      {app::kImagenet, "\n## PyTorch's imagenet example\n"},
+      {app::kNvidiaPyTorch, "\n## NVIDIA DeepLearningExamples, PyTorch\n"},
+      {app::kNvidiaTensorFlow, "\n## NVIDIA DeepLearningExamples, TensorFlow 2"},
+      {app::kTimm, "\n## timm and torchvision: augmentation\n"}};
+  for (const auto& [program, heading] : kSections) {
+    const size_t begin = text.find(heading);
+    REQUIRE(begin != text.npos);
+    const std::string section = text.substr(begin, text.find("\n## ", begin + 1) - begin);
+    std::string rows;
+    for (const ForeignOption& option : app::foreign_options()) {
+      if (!(option.programs & program)) continue;
+      std::string name = option.name;
+      if (option.programs == app::kNvidiaTensorFlow)
+        std::replace(name.begin(), name.end(), '-', '_');
+      rows += "| `" + std::string(name.size() == 1 ? "-" : "--") + name + "` | " +
+              (option.ours.empty() ? "no effect" : "`--" + option.ours + "`") + " | " +
+              option.meaning + " |\n";
     }
-    const std::string written = (name.size() == 1 ? "`-" : "`--") + name;
-    INFO(written);
-    CHECK((text.find(written + "`") != text.npos || text.find(written + " ") != text.npos));
+    INFO("the table of this section must be:\n" << rows);
+    CHECK(section.find("|---|---|---|\n" + rows) != section.npos);
   }
 }
 
@@ -171,6 +185,7 @@ TEST_CASE("the same on a command line, as a toolkit writes it") {
   CHECK(parsed({"--dtype", "float16"}).job.amp == train::Precision::bf16);
   CHECK(parsed({"--mode", "eval"}).job.eval_only);
   CHECK_THROWS_WITH(parsed({"--mode", "predict"}), Contains("shoal predict"));
+  CHECK_THROWS_WITH(parsed({"--mode", "training_benchmark"}), Contains("shoal bench"));
   CHECK_THROWS_WITH(parsed({"--lr_decay", "linearcosine"}), Contains("--schedule"));
 }
 
@@ -270,4 +285,36 @@ TEST_CASE("timm's and torchvision's words for augmentation are understood") {
   CHECK_THROWS_WITH(parsed({"--aa", "rand-m9-w0"}), Contains("--auto-augment is 'rand-m9-w0'") &&
                                                         Contains("'w0'") && Contains("tweights"));
   CHECK(parsed({"--augmenter_name", "randaugment"}).job.augment.policy == "rand-m10-n2");
+}
+
+TEST_CASE("--ra-sampler turns repeated augmentation on, and --ra-reps alone does not") {
+  const auto repeats = [](const Words& words) { return parsed(words).job.repeated_augmentation; };
+  CHECK(repeats({"--ra-sampler"}) == 3);
+  CHECK(repeats({"--ra-sampler", "--ra-reps", "4"}) == 4);
+  CHECK(repeats({"--ra_reps=4", "--ra_sampler"}) == 4);
+  CHECK(parsed({"--ra-sampler", "--ra-reps", "4"}).ineffective.empty());
+  const Arguments alone = parsed({"--ra-reps", "4"});
+  CHECK(alone.job.repeated_augmentation == 1);
+  REQUIRE(alone.ineffective.size() == 1);
+  CHECK_THAT(alone.ineffective[0], Contains("--ra-sampler"));
+  const std::string json = "hyperparameters.json";
+  CHECK(parsed({}, {{"ra_reps", "2", json}, {"ra_sampler", "", json}}).job.repeated_augmentation ==
+        2);
+}
+
+TEST_CASE("warmup_epochs is no learning-rate warm-up in SMDDP's words") {
+  const std::string json = "hyperparameters.json";
+  const Arguments theirs =
+      parsed({"--max_epochs", "50", "--warmup_epochs", "7"}, {{"warmup_epochs", "7", json}});
+  CHECK(theirs.job.schedule.warmup_epochs == 5);  // of recipe smddp_efficientnet
+  REQUIRE(theirs.ineffective.size() == 1);
+  CHECK_THAT(theirs.ineffective[0], Contains("--lr_warmup_epochs"));
+  CHECK(parsed({"--max_epochs", "50", "--lr_warmup_epochs", "7"}).job.schedule.warmup_epochs == 7);
+  CHECK(parsed({"--max_epochs", "50", "--warmup-epochs", "7"}).job.schedule.warmup_epochs == 7);
+  CHECK(parsed({"--warmup_epochs", "7"}).job.schedule.warmup_epochs == 7);
+  CHECK(parsed({}, {{"warmup_epochs", "7", json}}).job.schedule.warmup_epochs == 7);
+}
+
+TEST_CASE("a misspelt option of ours is not taken for another program's") {
+  CHECK(app::nearest_option(Command::train, "modle") == "model");
 }
