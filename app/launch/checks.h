@@ -1,5 +1,5 @@
 #pragma once
-// What `shoal doctor` finds, and how it is printed. Both executables use it. Torch-free.
+// The checks of `shoal doctor`. Both executables use them. Torch-free.
 
 #include <functional>
 #include <string>
@@ -15,27 +15,27 @@ struct Check {
   enum class Verdict { ok, warn, bad };
   Verdict verdict = Verdict::ok;
   std::string name, value;
-  std::string advice;  // what to do; empty when there is nothing to do
+  std::string advice;  // what to do; may be empty
 };
 
 // "ok    memory: 24.0 GiB, 20.1 GiB free" or "warn  /dev/shm: 64 MiB — start the container with
 // --shm-size=1g"
 std::string to_line(const Check& check);
 
-// Prints one line per check on stdout as soon as it is done; a check that throws becomes a "bad"
-// one. Returns 1 when something is bad, else 0.
+// Runs the groups and prints one line per check on stdout. A group that throws becomes one bad
+// check. Returns kFailure if any check is bad, else kOk.
 int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups);
 
-// The host: processor, memory, /dev/shm, open files, network, directories, GPUs and their driver,
-// EFA, the worker.
+// Checks of this host: processor, memory, /dev/shm, open files, network, folders, GPUs and their
+// driver, EFA, the worker program.
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// The part of it that a long run should not begin without: memory and open files.
+// The checks that a training run makes before it starts: memory and open files.
 std::vector<Check> resource_checks();
 
-// How a command started here and now, with these options, would find its ranks (--launcher): who
-// has started it, from which variables, and what its workers are.
+// For --launcher: what a command started now with these options would do. Names the launcher, the
+// variables that identify it, and the workers.
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);
 
 }  // namespace shoal::app

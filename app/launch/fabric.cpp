@@ -37,7 +37,7 @@ int efa_devices(const fs::path& root) {
   return count;
 }
 
-// "/folder/name" of the first that is there, as seen from below root.
+// The first "/folder/name" that exists below root, or empty.
 std::string first_of(const fs::path& root, const std::vector<std::string>& folders,
                      const std::vector<std::string>& names) {
   std::error_code error;
@@ -82,7 +82,8 @@ dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric) {
 }
 
 Check fabric_check(const Fabric& fabric) {
-  Check check{Check::Verdict::ok, "EFA", "no device; processes on several hosts talk over TCP", ""};
+  Check check{Check::Verdict::ok, "EFA",
+              "no device; processes on several hosts communicate over TCP", ""};
   if (fabric.devices == 0) return check;
   check.value = std::to_string(fabric.devices) + " device(s), libfabric " +
                 (fabric.libfabric.empty() ? "not found" : "in " + fabric.libfabric) +
@@ -91,8 +92,9 @@ Check fabric_check(const Fabric& fabric) {
   if (fabric.libfabric.empty() || fabric.plugin.empty()) {
     check.verdict = Check::Verdict::warn;
     check.advice =
-        "NCCL falls back to TCP: install the EFA installer's libfabric and aws-ofi-nccl in the "
-        "image, or name their folders in LD_LIBRARY_PATH";
+        "NCCL falls back to TCP: install libfabric (EFA installer) and aws-ofi-nccl in the image, "
+        "or "
+        "add their folders to LD_LIBRARY_PATH";
   }
   return check;
 }

@@ -30,7 +30,7 @@ std::string gib(double bytes) {
   return text;
 }
 
-// The first line "KEY … : VALUE" of a file of that shape.
+// VALUE of the first line "KEY … : VALUE", or empty.
 std::string value_of(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -43,7 +43,7 @@ std::string value_of(const char* path, const std::string& key) {
 
 Checks processor() {
   Check model{Verdict::ok, "processor", value_of("/proc/cpuinfo", "model name"), ""};
-  if (model.value.empty()) model.value = "of unknown model";
+  if (model.value.empty()) model.value = "unknown model";
   Check features{Verdict::ok, "instruction sets", "", ""};
 #if defined(__x86_64__)
   const auto add = [&](bool has, const char* name) {
@@ -56,7 +56,7 @@ Checks processor() {
   add(value_of("/proc/cpuinfo", "flags").find(" amx_bf16 ") != std::string::npos, "AMX-BF16");
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
     features.verdict = Verdict::warn;
-    features.advice = "training works but is slow; use a machine with AVX2 and FMA";
+    features.advice = "training is slow without AVX2 and FMA; use another machine";
   }
 #endif
   if (features.value.empty()) features.value = "baseline";
@@ -67,7 +67,7 @@ Checks processor() {
       ""};
   if (usable == 1) {
     count.verdict = Verdict::warn;
-    count.advice = "reading images and computing share one processor; allow at least two";
+    count.advice = "data loading and computing share one processor; allow at least two";
   }
   return {model, features, count};
 }
@@ -83,11 +83,11 @@ Checks memory() {
   Check shm{Verdict::ok, "/dev/shm", "", ""};
   struct statvfs info {};
   if (::statvfs("/dev/shm", &info) != 0) {
-    shm = {Verdict::warn, "/dev/shm", "not there", "NCCL needs it: mount a tmpfs there"};
+    shm = {Verdict::warn, "/dev/shm", "does not exist", "NCCL needs it: mount a tmpfs there"};
   } else {
     const double size = static_cast<double>(info.f_blocks) * static_cast<double>(info.f_frsize);
     shm.value = gib(size);
-    if (size < 0.9 * kGiB) {  // containers get 64 MiB unless told otherwise
+    if (size < 0.9 * kGiB) {  // a container's default is 64 MiB
       shm.verdict = Verdict::warn;
       shm.advice = "NCCL between GPUs may need more: start the container with --shm-size=1g";
     }
@@ -114,23 +114,22 @@ Checks network() {
   std::string list;
   bool others = false, loopback = false;
   for (const dist::Interface& interface : dist::interfaces()) {
-    if (!interface.up || interface.address.starts_with("fe80"))
-      continue;  // link-local is of no use here
+    if (!interface.up || interface.address.starts_with("fe80")) continue;  // link-local
     (interface.loopback ? loopback : others) = true;
     list += (list.empty() ? "" : ", ") + interface.name + " " + interface.address;
   }
   Check check{Verdict::ok, "network", list.empty() ? "no interface is up" : list, ""};
   if (!loopback) {
     check.verdict = Verdict::bad;
-    check.advice = "processes of one host meet on the loopback interface: ip link set lo up";
+    check.advice = "processes on one host connect over loopback: ip link set lo up";
   } else if (!others) {
     check.verdict = Verdict::warn;
-    check.advice = "one host can train, several cannot";
+    check.advice = "training on several hosts needs an interface other than loopback";
   }
   return {check};
 }
 
-// The nearest existing ancestor decides whether the folder could be made and written.
+// Checks the nearest existing ancestor, because the folder may not exist yet.
 Check writable(const std::string& name, const fs::path& folder, const char* option) {
   std::error_code error;
   fs::path place = fs::absolute(folder, error);
@@ -153,7 +152,7 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
     check.value += ", " + gib(static_cast<double>(space.available)) + " free";
     if (static_cast<double>(space.available) < kGiB) {
       check.verdict = Verdict::warn;
-      check.advice = "checkpoints take 60 MB (B0) to 1 GB (B7) each: free some space";
+      check.advice = "a checkpoint takes 60 MB (B0) to 1 GB (B7): free some space";
     }
   }
   return check;
@@ -162,7 +161,8 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
 Checks directories(const train::Job& job) {
   const std::string checkpoints = train::checkpoint_directory(job);
   Check cache = writable("cache folder", job.output + "/cache", "--output");
-  if (cache.verdict == Verdict::bad) cache.verdict = Verdict::warn;  // listings are made anew then
+  if (cache.verdict == Verdict::bad)
+    cache.verdict = Verdict::warn;  // file listings are then not cached
   return {writable("output folder", job.output, "--output"),
           writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};
 }

@@ -1,11 +1,10 @@
-// One thread, one loop: it sleeps in sigtimedwait until a signal comes or a deadline passes, then
-// reaps and acts. All signals of interest are blocked, so nothing can be missed between a check and
-// the sleep.
+// A single thread loops: it sleeps in sigtimedwait until a signal arrives or a deadline passes, then
+// reaps children and acts. The signals are blocked, so none is missed between a check and the sleep.
 //
-// Which worker failed first? When one dies, its peers fail within milliseconds ("connection
-// closed") and may be reaped before it. So nothing is named until a short time after the first
-// failure; then a signal outranks an exit code, and an exit code outranks kPeerLost, the code of a
-// worker that says it only lost a peer.
+// Finding the worker that failed first: when one dies, its peers fail within milliseconds
+// ("connection closed") and may be reaped before it. So the launcher waits a short time after the
+// first failure. Then a signal outranks an exit code, and any exit code outranks kPeerLost, which
+// a worker returns when it only lost a peer.
 #include "app/launch/launch.h"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 
-// char* arrays as execve wants them, owning their texts.
+// A null-terminated char* array for execve that owns its strings.
 class TextArray {
  public:
   explicit TextArray(std::vector<std::string> texts) : texts_(std::move(texts)) {
@@ -59,7 +58,7 @@ std::runtime_error system_failure(const std::string& what) {
   return std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// The signals the loop waits for; blocked while it lives.
+// Blocks the signals that the loop waits for, for the lifetime of the object.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -67,7 +66,7 @@ class BlockedSignals {
     ::sigaddset(&set_, SIGCHLD);
     for (int signal : kForwarded) {
       struct sigaction action {};
-      // nohup: what the parent ignores, its workers go on ignoring.
+      // Under nohup, SIGHUP is ignored; workers must keep ignoring it.
       if (signal == SIGHUP && ::sigaction(signal, nullptr, &action) == 0 &&
           action.sa_handler == SIG_IGN)
         continue;
@@ -80,7 +79,7 @@ class BlockedSignals {
 
   void restore_in_child() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-  // The next signal, or 0 when `seconds` passed without one.
+  // Returns the next signal, or 0 after `seconds` without one.
   int wait(double seconds) const {
     const auto ns = static_cast<long long>(std::max(seconds, 0.0) * 1e9);
     const timespec timeout{static_cast<time_t>(ns / 1'000'000'000),
@@ -97,11 +96,11 @@ struct Worker {
   std::string name;
   pid_t pid = -1;
   bool running = false;
-  int status = 0;  // of waitpid
+  int status = 0;  // from waitpid
 };
 
-// All workers make the same mistake of the user's at the same time; the one that takes the byte
-// from this pipe says so (failure.h). Non-blocking: the others find it empty.
+// A pipe with one byte. A user's mistake makes all workers fail alike; only the one that reads the
+// byte reports it (platform/failure.h). Non-blocking, so that the others find it empty.
 class ReportToken {
  public:
   ReportToken() {
@@ -115,7 +114,7 @@ class ReportToken {
   }
   ReportToken(const ReportToken&) = delete;
 
-  void name_it(dist::Variables& environment) const {
+  void add_to(dist::Variables& environment) const {
     environment[kReportVariable] = std::to_string(ends_[0]);
   }
   void keep_in_child() const { ::fcntl(ends_[0], F_SETFD, 0); }
@@ -124,12 +123,12 @@ class ReportToken {
   int ends_[2];
 };
 
-// Starts one worker. The exec's failure comes back through a pipe that a successful exec closes.
+// Starts one worker. A pipe that a successful exec closes reports an exec failure.
 pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
             const ReportToken& token) {
   TextArray arguments = argument_array(plan.program, plan.arguments);
   dist::Variables variables = worker.environment;
-  token.name_it(variables);
+  token.add_to(variables);
   TextArray environment = environment_array(variables);
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0)
@@ -139,7 +138,7 @@ pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals&
   if (pid == 0) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(kFailure);  // it died before the line above
+    if (::getppid() != parent) ::_exit(kFailure);  // the parent died before prctl
     signals.restore_in_child();
     token.keep_in_child();
     ::execve(plan.program.c_str(), arguments.get(), environment.get());
@@ -163,13 +162,13 @@ pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals&
 
 std::string signal_text(int signal) {
   const char* name = ::sigabbrev_np(signal);
-  std::string text = "was ended by signal " + std::to_string(signal) +
+  std::string text = "was killed by signal " + std::to_string(signal) +
                      (name ? std::string(" (SIG") + name + ")" : "");
   if (signal == SIGKILL)
     text +=
-        ", which is often the system out of memory: lower --batch-size or --workers (training "
-        "goes on with --resume)";
-  if (signal == SIGBUS) text += ", which is often a full /dev/shm or disk";
+        ", often because the system ran out of memory: lower --batch-size or --workers, then "
+        "continue with --resume";
+  if (signal == SIGBUS) text += ", often because /dev/shm or a disk is full";
   return text;
 }
 
@@ -177,7 +176,7 @@ class Watch {
  public:
   Watch(const Launch& plan, const BlockedSignals& signals) : plan_(plan), signals_(signals) {}
 
-  ~Watch() {  // only after an exception are there any left
+  ~Watch() {  // workers are still running only after an exception
     send(SIGKILL);
     for (Worker& worker : workers_) {
       if (worker.running) ::waitpid(worker.pid, nullptr, 0);
@@ -193,7 +192,7 @@ class Watch {
   int run() {
     while (reap() > 0) {
       if (const int signal = signals_.wait(next_wait()); signal > 0 && signal != SIGCHLD)
-        pass_on(signal);
+        forward(signal);
       advance();
     }
     if (failed_) name_culprit();
@@ -201,7 +200,7 @@ class Watch {
   }
 
  private:
-  enum class Phase { running, settling, ending, killed };
+  enum class Phase { running, finding_culprit, ending, killed };
 
   static double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -211,8 +210,8 @@ class Watch {
     return WIFSIGNALED(worker.status) ? 128 + WTERMSIG(worker.status) : WEXITSTATUS(worker.status);
   }
 
-  // A stop that was asked for is no failure: by its exit code, or ended by the very signal before
-  // its handler stood.
+  // Whether the worker stopped on request: by its exit code, or killed by the forwarded signal before
+  // it installed a handler.
   bool stopped(const Worker& worker) const {
     if (WIFSIGNALED(worker.status))
       return stop_signal_ != 0 && WTERMSIG(worker.status) == stop_signal_;
@@ -225,13 +224,13 @@ class Watch {
     }
   }
 
-  void pass_on(int signal) {
+  void forward(int signal) {
     if (stop_signal_ == 0 && (signal == SIGTERM || signal == SIGINT || signal == SIGHUP))
       stop_signal_ = signal;
     send(signal);
   }
 
-  // Returns how many workers are left.
+  // Returns the number of workers still running.
   int reap() {
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -243,7 +242,7 @@ class Watch {
                             phase_ != Phase::killed;
         if (failed && !failed_) {
           failed_ = true;
-          phase_ = Phase::settling;
+          phase_ = Phase::finding_culprit;
           phase_start_ = Clock::now();
         }
         if (failed) candidates_.push_back(&worker - workers_.data());
@@ -262,8 +261,8 @@ class Watch {
   }
 
   double phase_seconds() const {
-    if (phase_ == Phase::settling)
-      return only_lost_peers() ? plan_.lost_peer_seconds : plan_.settle_seconds;
+    if (phase_ == Phase::finding_culprit)
+      return only_lost_peers() ? plan_.lost_peer_seconds : plan_.culprit_seconds;
     return phase_ == Phase::ending ? plan_.grace_seconds : 3600;
   }
 
@@ -273,8 +272,8 @@ class Watch {
 
   void advance() {
     if (phase_ == Phase::running || since(phase_start_) < phase_seconds()) return;
-    if (phase_ == Phase::settling) {
-      reap();  // whoever ended until now may be the culprit
+    if (phase_ == Phase::finding_culprit) {
+      reap();  // the culprit may have exited just now
       phase_ = Phase::ending;
       name_culprit();
       send(SIGTERM);
@@ -295,15 +294,15 @@ class Watch {
         culprit_ = i;
     }
     const Worker& worker = workers_[*culprit_];
-    if (code_of(worker) == kUsage) return;  // a worker has named the mistake; its rank says nothing
+    if (code_of(worker) == kUsage) return;  // a worker has reported the user's mistake
     const bool silent = WIFSIGNALED(worker.status);
     std::string text = worker.name + " on " + plan_.host + " (process " +
                        std::to_string(worker.pid) + ") " +
                        (silent ? signal_text(WTERMSIG(worker.status))
                                : "failed with exit code " + std::to_string(code_of(worker)) +
-                                     "; its message stands above");
-    print_error(text + (workers_.size() > 1 ? "; the other processes of this host are ended" : ""));
-    // What the others wrote is only that they lost this one.
+                                     "; see its message above");
+    print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
+    // If it died silently, the file holds at most a peer's text about the lost connection.
     write_failure_file(plan_.failure_file, text, silent);
   }
 
@@ -321,7 +320,7 @@ class Watch {
   const BlockedSignals& signals_;
   ReportToken token_;
   std::vector<Worker> workers_;
-  // Workers that failed before the others were told to end, in order.
+  // Workers that failed before the launcher stopped the others, in order.
   std::vector<size_t> candidates_;
   std::optional<size_t> culprit_;
   Phase phase_ = Phase::running;

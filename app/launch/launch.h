@@ -1,5 +1,5 @@
 #pragma once
-// Starts the workers of this host, watches them, and ends them together.
+// Starts the workers of this host, watches them, and stops them together.
 
 #include <filesystem>
 #include <string>
@@ -14,35 +14,35 @@ struct Launch {
   std::vector<std::string> arguments;  // without the program's name
   std::vector<WorkerStart> workers;
   std::string host;            // for messages
-  std::string failure_file{};  // see failure.h
-  // Seconds after a failure in which the rank that failed first may still report.
-  double settle_seconds = 0.3;
-  // The same when all that failed so far only lost their connection (kPeerLost).
+  std::string failure_file{};  // what SageMaker shows (platform/failure.h); empty: none
+  // Seconds from the first failure seen until the culprit is named: it may exit after its peers.
+  double culprit_seconds = 0.3;
+  // Used instead while all failed workers only lost a connection (kPeerLost).
   double lost_peer_seconds = 3;
-  // From SIGTERM to SIGKILL for the workers that are left.
+  // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;
-  // A worker that a stop signal ended before it could catch it counts as stopped in order: on a
-  // platform where a stop is no failure.
+  // Whether a worker killed by a stop signal before it installed its handler counts as stopped, not
+  // failed. Set on a platform, where a stop is no failure.
   bool early_stop_is_fine = false;
 };
 
-// Starts one process per worker and returns when all have ended. Meanwhile:
+// Starts one process per worker and returns when all have exited. Meanwhile:
 //
-// * stdout and stderr of the workers are this process's own, untouched;
-// * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to every worker (each worker has a
-//   process group of its own, so that a terminal's Ctrl-C reaches it once, from here);
-// * when a worker fails, the others get SIGTERM and at last SIGKILL, all within settle (or
-//   lost_peer) + grace seconds, and one line on stderr names the rank that failed first, the host
-//   and why; the failure file too, if that rank wrote none;
-// * children that are not workers are reaped (PID 1 inherits orphans);
-// * should this process be killed, the kernel ends the workers.
+// * Workers inherit stdout and stderr.
+// * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
+//   own process group, so a terminal's Ctrl-C reaches it only through this process.
+// * When a worker fails, the others get SIGTERM and then SIGKILL, within culprit_seconds (or
+//   lost_peer_seconds) + grace_seconds. One line on stderr names the rank that failed first, its
+//   host and the reason. The failure file gets the same text unless that rank wrote one.
+// * Children that are not workers are reaped, because PID 1 inherits orphans.
+// * If this process is killed, the kernel kills the workers.
 //
-// Returns the exit code: 0; that of the worker that failed first (128 + N when signal N ended it);
-// 130 or 143 when the workers stopped because of a signal. Throws std::runtime_error when a process
-// cannot be started. Call from the main thread of a process without other threads.
+// Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed
+// it); 130 or 143 if the workers stopped because of a signal. Throws std::runtime_error if a process
+// cannot be started. Call from the main thread of a single-threaded process.
 int launch(const Launch& plan);
 
-// Replaces this process by the program. Returns only by throwing std::runtime_error.
+// Replaces this process by the program (execve). Throws std::runtime_error if that fails.
 [[noreturn]] void become(const std::filesystem::path& program,
                          const std::vector<std::string>& arguments,
                          const dist::Variables& environment);

@@ -1,4 +1,4 @@
-// `shoal doctor --launcher`: who has started this process, and what its workers would be.
+// `shoal doctor --launcher`: the launcher that started this process, and the workers it would start.
 #include "app/launch/checks.h"
 #include "app/launch/fabric.h"
 #include "app/launch/plan.h"

@@ -55,7 +55,7 @@ int gpu_count(const dist::Variables& environment) {
 int visible_gpus(int present, const dist::Variables& environment) {
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
   if (visible == environment.end()) return present;
-  // CUDA's rule: devices up to the first that is none ("-1" hides all).
+  // As CUDA does: devices up to the first invalid one ("-1" hides all).
   int named = 0;
   const std::string& list = visible->second;
   for (size_t begin = 0; begin < list.size() && list[begin] != '-'; ++named) {
@@ -119,8 +119,7 @@ uint64_t available_memory_bytes() {
 fs::path worker_program() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error)
-    throw SetupMissing("cannot find the running program through /proc/self/exe; is /proc mounted?");
+  if (error) throw SetupMissing("cannot read /proc/self/exe to find shoal-worker; mount /proc");
   const fs::path folder = self.parent_path();
   for (const fs::path& place : {folder / "shoal-worker", folder / "../libexec/shoal-worker"}) {
     if (::access(place.c_str(), X_OK) != 0) continue;
@@ -130,14 +129,14 @@ fs::path worker_program() {
     const size_t more = missing.size() - 1;
     throw SetupMissing(program.string() + " cannot be started: " + missing[0] +
                        (more > 0 ? " (and " + std::to_string(more) + " more)" : "") +
-                       " is not found; run scripts/build --setup-only, which fetches LibTorch");
+                       " is not found; run scripts/build --setup-only, which downloads LibTorch");
   }
   throw SetupMissing("shoal-worker is neither in " + folder.string() + " nor in " +
                      (folder / "../libexec").lexically_normal().string() +
                      "; build it (scripts/build) and install both programs together");
 }
 
-// The loader lists what a program needs, and ends, when LD_TRACE_LOADED_OBJECTS is set.
+// With LD_TRACE_LOADED_OBJECTS set, the loader prints the libraries of a program and exits.
 std::vector<std::string> missing_libraries(const fs::path& program) {
   std::vector<std::string> missing;
   int ends[2];

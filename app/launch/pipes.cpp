@@ -10,7 +10,7 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   static const std::regex braces("\\{([0-9]{1,6})\\.\\.([0-9]{1,6})\\}");
   const int64_t hosts = env.world_size / env.local_world_size;
   const int64_t host = env.rank / env.local_world_size;
-  // Every host's pipes bring the same images.
+  // Unsharded, the pipes of every host carry the same images.
   const PipeShare turns = use.sharded ? PipeShare{} : PipeShare{"", host, hosts, false};
   std::smatch found;
   if (!std::regex_search(source, found, braces)) {
@@ -25,12 +25,11 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   if (count == env.local_world_size)
     return {named(env.local_rank), turns.index, turns.count, false};
   if (count == env.world_size) return {named(env.rank)};
-  throw UserError(use.option + " " + source + " is " + std::to_string(count) +
-                  " pipes, but each host has " + std::to_string(env.local_world_size) + " of " +
-                  std::to_string(env.world_size) +
-                  " processes; a pipe has one reader, so use as many pipes as there are "
-                  "processes on a host (--nproc " +
-                  std::to_string(count) + "), or as in the whole job");
+  throw UserError(
+      use.option + " " + source + " names " + std::to_string(count) + " pipes, but each host has " +
+      std::to_string(env.local_world_size) + " of " + std::to_string(env.world_size) +
+      " processes. Each pipe needs one reader: use one pipe per process of a host (--nproc " +
+      std::to_string(count) + "), or one per process of the whole job");
 }
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// Which pipe a process reads: one pipe has one reader. Pure. Torch-free.
+// Assigns pipes to processes: each pipe has exactly one reader. Pure. Torch-free.
 
 #include <cstdint>
 #include <string>
@@ -8,26 +8,26 @@
 
 namespace shoal::app {
 
-// What this process opens, and which of its images are its own: number index of each count.
+// The pipe that a process opens, and its share: of each `count` images, the one at `index`.
 struct PipeShare {
-  std::string source;  // "pipe:" alone: this process reads nothing
+  std::string source;  // "pipe:" alone: this process reads no pipe
   int64_t index = 0, count = 1;
-  // The processes of this host share the pipe: the first reads it for all (data/stream/relay.h).
+  // The host's first process reads the pipe for all processes of the host (data/stream/relay.h).
   bool relayed = false;
   bool operator==(const PipeShare&) const = default;
 };
 
 struct PipeUse {
-  std::string option;     // that names it, "--train"; for messages
-  bool training = false;  // else evaluation, where every image counts once
-  bool sharded = false;   // each host's pipes bring images of their own
+  std::string option;     // the option that gave the source, "--train"; for messages
+  bool training = false;  // else evaluation, which counts every image once
+  bool sharded = false;   // each host's pipes carry different images
 };
 
-// `source`: "pipe:PATH" (data/stream/pipes.h). With {0..N-1} in it these are N pipes, each for one
-// process: N is the number of processes on a host, or of all. One pipe is for the processes
-// of its host, the first of which reads it for all; in evaluation for rank 0, or for the first of
-// each host where they are sharded. Where several hosts' pipes bring the same, the hosts take turns
-// in its images. Throws UserError where numbers do not fit.
+// `source`: "pipe:PATH" (data/stream/pipes.h). {0..N-1} in PATH stands for N pipes with one reader
+// each; N must be the number of processes per host or in the whole job. A single pipe serves its
+// host: in training the first process reads it for all, in evaluation rank 0 reads it (sharded: the
+// first process of each host). If the pipes of several hosts carry the same images, the hosts take
+// turns. Throws UserError if N does not fit.
 PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env);
 
 }  // namespace shoal::app

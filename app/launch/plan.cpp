@@ -13,7 +13,7 @@ namespace {
 
 using dist::Variables;
 
-// Workers per host; more than so many per processor is a typing error that would stall the machine.
+// Limits of workers per host. More is a typing error that would stall the machine.
 constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
 constexpr int64_t kMostHosts = 4096;
 
@@ -22,7 +22,7 @@ const std::string* find(const Variables& variables, const char* name) {
   return entry == variables.end() || entry->second.empty() ? nullptr : &entry->second;
 }
 
-// The meaning of --nproc (or of `text`, which stands for it); 0 when it was not given.
+// Workers that --nproc (or `text`, given instead of it) asks for; 0 if empty.
 int workers_asked(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
@@ -37,7 +37,7 @@ int workers_asked(const Arguments& arguments, const std::string& text, const Hos
   return count;
 }
 
-// OMP_NUM_THREADS if the user wrote it. torchrun sets it to 1 for several workers, which would
+// OMP_NUM_THREADS if the user set it, else 0. torchrun sets it to 1 for several workers, which would
 // leave processors idle.
 int threads_from_environment(const Variables& environment, int local_world_size) {
   const std::string* text = find(environment, "OMP_NUM_THREADS");
@@ -67,7 +67,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-// The hosts that take part; false when this one does not.
+// Keeps the hosts of the requested instance groups. Returns false if this host is not among them.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
   auto groups = split(arguments.instance_group);
@@ -78,33 +78,34 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   return false;
 }
 
-// The command line's number of hosts has no say where `decides` distributes the job.
-void tell_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
+// Notes that --nnodes is ignored because `decides` distributes the job.
+void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
   if (asked <= 1 || asked == hosts) return;
   plan.notes.push_back("--nnodes " + std::to_string(asked) + " is not used: " + decides +
                        " distributes this job over " + std::to_string(hosts) + " host(s)");
 }
 
-// Variables win over the platform's file; where they differ, somebody has set them by hand.
-void tell_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
+// Variables win over the platform's file. If they differ, they were set by hand.
+void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
   const auto listed = dist::listed_hosts(environment);
   if (listed.empty() || listed == hosts.hosts) return;
   plan.notes.push_back("SM_HOSTS names " + dist::joined(hosts.hosts) +
-                       ", but resourceconfig.json " + dist::joined(listed) + ": SM_HOSTS holds");
+                       ", but resourceconfig.json names " + dist::joined(listed) +
+                       "; SM_HOSTS is used");
 }
 
-// One worker per GPU of each host of the job. A job of several hosts gets a launcher even for one
-// worker per host, so that a host whose worker dies ends in order.
+// One worker per GPU of each host. A job of several hosts gets a launcher even for one worker per
+// host, so that a host whose worker dies reports it and exits cleanly.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + std::to_string(hosts.hosts.size()) +
                      (hosts.hosts.size() == 1 ? " host" : " hosts");
   plan.variables = {"SM_HOSTS", "SM_CURRENT_HOST"};
   plan.host = hosts.current_host;
-  tell_other_hosts(plan, hosts, environment);
+  note_other_hosts(plan, hosts, environment);
   if (!take_part(plan, hosts, arguments, environment)) return;
   if (hosts.current_host == hosts.hosts.front())
-    tell_unused_nodes(plan, arguments.nodes.count, "SageMaker",
+    note_unused_nodes(plan, arguments.nodes.count, "SageMaker",
                       static_cast<int64_t>(hosts.hosts.size()));
   if (asked > 0) {
     hosts.workers_per_host = asked;
@@ -113,8 +114,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   } else {
     plan.variables.push_back("SM_NUM_GPUS");
   }
-  // Local mode names an interface that does not exist; then it is chosen by the route to the first
-  // host.
+  // Local mode may name an interface that does not exist. Without one, the route to the first host
+  // decides.
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
   if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
@@ -122,7 +123,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
     if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
   }
   if (hosts.hosts.size() > 1 && !find(base, "NCCL_HOSTID"))
-    base["NCCL_HOSTID"] = hosts.current_host;  // containers often share a name
+    base["NCCL_HOSTID"] = hosts.current_host;  // containers often share a host name
   for (int i = 0; i < hosts.workers_per_host; ++i) {
     dist::Env env = dist::for_worker(hosts, i);
     if (const std::string* users = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *users;
@@ -131,17 +132,18 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// rank 0 has to be where the others look for it. Only an address that was worked out is checked: a
-// given one may be that of a gateway.
+// Rank 0 must run on the master host. Only a derived address is checked, because a given one may be a
+// gateway's.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (!launched.derived_master || env.rank != 0 || facts.may_be_this_host(env.master_addr)) return;
-  throw UserError("rank 0 is not on " + env.master_addr + ", where " + launched.variables.back() +
-                  " has the other processes look for it; set MASTER_ADDR to rank 0's host for all "
-                  "processes (mpirun -x MASTER_ADDR=HOST)");
+  throw UserError("rank 0 is not on " + env.master_addr + ", the master address derived from " +
+                  launched.variables.back() +
+                  "; set MASTER_ADDR to rank 0's host for all processes (mpirun -x "
+                  "MASTER_ADDR=HOST)");
 }
 
-// This process is a worker, or with --nproc stands for a host.
+// This process is a worker, or with --nproc it stands for its host.
 void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
                    const Arguments& arguments, const Variables& environment,
                    const HostFacts& facts) {
@@ -151,9 +153,10 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
   const bool is_torchrun = launched.launcher == "torchrun";
   if (asked > 0 && (is_torchrun || (asked > 1 && env.local_world_size > 1))) {
     throw UserError("--nproc is " + arguments.nproc + ", but " + launched.launcher +
-                    " has started this process as one of " + std::to_string(env.local_world_size) +
-                    " on this host already (" + launched.variables.front() +
-                    " says so); leave out --nproc, or start one process per host");
+                    " already started this process as one of " +
+                    std::to_string(env.local_world_size) + " on this host (" +
+                    launched.variables.front() +
+                    "); leave out --nproc, or start one process per host");
   }
   check_master(launched, facts);
   const auto note = [&](const std::string& text) {
@@ -166,8 +169,8 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
   if (workers == 1) {
     if (env.local_world_size == 1 && facts.gpus > 1 && !is_torchrun &&
         arguments.job.device != "cpu")
-      note("each process uses one GPU of its host's " + std::to_string(facts.gpus) +
-           "; --nproc auto uses all");
+      note("each process uses one of the host's " + std::to_string(facts.gpus) +
+           " GPUs; --nproc auto uses all");
     if (is_torchrun) {
       plan.workers.push_back({"rank " + std::to_string(env.rank), environment});
     } else {
@@ -177,7 +180,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
     return;
   }
   note("each of the " + std::to_string(env.world_size) + " process(es) that " + launched.launcher +
-       " has started stands for a host, with " + std::to_string(workers) + " workers");
+       " started stands for a host and starts " + std::to_string(workers) + " workers");
   const uint16_t port = env.world_size == 1 ? facts.free_port() : uint16_t{0};
   for (int i = 0; i < workers; ++i)
     add_worker(plan, environment,
@@ -186,7 +189,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
 }
 
 void plan_local(Plan& plan, int workers, const Variables& environment, const HostFacts& facts) {
-  plan.launched_by = workers > 1 ? "--nproc" : "nobody: one process; --nproc N starts more";
+  plan.launched_by = workers > 1 ? "--nproc" : "no launcher: one process; --nproc N starts more";
   if (workers == 1) {
     plan.workers.push_back({"the worker", environment});
     plan.in_place = true;
@@ -197,12 +200,12 @@ void plan_local(Plan& plan, int workers, const Variables& environment, const Hos
     add_worker(plan, environment, dist::for_local_worker(workers, i, port));
 }
 
-// The imagenet example starts a process per GPU where its processes share a host's batch.
+// --batch-per-host (the imagenet example's) implies one process per GPU.
 int local_workers(const Arguments& arguments, int asked, const HostFacts& facts) {
   return std::max(1, asked == 0 && arguments.job.batch_per_host ? facts.gpus : asked);
 }
 
-// The workers of one of several hosts that only the command line names.
+// The workers of this host for a job of several hosts described by the command line (--nnodes).
 void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
   const auto variable = [&](const char* name) {
     const std::string* value = find(environment, name);
@@ -216,13 +219,14 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (address.empty() || error != std::errc() || end != port.data() + port.size() || number == 0) {
     throw UserError("--nnodes is " + std::to_string(nodes.count) +
-                    ", but where the hosts meet is not known; give --master-addr HOST and "
+                    ", but the master address is missing or invalid; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
   }
   if (nodes.rank < 0 || nodes.rank >= nodes.count || nodes.count > kMostHosts) {
     throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
-                    std::to_string(nodes.count) + "; hosts are numbered from 0, and there may be " +
-                    std::to_string(kMostHosts) + " of them");
+                    std::to_string(nodes.count) +
+                    "; it must be from 0 to nnodes - 1, and nnodes at most " +
+                    std::to_string(kMostHosts));
   }
   plan.launched_by = "--nnodes";
   const int first = static_cast<int>(nodes.rank) * local;
@@ -242,13 +246,13 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
 
 dist::Variables tuned(dist::Variables environment, int threads) {
   environment["OMP_NUM_THREADS"] = std::to_string(std::max(threads, 1));
-  // Threads that wait for work spin a moment and then sleep: loader threads and other ranks need
-  // the processors.
+  // Idle OpenMP threads spin briefly and then sleep, because loader threads and other ranks need the
+  // processors.
   if (!find(environment, "OMP_WAIT_POLICY")) environment.emplace("GOMP_SPINCOUNT", "1000");
-  environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // bit-equal matrix products
+  environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
-                      "3");  // a lost peer ends the process instead of hanging it
-  environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // a line per connection otherwise
+                      "3");  // a lost peer aborts the process instead of hanging it
+  environment.emplace("GLOO_LOG_LEVEL", "ERROR");  // no line per connection
   return environment;
 }
 
@@ -261,7 +265,7 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
     plan_launched(plan, *launched, asked, arguments, environment, facts);
     on_this_host = launched->env.local_world_size;
     if (launched->env.rank == 0)
-      tell_unused_nodes(plan, arguments.nodes.count, launched->launcher,
+      note_unused_nodes(plan, arguments.nodes.count, launched->launcher,
                         launched->env.world_size / launched->env.local_world_size);
   } else if (const auto hosts = dist::from_sagemaker(environment)) {
     plan_sagemaker(plan, *hosts, asked, arguments, environment, facts);
@@ -270,8 +274,8 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
   } else {
     if (!arguments.instance_group.empty())
       throw UserError("--instance-group is " + arguments.instance_group +
-                      ", but this is no SageMaker job: neither SM_HOSTS nor resourceconfig.json is "
-                      "there");
+                      ", but this is no SageMaker job: SM_HOSTS and resourceconfig.json are both "
+                      "missing");
     plan_local(plan, local_workers(arguments, asked, facts), environment, facts);
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});

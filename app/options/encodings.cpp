@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::string scalar(const Json& value) {
-  if (value.is_structured()) throw std::invalid_argument("a list of numbers or texts");
+  if (value.is_structured()) throw std::invalid_argument("a list of numbers or strings");
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -29,10 +29,10 @@ std::vector<std::string> items(const Json& json, const std::string& spelling) {
     for (const Json& value : json) list.push_back(item(value, spelling));
     return list;
   }
-  if (spelling.size() < 2) throw std::invalid_argument("a list, or a text as on a command line");
+  if (spelling.size() < 2) throw std::invalid_argument("a list, or text as on the command line");
   for (const auto& [name, value] : json.items())
     list.push_back(item(Json::array({name, value}), spelling));
-  // JSON orders names as texts, "192" before "65".
+  // JSON sorts names as strings: "192" before "65".
   std::stable_sort(list.begin(), list.end(), [](const std::string& a, const std::string& b) {
     return std::strtod(a.c_str(), nullptr) < std::strtod(b.c_str(), nullptr);
   });

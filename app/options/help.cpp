@@ -1,4 +1,4 @@
-// Text of --help, generated from the table of options.
+// The text of --help, generated from the option table.
 #include <algorithm>
 #include <sstream>
 
@@ -10,11 +10,11 @@
 namespace shoal::app {
 namespace {
 
-constexpr size_t kColumn = 30;  // where the explanation begins
+constexpr size_t kColumn = 30;  // column of the explanations
 constexpr size_t kWidth = 100;
-constexpr int kScreen = 40;  // lines of a terminal
+constexpr int kScreen = 40;  // lines of a typical terminal
 
-// `text` broken at blanks; the first line starts at column `start`, the others at kColumn.
+// Wraps `text` into the column of explanations; `start`: width of the left side.
 std::string in_column(const std::string& text, size_t start) {
   std::istringstream words(text);
   std::string word, result, line(start < kColumn ? kColumn - start : 0, ' ');
@@ -71,7 +71,7 @@ std::string usage(Command command) {
   return "";
 }
 
-// A line of help: an option, a recipe or an exit code.
+// One entry of the help: an option, a recipe or an exit code.
 struct Entry {
   std::string section, left, right;
   bool common = false;
@@ -80,13 +80,14 @@ struct Entry {
 std::vector<Entry> exit_codes() {
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "done"},
-      {std::to_string(kFailure), "failed: input or output, memory, network; --resume continues"},
-      {std::to_string(kUsage), "a wrong option, value or data folder"},
-      {std::to_string(kSetupMissing), "something must be installed first"},
-      {std::to_string(kPeerLost), "lost another process, which failed first; --resume continues"},
+      {std::to_string(kFailure), "failed: I/O, memory or network; --resume continues"},
+      {std::to_string(kUsage), "user error: wrong option, value or data folder"},
+      {std::to_string(kSetupMissing), "a program, library or device must be installed first"},
+      {std::to_string(kPeerLost),
+       "lost the connection to a process that failed first; --resume continues"},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
-       "stopped by SIGINT, SIGTERM after saving; --resume continues (on SageMaker: 0)"},
-      {"128+N", "a process was ended by signal N; --resume continues"}};
+       "stopped by SIGINT or SIGTERM after saving; --resume continues (on SageMaker: 0)"},
+      {"128+N", "a process was killed by signal N; --resume continues"}};
   std::vector<Entry> entries;
   for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});
   return entries;
@@ -103,7 +104,7 @@ std::vector<Entry> entries_of(Command command) {
   if (command == Command::train) {
     for (const Recipe& recipe : recipes())
       entries.push_back(
-          {"Recipes (options given beside a recipe win)", "  " + recipe.name, recipe.summary});
+          {"Recipes (other options override their values)", "  " + recipe.name, recipe.summary});
   }
   for (Entry& code : exit_codes()) entries.push_back(std::move(code));
   return entries;
@@ -148,9 +149,8 @@ std::string command_help(Command command, const std::string& topic) {
   if (topic != kCommonHelp && topic != "all") return mentioning(command, topic);
   const std::vector<Entry> all = entries_of(command);
   const std::string title = "Usage: " + usage(command) + "\n";
-  const char* off = command == Command::train
-                        ? "--no-NAME and --NAME=false switch off what can be off: --no-ema\n"
-                        : "";
+  const char* off =
+      command == Command::train ? "--no-NAME or --NAME=false turns an option off: --no-ema\n" : "";
   const std::string whole = title + off + lines_of(all, /*headings=*/true);
   if (topic == "all" || std::count(whole.begin(), whole.end(), '\n') <= kScreen) return whole;
   std::vector<Entry> common = all;

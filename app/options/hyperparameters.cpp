@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kVariable = "SM_HP_";
 
-// Every SDK and launcher adds some of its own.
+// Whether an SDK or launcher added the name for itself.
 bool is_platforms(const std::string& name) {
   for (const char* prefix : {"sagemaker_", "SSM_", "ssm_"}) {
     if (name.starts_with(prefix)) return true;
@@ -61,7 +61,7 @@ class Collector {
   }
 
  private:
-  // Spellings of one option (batch-size, batch_size) that say different things.
+  // Rejects two spellings of one option (batch-size, batch_size) with different values.
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
@@ -85,7 +85,8 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
   for (const auto& [name, value] : environment) {
     if (!name.starts_with(kVariable) || name.size() == kVariable.size()) continue;
     std::string key = lower(name.substr(kVariable.size()));
-    if (key.starts_with("ssm_")) key = name.substr(kVariable.size());  // as its tool writes it
+    if (key.starts_with("ssm_"))
+      key = name.substr(kVariable.size());  // keeps the case that its tool uses
     all.add(key, decoded(value), name);
   }
   if (const auto typed = environment.find("SM_HPS");

@@ -1,12 +1,12 @@
 #pragma once
-// Hyperparameters as the platform and its toolkits hand them over. Torch-free.
+// Hyperparameters from SageMaker and its toolkits. Torch-free.
 //
-//   BASE/input/config/hyperparameters.json   an object of strings, which SDKs encode once more as
-//                                            JSON ("\"sgd\"", "0.1", "true") or leave raw
+//   BASE/input/config/hyperparameters.json   an object of strings, raw or encoded once more as JSON
+//                                            ("\"sgd\"", "0.1", "true"), depending on the SDK
 //   SM_HPS                                   the toolkit's object of typed values
-//   SM_HP_NAME                               the toolkit's variable per value
+//   SM_HP_NAME                               the toolkit's variable for one value
 //
-// Names may have - or _; an empty value is a switch that is on; null and None are no value.
+// Names may contain - or _. An empty value turns a flag on. null and None are no value.
 
 #include <string>
 #include <vector>
@@ -18,19 +18,18 @@
 namespace shoal::app {
 
 struct Hyperparameters {
-  // What `train` understands, in the order to apply it: SM_HP_*, SM_HPS, hyperparameters.json.
+  // Options of `train`, in the order to apply them: SM_HP_*, SM_HPS, hyperparameters.json.
   std::vector<Setting> known;
-  std::vector<std::string> platforms;  // names that belong to SDKs and tools, sorted
-  std::vector<std::string> unknown;    // of nobody, sorted
-  std::vector<std::string> empty;      // of `train`, but null or None, sorted
+  std::vector<std::string> platforms;  // names that SDKs and tools use, sorted
+  std::vector<std::string> unknown;    // names that are no options, sorted
+  std::vector<std::string> empty;      // options given as null or None, sorted
 };
 
-// Throws UserError naming the file or variable that is no JSON object, or that names one of
-// our options twice with two values.
+// Throws UserError if a file or variable is no JSON object or gives one option two values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
-// One sentence about the names that nobody here knows, with the nearest option of each; empty when
-// there are none. `with_platforms`: also about those that are not meant for us or have no value.
+// One sentence that lists the unknown names with the nearest option of each; empty if there are none.
+// `with_platforms`: also lists the names that SDKs use and those without a value.
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms);
 
 }  // namespace shoal::app

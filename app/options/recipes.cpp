@@ -3,12 +3,11 @@
 namespace shoal::app {
 
 const std::vector<Recipe>& recipes() {
-  // Learning rates are given with the global batch they are meant for (scale-lr), so a recipe fits
-  // any number of GPUs.
+  // scale-lr is the global batch size of the learning rate, so a recipe fits any number of GPUs.
   static const std::vector<Recipe> table = {
       {"demo",
-       "EfficientNet-B0 on 10 000 images of 64 pixels, five minutes on two processors",
-       "our own; scripts/demo trains with it",
+       "EfficientNet-B0 on 10,000 images of 64 pixels: five minutes on two processors",
+       "shoal, scripts/demo",
        {{"model", "efficientnet_b0"},
         {"size", "64"},
         {"val-size", "64"},
@@ -88,7 +87,7 @@ const std::vector<Recipe>& recipes() {
         {"dropout", "0.2"},
         {"drop-path", "0.2"}}},
       {"resnet50",
-       "ResNet-50, 76.1 % (there with weight decay on batch norm too)",
+       "ResNet-50, published at 76.1 % (with weight decay on batch norm too)",
        "PyTorch examples, imagenet/main.py",
        {{"model", "resnet50"},
         {"size", "224"},
@@ -103,8 +102,7 @@ const std::vector<Recipe>& recipes() {
         {"decay-rate", "0.1"},
         {"epochs", "90"}}},
       {"imagenet_example",
-       "what the imagenet example does when it is told nothing; a data folder without --data "
-       "asks for it",
+       "defaults of the imagenet example; selected by a data folder without --data",
        "PyTorch examples, imagenet/main.py",
        {{"model", "resnet18"},
         {"size", "224"},
@@ -119,8 +117,8 @@ const std::vector<Recipe>& recipes() {
         {"epochs", "90"},
         {"batch-size", "256"}}},
       {"smddp_efficientnet",
-       "what SMDDP's EfficientNet does when it is told nothing (there with a smooth "
-       "decay); --lr_init, --max_epochs or --train_batch_size ask for it",
+       "defaults of SMDDP's EfficientNet (with stepped instead of smooth decay); selected by "
+       "--lr_init, --max_epochs or --train_batch_size",
        "SMDDP examples and NVIDIA DeepLearningExamples, TensorFlow EfficientNet, command line",
        {{"model", "efficientnet_b0"},
         {"optimizer", "rmsprop"},

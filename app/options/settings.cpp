@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kByDefault = "by default";
 
-// Hyperparameters go before the command line, and those of nobody's into the notes.
+// Applies hyperparameters before the command line and lists the unknown ones in the notes.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
                                const dist::Variables& environment, const Files& files) {
   const Hyperparameters all = hyperparameters(environment, files);
@@ -50,7 +50,7 @@ class PathFiller {
     fill_one("checkpoint-dir", paths_.checkpoints);
     fill_one("cache-dir", paths_.cache);
     fill_one("export-dir", paths_.model);
-    // The container is started again with the same words after an interruption.
+    // After an interruption the container restarts with the same command line.
     if (platform_) fill_one("resume", Place{"true", "SageMaker"});
     if (arguments_.job.weights == "pretrained") fill_weights();
   }
@@ -64,7 +64,7 @@ class PathFiller {
 
   void fill_data() {
     train::Job& job = arguments_.job;
-    // Without validation images an evaluation may be of what the run held out of its training images.
+    // Without validation images, evaluation may use the images held out from training.
     const bool holds_out = !trains_ && !paths_.val && job.val_dir.empty();
     const bool uses_train = trains_ || holds_out;
     if (uses_train) fill_one("train", paths_.train);
@@ -77,7 +77,7 @@ class PathFiller {
     if (train || val)
       fill_one("sharded", Place{train && val ? "both" : train ? "train" : "val", "SageMaker"});
     if (paths_.fast_files) fill_one("forward-reads", Place{"true", "SageMaker"});
-    if (!platform_) return;  // the session says what is missing
+    if (!platform_) return;  // opening the data reports what is missing
     std::string missing;
     const bool may_hold_out = holds_out && !job.train_dir.empty();  // the checkpoint decides
     if (job.val_dir.empty() && job.val_split == 0 && !may_hold_out) missing = "validation";
@@ -85,18 +85,18 @@ class PathFiller {
     if (missing.empty()) return;
     std::string list;
     for (const std::string& name : paths_.channels) list += (list.empty() ? "" : ", ") + name;
-    throw UserError("no channel holds the " + missing + " images (channels: " +
+    throw UserError("no channel contains the " + missing + " images (channels: " +
                     (list.empty() ? "none" : list) + "); add a channel named " +
-                    (missing == "training" ? "train, or say where they are with --train DIR"
-                                           : "validation, say where they are with --val DIR, or "
-                                             "hold out training images with --val-split 0.1"));
+                    (missing == "training" ? "train, or use --train DIR"
+                                           : "validation, use --val DIR, or hold out training "
+                                             "images with --val-split 0.1"));
   }
 
   void fill_weights() {
     if (!paths_.pretrained) {
       throw UserError(
-          "--weights pretrained (--pretrained) needs a channel named pretrained that holds "
-          "model.safetensors or a checkpoint; or say where weights are with --weights PATH");
+          "--weights pretrained (--pretrained) needs a channel named pretrained with "
+          "model.safetensors or a checkpoint; or use --weights PATH");
     }
     const std::string origin = arguments_.origins["weights"];
     apply(arguments_, "weights", paths_.pretrained->path,
@@ -142,7 +142,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   if (const auto base = environment.find("SAGEMAKER_BASE_DIR");
       has_paths && base != environment.end() && !files.is_folder(base->second + "/input/config"))
     arguments.notes.push_back("SAGEMAKER_BASE_DIR is " + base->second +
-                              ", but there is no folder input/config: not taken for a container");
+                              ", but it has no folder input/config; it is not used as a container");
   return arguments;
 }
 
@@ -169,7 +169,7 @@ std::string command_text(const Arguments& arguments) {
 
 namespace {
 
-// "from WHO: name=value  …" for each origin, in the order of the options; nobody's are "by default".
+// "from ORIGIN" (or "by default") and its name=value entries, in the order of the options.
 std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     const Arguments& arguments) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;

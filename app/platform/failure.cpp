@@ -21,7 +21,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr size_t kFailureFileBytes = 1024;  // what SageMaker shows of it
+constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows no more
 
 void write_all(int file, const std::string& text) noexcept {
   size_t done = 0;
@@ -33,8 +33,7 @@ void write_all(int file, const std::string& text) noexcept {
   }
 }
 
-// LibTorch's messages go on with source positions and a back-trace; people need the sentence before
-// them.
+// The part of a LibTorch message before source positions and back-trace.
 std::string first_sentence(std::string text) {
   for (const char* mark : {"\nException raised from", "\nC++ CapturedTraceback", "\nFrames:"}) {
     if (const size_t at = text.find(mark); at != text.npos) text.resize(at);
@@ -43,18 +42,17 @@ std::string first_sentence(std::string text) {
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text.empty() ? "it failed without a message" : text;
+  return text.empty() ? "failed without a message" : text;
 }
 
-// Of the workers that a launcher of ours started, true for the first that asks; true for everybody
-// else.
+// True for the first of our launcher's workers that calls it, and without our launcher.
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;
   return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
-// The user's mistake: every rank finds the same one, so one of them says it, and without its rank.
+// A user error occurs on every rank alike, so one rank reports it, without its number.
 int fail_usage(const Reporting& reporting, const std::string& text) {
   write_error_file(reporting.error_file, text);
   if (first_to_report(reporting)) {
@@ -68,7 +66,7 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
   write_error_file(reporting.error_file, line);
-  // A worker that only lost a peer is no cause; the launcher writes the file if nobody else does.
+  // A lost peer is not the cause; the launcher writes the file if no worker does.
   if (code != kPeerLost || reporting.token_file < 0)
     write_failure_file(reporting.failure_file, line);
   return code;
@@ -84,8 +82,7 @@ std::string describe(const std::exception& error) {
   bool full = text.find("No space left on device") != text.npos;
   if (const auto* system = dynamic_cast<const std::system_error*>(&error))
     full |= system->code().value() == ENOSPC;
-  if (full)
-    text += "; free some space, or write to another disk (a run: --output, --checkpoint-dir)";
+  if (full) text += "; free some space, or write to another disk (--output, --checkpoint-dir)";
   return text;
 }
 
@@ -99,10 +96,10 @@ std::string torch_sentence(const std::string& text) {
     if (first.starts_with(words)) return "the GPU failed: " + first;
   }
   for (const char* words : {"NCCL", "Watchdog", "timed out", "Timed out"}) {
-    if (first.find(words) != first.npos) return "an exchange between processes failed: " + first;
+    if (first.find(words) != first.npos) return "communication between processes failed: " + first;
   }
-  return "an operation inside LibTorch failed, which is a fault of shoal; repeat the command with "
-         "--log-level debug to see LibTorch's message, and report it";
+  return "an operation inside LibTorch failed, which is a bug in shoal; repeat the command with "
+         "--log-level debug and report LibTorch's message";
 }
 
 bool is_lost_peer(const std::string& text) {
@@ -146,9 +143,9 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
       return fail(reporting, is_lost_peer(text) ? kPeerLost : kFailure, text);
     } catch (...) {
       return fail(reporting, kFailure,
-                  "an exception of an unknown type ended the program; please report it");
+                  "an exception of unknown type ended the program; please report it");
     }
-  } catch (...) {  // not even memory for the message
+  } catch (...) {  // no memory for the message
     constexpr char kLast[] = "shoal: error: out of memory while reporting an error\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLast, sizeof kLast - 1);
     return kFailure;
@@ -167,12 +164,12 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (fs::is_directory(folder.parent_path() / "input/config", error))
-    fs::create_directories(folder, error);  // a container's, which it may lack
+    fs::create_directories(folder, error);  // a container may lack it
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
-  if (file < 0) return;  // no platform, or an earlier process said why
+  if (file < 0) return;  // no platform, or an earlier process wrote it
   std::string cut = text.substr(0, kFailureFileBytes);
-  // Not in the middle of a UTF-8 character.
+  // Do not cut inside a UTF-8 character.
   while (cut.size() < text.size() && !cut.empty() &&
          (static_cast<unsigned char>(text[cut.size()]) & 0xC0) == 0x80) {
     cut.pop_back();

@@ -1,5 +1,5 @@
 #pragma once
-// The few questions that settings ask a file system, as a value: tests hand in a made-up tree.
+// File system access of the settings, as a value that tests replace by a made-up tree.
 
 #include <functional>
 #include <optional>
@@ -10,9 +10,9 @@ namespace shoal::app {
 
 struct Files {
   std::function<bool(const std::string& path)> is_folder;
-  // Names of the folders in a folder, sorted; none when it is no folder or cannot be read.
+  // Names of the sub-folders, sorted; empty if the path is no folder or cannot be read.
   std::function<std::vector<std::string>(const std::string& path)> folders;
-  // The bytes of a file; nothing when there is none.
+  // The content of a file, or nothing if it cannot be opened.
   std::function<std::optional<std::string>(const std::string& path)> read;
 };
 

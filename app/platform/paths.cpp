@@ -56,7 +56,7 @@ class Channels {
     }
   }
 
-  // The channel of that name, in its own case; empty when there is none.
+  // The channel of that name (any case) as it is spelled, or empty.
   std::string named(const std::string& wanted) const {
     for (const std::string& name : names_) {
       if (lower(name) == wanted) return name;
@@ -84,15 +84,15 @@ class Channels {
     return found;
   }
 
-  // `mode` in small letters.
+  // `mode`: lower case.
   bool is_in_mode(const std::string& name, const std::string& mode) const {
     const auto found = modes_.find(name);
     return found != modes_.end() && lower(found->second) == mode;
   }
-  // Each host has other objects.
+  // Whether each host has different objects.
   bool is_sharded(const std::string& name) const { return sharded_.contains(name); }
 
-  // Of a channel that holds both halves: the folder of one of them, or empty.
+  // The first of `folders` that the channel contains, or empty.
   std::string half(const std::string& name, const std::vector<std::string>& folders) const {
     for (const std::string& folder : folders) {
       if (files_.is_folder(place(name).path + "/" + folder)) return folder;
@@ -114,7 +114,7 @@ class Channels {
     }
   }
 
-  // A variable's name has lost the channel's case.
+  // Variables spell the channel's name in upper case.
   void add_variable(const std::string& shouted) {
     for (const std::string& name : names_) {
       if (upper(name) == upper(shouted)) return;
@@ -144,7 +144,7 @@ bool holds_both(const Channels& channels, const std::string& name) {
   return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
 }
 
-// Channels STEM_0, STEM_1 … are pipes, one for each process: all of them as one source.
+// The pipes STEM_0, STEM_1 …, one per process, as one source.
 Place numbered(const Channels& channels, const std::string& stem, const char* option) {
   const auto channel = [&](int64_t number) {
     return channels.named(lower(stem) + "_" + std::to_string(number));
@@ -156,18 +156,19 @@ Place numbered(const Channels& channels, const std::string& stem, const char* op
   Place place = channels.images(channel(0));
   if (count == 1) return place;
   if (!pipes)
-    throw UserError("channels " + stem + "_0, " + stem +
-                    "_1 … : only pipes are read one by each process; put the objects into one "
-                    "channel, choose the input mode Pipe, or say which with " +
-                    option + " DIR");
+    throw UserError(
+        "channels " + stem + "_0, " + stem +
+        "_1 … are no pipes, so they cannot be divided among processes; use one channel, the "
+        "input mode Pipe, or " +
+        option + " DIR");
   place.path.pop_back();
   place.path += "{0.." + std::to_string(count - 1) + "}";
   place.origin = "channels " + stem + "_0 … " + stem + "_" + std::to_string(count - 1);
   return place;
 }
 
-// The channel that train/ and val/, or the training images alone, are taken from when none is
-// named for training.
+// The channel for training if none is named train: one that contains train/ and val/, else the only
+// one.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {
@@ -182,10 +183,10 @@ std::string other_channel(const Channels& channels, const std::string& val) {
   std::string list;
   for (const std::string& name : candidates) list += (list.empty() ? "" : ", ") + name;
   throw UserError("any of the channels " + list +
-                  " could hold the training images; name it train, or say which with --train DIR");
+                  " could be the training images; name one of them train, or use --train DIR");
 }
 
-// A channel in its place; `folders`: where one that holds both halves has this one.
+// Source of one half of the data: the channel, or its folder among `folders` if it contains both.
 Place half_of(const Channels& channels, const std::string& name,
               const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))
@@ -225,7 +226,7 @@ std::optional<Place> configured_checkpoints(const std::string& base, const Files
   const auto json = parse_config(path, *text);
   const auto local = json.find("LocalPath");
   if (local == json.end()) return std::nullopt;
-  if (!local->is_string()) throw UserError(path + ": LocalPath must be a text");
+  if (!local->is_string()) throw UserError(path + ": LocalPath must be a string");
   return Place{local->get<std::string>(), "checkpointconfig.json"};
 }
 
@@ -254,7 +255,7 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   paths.model = or_base(from(environment, "SM_MODEL_DIR"), "model");
   paths.cache = from(environment, "SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY");
   if (paths.cache) paths.cache->path += "/shoal";
-  // Never among the output, which is uploaded.
+  // Not in the output folder, which is uploaded.
   if (!paths.cache && platform) {
     const auto own = environment.find("TMPDIR");
     const bool given = own != environment.end() && !own->second.empty();

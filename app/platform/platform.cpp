@@ -30,8 +30,7 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   text << file.rdbuf();
   const auto json = parse_config(path, text.str());
   const auto refuse = [&](const std::string& what) {
-    throw UserError(path + what +
-                    ", so the job's other hosts are not known; correct what writes it");
+    throw UserError(path + what + ", so the other hosts of the job are unknown; fix the file");
   };
   if (!json.contains("hosts") || !json["hosts"].is_array() || json["hosts"].empty())
     refuse(" has no list `hosts`");

@@ -1,5 +1,5 @@
 #pragma once
-// A SageMaker training container: where its files lie, and who its hosts are. Torch-free.
+// SageMaker training containers: the base folder and the hosts of the job. Torch-free.
 
 #include <filesystem>
 
@@ -10,13 +10,13 @@ namespace shoal::app {
 // SAGEMAKER_BASE_DIR, else /opt/ml.
 std::filesystem::path platform_base(const dist::Variables& environment);
 
-// True in a SageMaker training container: the folder BASE/input/config is there.
+// Whether this is a SageMaker training container: BASE/input/config exists.
 bool on_platform(const dist::Variables& environment);
 
-// In such a container: the variables with SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and
-// SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`, where a toolkit has not
-// set them. Elsewhere, and without that file, as they are. Throws UserError naming it when
-// it cannot be understood: a job of several hosts must not become several jobs.
+// Adds SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and SM_RESOURCE_CONFIG from
+// resourceconfig.json, and SM_NUM_GPUS = `gpus`, unless a toolkit has set them. Without that file
+// returns the variables unchanged. Throws UserError if the file is invalid, so that a job of several
+// hosts does not silently become several jobs.
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
 
 }  // namespace shoal::app
