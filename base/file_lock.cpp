@@ -14,7 +14,7 @@
 namespace shoal {
 namespace {
 
-// Its holder removed it between our opening and our locking it.
+// True if the previous holder removed the file after we opened it and before we locked it.
 bool is_removed(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && info.st_nlink == 0;

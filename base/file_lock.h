@@ -1,5 +1,6 @@
 #pragma once
-// One writer per place: a lock that the kernel gives back when its holder ends, however it ends.
+// A lock that allows one writer per place. The kernel releases it when its holder ends, even if
+// killed.
 
 #include <filesystem>
 #include <string>
@@ -8,11 +9,11 @@ namespace shoal {
 
 class FileLock {
  public:
-  FileLock() = default;  // holds nothing
-  // Makes the file and locks it, waiting up to `seconds` for a holder that is just ending. Throws
-  // std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose another
-  // CHOICE". File systems that know no locks (some network mounts) and folders that cannot be
-  // written are let pass: what is written there later says what is wrong.
+  FileLock() = default;  // holds no lock
+  // Creates and locks the file. Waits up to `seconds` for a holder that is about to end, then
+  // throws std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose
+  // another CHOICE". Succeeds without a lock on file systems that have none (some network mounts)
+  // and in folders that cannot be written: later writes report the error.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
   ~FileLock();
@@ -20,7 +21,7 @@ class FileLock {
   FileLock& operator=(FileLock&& other) noexcept;
 
   bool held() const { return descriptor_ >= 0; }
-  void remove_file() const;  // the lock is kept until its end
+  void remove_file() const;  // keeps the lock until destruction
 
  private:
   std::filesystem::path file_;

@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -14,19 +13,13 @@
 #include <system_error>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace shoal {
 namespace {
 
-// Why it could not be written, or 0.
-int write_all(int file, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return count < 0 ? errno : EIO;
-    done += static_cast<size_t>(count);
-  }
-  return 0;
+int write_text(int descriptor, const std::string& text) {
+  return write_all(descriptor, text.data(), text.size());
 }
 
 // The terminal: whole lines above, the status line at the bottom.
@@ -34,10 +27,10 @@ class Screen {
  public:
   void print(int file, const std::string& text) {
     const std::lock_guard lock(mutex_);
-    if (!status_.empty()) write_all(STDERR_FILENO, kErase);
-    const int error = write_all(file, text);
+    if (!status_.empty()) write_text(STDERR_FILENO, kErase);
+    const int error = write_text(file, text);
     if (file == STDOUT_FILENO && error != 0) line_error_ = error;
-    if (!status_.empty()) write_all(STDERR_FILENO, status_);
+    if (!status_.empty()) write_text(STDERR_FILENO, status_);
   }
 
   void status(const std::string& text) {
@@ -45,7 +38,7 @@ class Screen {
     const std::lock_guard lock(mutex_);
     if (text.empty() && status_.empty()) return;
     status_ = cut(text);
-    write_all(STDERR_FILENO, kErase + status_);
+    write_text(STDERR_FILENO, kErase + status_);
   }
 
   bool terminal() const { return terminal_; }
@@ -59,17 +52,15 @@ class Screen {
  private:
   static constexpr const char* kErase = "\r\033[2K";
 
-  // A line that wraps could not be erased; one column stays free because some terminals wrap when
-  // it is filled. Fields are parted by two blanks; what does not fit goes as a whole field.
+  // Shortens the text by whole fields (separated by two blanks), because a wrapped line cannot be
+  // erased. One column stays free: some terminals wrap when the last one is filled.
   static std::string cut(const std::string& text) {
     winsize size{};
     const size_t width =
         ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
     size_t columns = 0, bytes = 0;
     while (bytes < text.size()) {
-      const bool starts =
-          (static_cast<unsigned char>(text[bytes]) & 0xC0) != 0x80;  // of a UTF-8 character
-      if (starts && columns++ == width) break;
+      if (starts_character(text[bytes]) && columns++ == width) break;
       ++bytes;
     }
     if (bytes < text.size()) {

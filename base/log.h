@@ -1,9 +1,8 @@
 #pragma once
-// Messages for people (stderr) and metric lines for machines (stdout). Torch-free; spdlog is seen
-// by log.cpp only.
+// Messages for people (stderr) and metric lines for programs (stdout).
 //
-// Both kinds leave the process in one write(2) each, so lines of several ranks or threads never
-// mix. Thread-safe.
+// Each line is one write(2), so lines of several ranks or threads never mix. Thread-safe. Only
+// log.cpp includes spdlog.
 
 #include <string>
 
@@ -13,37 +12,37 @@ namespace shoal {
 
 namespace log {
 
-// What is printed from now on, and by whom. `level`: debug | info | warning | error
-// (std::invalid_argument otherwise). debug and info come from rank 0 only; warnings and errors from
-// every rank, those of rank > 0 with "[rank N]" in front. Before the first call: level info, rank
-// 0.
+// Sets the lowest level that is printed, and this process's rank. `level`: debug, info, warning or
+// error (else std::invalid_argument). Only rank 0 prints debug and info. Every rank prints warnings
+// and errors, ranks above 0 with the prefix "[rank N]". Default: level info, rank 0.
 void set_level(const std::string& level, int rank);
 
-// One time-stamped line on stderr. A line break inside the text starts another line with the same
-// stamp.
+// Print one time-stamped line on stderr. A line break in the text starts another line with the same
+// time stamp.
 void debug(const std::string& text);
 void info(const std::string& text);
 void warning(const std::string& text);
 void error(const std::string& text);
 
-// One complete metric line on stdout: no stamp, no prefix, no buffering; the line break is added
-// here. Every rank that calls it prints: callers ask for rank 0 themselves.
+// Prints one metric line on stdout, without time stamp, prefix or buffering. Adds the line break.
+// Prints on every rank: callers check for rank 0.
 void line(const std::string& text);
 
-// Throws std::runtime_error when a line could not be written (a full disk, a closed pipe): for
-// commands whose output is their result. A training run goes on without a reader.
+// Throws std::runtime_error if a line could not be written (a full disk, a closed pipe). For
+// commands whose output is their result; a training run continues without a reader.
 void require_lines_written();
 
-// Text kept at the bottom of the terminal (a progress bar); the lines above are printed over it and
-// it is drawn again. Nothing happens unless stderr is a terminal. An empty text takes it away: do
-// that before the process ends. `text` is one line without escape sequences; of what does
-// not fit the terminal's width the last fields (parted by two blanks) are left out.
+// Shows a status line (a progress bar) at the bottom of the terminal and redraws it below later
+// lines. Does nothing if stderr is not a terminal. An empty text removes it; do that before the
+// process ends. `text`: one line without escape sequences. If it is too wide for the terminal, its
+// last fields (separated by two blanks) are dropped.
 void status(const std::string& text);
 
-// The terminal understands no escape sequences (TERM=dumb). Call before the first status().
+// Disables the status line, for terminals without escape sequences (TERM=dumb). Call before the
+// first status().
 void no_status();
 
-// Whether status() shows anything: stderr is a terminal.
+// Whether status() shows anything.
 bool has_status();
 
 }  // namespace log

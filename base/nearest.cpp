@@ -8,7 +8,8 @@
 namespace shoal {
 namespace {
 
-// Insertions, deletions, replacements and exchanges of neighbours that lead from one to the other.
+// Number of insertions, deletions, replacements and swaps of neighbors between the two (optimal
+// string alignment distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, above, row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -35,13 +36,13 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-// Edits that one slip of the fingers explains. Of a word of two letters nothing would be left.
+// Whether so many edits can be a typing error. Words of two letters must match.
 bool is_slip(std::string_view word, size_t edits) {
   return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
 }
 
-// Whether each word of `name` may be a misspelling of the word in its place: data-path is three
-// letters away from drop-path, but nobody writes data for drop.
+// Whether each word of `name` can be a misspelling of the word at the same position: data-path is
+// only three edits away from drop-path, but data is not a misspelling of drop.
 bool may_be_misspelled(std::string_view name, std::string_view known) {
   const auto written = words_of(name), meant = words_of(known);
   if (written.size() != meant.size()) return is_slip(name, edit_distance(name, known));
@@ -51,15 +52,15 @@ bool may_be_misspelled(std::string_view name, std::string_view known) {
   return true;
 }
 
-// Words that other programs put around a name that says it all: --data-path, --num-workers.
+// Words that other programs add to a sufficient name: --data-path, --num-workers.
 bool is_filler(const std::string& word) {
   static const std::set<std::string> fillers = {
       "path", "dir", "folder", "file", "root", "name", "num", "number", "n", "use", "set", "input"};
   return fillers.contains(word);
 }
 
-// Whether one of the two is the other, shortened or with a filler: decay and weight-decay, resnet
-// and resnet50, data-path and data.
+// Whether `name` is a part of `known`, or `known` with a filler: decay and weight-decay, resnet and
+// resnet50, data-path and data.
 bool is_part(const std::string& name, const std::string& known) {
   if (name.size() >= 3 && !is_filler(name) &&
       (known.starts_with(name) || known.ends_with("-" + name) ||

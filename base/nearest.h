@@ -1,5 +1,5 @@
 #pragma once
-// What somebody meant who wrote a name that does not exist.
+// Suggests a name for one that does not exist.
 
 #include <string>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace shoal {
 
-// The known name that somebody who wrote `name` plausibly meant, or empty: a slip of the fingers in
-// a word, a part of the known name, or the known name with a word that adds nothing (data-path).
+// Returns the known name that the user probably meant by `name`, or an empty text. Recognizes
+// typing errors, a part of the known name, and the known name with a filler word (data-path).
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace shoal

@@ -27,20 +27,24 @@ std::string number(double value) {
 }
 
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
-                    size_t indent, size_t width) {
-  std::string line = heading, text;
-  line.resize(std::max(indent, heading.size() + 1), ' ');
-  bool empty = true;
+                    size_t indent, size_t width, size_t gap) {
+  const auto length = [](const std::string& text) {
+    return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+  };
+  size_t column = std::max(indent, length(heading) + 1);
+  std::string text = heading + std::string(column - length(heading), ' ');
+  bool first = true;  // of its line
   for (const std::string& entry : entries) {
-    if (!empty && line.size() + 2 + entry.size() > width) {
-      text += line + "\n";
-      line.assign(indent, ' ');
-      empty = true;
+    if (!first && column + gap + length(entry) > width) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+      first = true;
     }
-    line += (empty ? "" : "  ") + entry;
-    empty = false;
+    text += std::string(first ? 0 : gap, ' ') + entry;
+    column += (first ? 0 : gap) + length(entry);
+    first = false;
   }
-  return text + line;
+  return text;
 }
 
 bool is_utf8(std::string_view text) {

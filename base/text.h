@@ -1,5 +1,5 @@
 #pragma once
-// Text: formatting, wrapping, UTF-8.
+// Text: formatting, wrapping and UTF-8.
 
 #include <string>
 #include <string_view>
@@ -7,22 +7,26 @@
 
 namespace shoal {
 
-// printf into a string: strf("%.3f", x). There is no <format> in libstdc++ 12, and fmt may not meet
-// torch in a file.
+// printf into a string: strf("%.3f", x). libstdc++ 12 has no <format>, and files that include
+// LibTorch must not include fmt.
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
 
-// `heading` in a column of `indent` characters, then `entries` with two blanks between them. Lines
-// have `width` characters at most, unless one entry is longer; further lines are indented alike.
-// Counts bytes.
-std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
-                    size_t indent, size_t width = 80);
-
-// The shortest decimal text that reads back as the same number.
+// The shortest text that reads back as the same number.
 std::string number(double value);
+
+// `heading` in a column of `indent` characters, then `entries` with `gap` blanks between them.
+// Lines have at most `width` characters (UTF-8), unless one entry is longer. Further lines are
+// indented by `indent` blanks.
+std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
+                    size_t indent, size_t width = 80, size_t gap = 2);
 
 // Whether the bytes are well-formed UTF-8 (no over-long forms, no surrogates).
 bool is_utf8(std::string_view text);
-// With ASCII letters made small.
+// Whether a UTF-8 character starts with this byte.
+inline bool starts_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+// Returns `text` with its ASCII letters in lower case.
 std::string lower(std::string text);
 
 }  // namespace shoal

@@ -122,7 +122,8 @@ void boxes(const Dataset& data, int passes) {
   }
   for (int64_t pass = -1; pass < passes; ++pass) {
     for (int64_t i = 0; i < data.size(); ++i) {
-      KeyedRandom random(combine(sample_key(0, pass, i), static_cast<uint64_t>(Purpose::crop)));
+      KeyedRandom random(
+          shoal::combine(sample_key(0, pass, i), static_cast<uint64_t>(Purpose::crop)));
       random.uniform();  // the flip
       const Box box =
           random_resized_crop(sizes[static_cast<size_t>(i)], TransformOptions{}, random);

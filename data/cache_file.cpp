@@ -1,14 +1,13 @@
 #include "data/cache_file.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
-#include "data/image/pixel_hash.h"
+#include "base/hash.h"
+#include "base/whole_file.h"
 
 namespace shoal::data {
 namespace {
@@ -68,16 +67,13 @@ void write_cache(const std::string& path, const std::string& bytes) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error)
-    throw std::runtime_error("cannot write the listing cache " + path + " (" + error.message() +
-                             "); say with --cache-dir where caches may lie");
-  const std::string temporary = path + "." + std::to_string(getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw std::runtime_error("cannot write the listing cache " + path +
-                             "; say with --cache-dir where caches may lie");
+    throw std::runtime_error("listing cache: cannot create the folder of " + path + ": " +
+                             error.message() + "; choose another folder with --cache-dir");
+  try {
+    write_whole(path, bytes, {.concurrent = true});
+  } catch (const std::runtime_error& failure) {
+    throw std::runtime_error(std::string("listing cache: ") + failure.what() +
+                             "; choose another folder with --cache-dir");
   }
 }
 

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/hash.h"
 #include "data/folder/image_folder.h"
 #include "data/folder/patterns.h"
-#include "data/image/pixel_hash.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/random.h"

@@ -1,29 +1,16 @@
 #pragma once
 // Keyed randomness: every draw is a pure function of (seed, epoch, what it is for, index), so the
 // number of workers, their timing and the world size cannot change it. The numbers are frozen: a
-// resumed run of a later build continues the same epoch (tests/data/loader/random_test.cpp holds the first
-// values).
+// resumed run of a later build continues the same epoch (tests/data/loader/random_test.cpp holds
+// the first values).
 
 #include <cmath>
 #include <cstdint>
 #include <numbers>
 
+#include "base/hash.h"
+
 namespace shoal::data {
-
-// A bijection of 64-bit values in which every input bit flips every output bit with probability
-// about 1/2 (the finaliser of SplitMix64, "variant 13" of D. Stafford).
-constexpr uint64_t mix_bits(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
-
-// Order matters: combine(combine(a, b), c) differs from combine(combine(a, c), b).
-constexpr uint64_t combine(uint64_t hash, uint64_t value) {
-  return mix_bits(hash ^ mix_bits(value + kGolden));
-}
 
 // What a key is for; keys of different purposes have nothing in common.
 enum class Purpose : uint64_t {

@@ -4,19 +4,14 @@
 
 #include <stdexcept>
 
+#include "base/hash.h"
 #include "models/functions.h"
 
 namespace shoal::models {
 namespace {
 
-uint64_t mix(uint64_t z) {  // finalizer of splitmix64
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
 uint64_t chain(uint64_t state, uint64_t value) {
-  return mix(state + 0x9e3779b97f4a7c15ULL * (value + 1));
+  return mix_bits(state + kGolden * (value + 1));
 }
 
 at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t layer,
@@ -40,7 +35,7 @@ at::Tensor mask(const at::Tensor& like, int64_t width, double drop, uint64_t lay
 }  // namespace
 
 double hashed_uniform(uint64_t seed, uint64_t layer, uint64_t key, uint64_t element) {
-  const uint64_t bits = chain(chain(chain(mix(seed), layer), key), element);
+  const uint64_t bits = chain(chain(chain(mix_bits(seed), layer), key), element);
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 

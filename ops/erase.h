@@ -4,17 +4,15 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ops/both.h"
+#include "base/both.h"
+#include "base/hash.h"
 #include "ops/ops.h"
 
 namespace shoal::ops {
 
-// SplitMix64's finalizer over a counter.
+// SplitMix64 over a counter.
 SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
-  uint64_t x = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
+  return mix_bits(key + (index + 1) * kGolden);
 }
 
 // A standard normal variate for (key, index), by the Box-Muller transform.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/both.h"
+#include "base/both.h"
 
 namespace shoal::ops {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/random.h"
+#include "base/hash.h"
 #include "data/sources/relabelled.h"
 #include "dist/health/stall.h"
 
@@ -83,8 +83,7 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
 
 uint64_t host_token(const dist::Communicator& communicator) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t mine =
-      data::combine(static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid()));
+  const uint64_t mine = combine(static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid()));
   const auto all = gather_number(communicator.main, static_cast<int64_t>(mine));
   const dist::Env& env = communicator.env;
   return static_cast<uint64_t>(all[static_cast<size_t>(env.rank - env.local_rank)]);

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "data/folder/patterns.h"
-#include "data/image/pixel_hash.h"
 #include "data/sources/open.h"
 #include "data/stream/pipes.h"
 
@@ -35,7 +35,7 @@ std::string index_folder(const train::Job& job) {
   const fs::path images = fs::absolute(source_of(job, job.train_dir, "train")).lexically_normal();
   std::string name = images.native();  // an index belongs to a place in the training images
   if (job.val_split > 0) name += strf(":%g", job.val_split);
-  const uint64_t hash = data::hash_bytes(name.data(), static_cast<int64_t>(name.size()));
+  const uint64_t hash = hash_bytes(name);
   return cache_folder(job) + strf("/seek-%016llx", static_cast<unsigned long long>(hash));
 }
 

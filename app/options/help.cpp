@@ -1,5 +1,6 @@
 // The text of --help, generated from the option table.
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "app/options/options.h"
@@ -13,30 +14,6 @@ namespace {
 constexpr size_t kColumn = 30;  // column of the explanations
 constexpr size_t kWidth = 100;
 constexpr int kScreen = 40;  // lines of a typical terminal
-
-// Wraps `text` into the column of explanations; `start`: width of the left side.
-std::string in_column(const std::string& text, size_t start) {
-  std::istringstream words(text);
-  std::string word, result, line(start < kColumn ? kColumn - start : 0, ' ');
-  if (start + 1 > kColumn) line = "\n" + std::string(kColumn, ' ');
-  size_t column = kColumn;
-  result = line;
-  bool first = true;
-  while (words >> word) {
-    const size_t length = static_cast<size_t>(std::count_if(word.begin(), word.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    }));  // UTF-8
-    if (!first && column + 1 + length > kWidth) {
-      result += "\n" + std::string(kColumn, ' ');
-      column = kColumn;
-      first = true;
-    }
-    result += (first ? "" : " ") + word;
-    column += length + (first ? 0 : 1);
-    first = false;
-  }
-  return result + "\n";
-}
 
 std::string left_side(const Option& option) {
   std::string value = option.placeholder;
@@ -115,7 +92,11 @@ std::string lines_of(const std::vector<Entry>& entries, bool headings) {
   for (const Entry& entry : entries) {
     if (headings && entry.section != section) text += "\n" + entry.section + "\n";
     section = entry.section;
-    text += entry.left + in_column(entry.right, entry.left.size());
+    const bool own_line = entry.left.size() >= kColumn;
+    if (own_line) text += entry.left + "\n";
+    std::istringstream words(entry.right);
+    const std::vector<std::string> right{std::istream_iterator<std::string>(words), {}};
+    text += wrapped(own_line ? "" : entry.left, right, kColumn, kWidth, /*gap=*/1) + "\n";
   }
   return text;
 }

@@ -15,6 +15,8 @@
 #include <system_error>
 
 #include "app/platform/platform.h"
+#include "base/descriptor.h"
+#include "base/text.h"
 #include "data/errors.h"
 #include "train/run/job.h"
 
@@ -23,17 +25,8 @@ namespace {
 
 constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows no more
 
-void write_all(int file, const std::string& text) noexcept {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    done += static_cast<size_t>(count);
-  }
-}
-
-// The part of a LibTorch message before source positions and back-trace.
+// LibTorch's messages go on with source positions and a back-trace; people need the sentence before
+// them.
 std::string first_sentence(std::string text) {
   for (const char* mark : {"\nException raised from", "\nC++ CapturedTraceback", "\nFrames:"}) {
     if (const size_t at = text.find(mark); at != text.npos) text.resize(at);
@@ -153,9 +146,10 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 }
 
 void print_error(const std::string& text) noexcept try {
-  write_all(STDERR_FILENO, "shoal: error: " + text + "\n");
+  const std::string line = "shoal: error: " + text + "\n";
+  write_all(STDERR_FILENO, line.data(), line.size());
 } catch (const std::exception&) {
-  write_all(STDERR_FILENO, text);  // no memory for the prefix
+  write_all(STDERR_FILENO, text.data(), text.size());  // no memory for the prefix
 }
 
 void write_failure_file(const std::string& path, const std::string& text, bool replace) noexcept
@@ -167,14 +161,14 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
     fs::create_directories(folder, error);  // a container may lack it
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
-  if (file < 0) return;  // no platform, or an earlier process wrote it
+  if (file < 0) return;  // no platform, or an earlier process said why
+  // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
+  // full disk half a message is better than none.
   std::string cut = text.substr(0, kFailureFileBytes);
-  // Do not cut inside a UTF-8 character.
-  while (cut.size() < text.size() && !cut.empty() &&
-         (static_cast<unsigned char>(text[cut.size()]) & 0xC0) == 0x80) {
+  // Not in the middle of a UTF-8 character.
+  while (cut.size() < text.size() && !cut.empty() && !starts_character(text[cut.size()]))
     cut.pop_back();
-  }
-  write_all(file, cut);
+  write_all(file, cut.data(), cut.size());
   ::close(file);
 } catch (const std::exception&) {
   return;  // the message is on stderr already

@@ -23,12 +23,12 @@ Matrix rotation(double degrees, const Size& size) {
   return {c, s, c * -x + s * -y + x, -s, c, -s * -x + c * -y + y};
 }
 
-// Columns of one row that look inside the image: [first, last).
+// Columns [first, last) of one row whose sources are inside the image.
 struct Span {
   int64_t first = 0, last = 0;
 };
 
-// Narrows the span to where 0 <= step * (column + 0.5) + rest < limit, two columns too wide.
+// Narrows the span to 0 <= step * (column + 0.5) + rest < limit, with two columns of margin.
 void narrow(double step, double rest, int64_t limit, Span& span) {
   const double end = static_cast<double>(limit);
   if (std::abs(step) < 1e-9) {
@@ -47,15 +47,15 @@ Span inside(const AffineRow& row, const Size& size) {
   Span span{0, size.width};
   narrow(row.x_step, row.x_row + row.x_shift, size.width, span);
   narrow(row.y_step, row.y_row + row.y_shift, size.height, span);
-  const auto looks_inside = [&](int64_t column) {  // the arithmetic of the kernels
+  const auto is_inside = [&](int64_t column) {  // same arithmetic as the kernels
     const double at = static_cast<double>(column) + 0.5;
     const double x = row.x_step * at + row.x_row + row.x_shift;
     const double y = row.y_step * at + row.y_row + row.y_shift;
     return x >= 0 && x < static_cast<double>(size.width) && y >= 0 &&
            y < static_cast<double>(size.height);
   };
-  while (span.first < span.last && !looks_inside(span.first)) ++span.first;
-  while (span.first < span.last && !looks_inside(span.last - 1)) --span.last;
+  while (span.first < span.last && !is_inside(span.first)) ++span.first;
+  while (span.first < span.last && !is_inside(span.last - 1)) --span.last;
   return span.first < span.last ? span : Span{};
 }
 
@@ -63,7 +63,7 @@ void fill(const std::array<uint8_t, 3>& colour, uint8_t* row, int64_t first, int
   for (int64_t x = first; x < last; ++x) std::memcpy(row + 3 * x, colour.data(), 3);
 }
 
-// In 16 fractional bits, as Pillow does it: the nearest pixel is the very same.
+// Uses 16 fractional bits like Pillow, so that the nearest pixel is the same.
 void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const Size& size,
              Bordered& source) {
   source.copy(pixels, size, 0);
@@ -85,8 +85,8 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// Sixteen-bit weights of the neighbours of a place `d` beyond the first of two, or the second of
-// four.
+// 16-bit weights of the neighbors of a position at distance `d` after the first of two, or the
+// second of four.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {
     return static_cast<int16_t>(std::lround(share * (1 << kPlanarBits)));
@@ -102,7 +102,7 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// A row of which every pixel looks equally far beyond its neighbour, across or down.
+// A row in which the source offset is the same for all pixels, across or down.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

@@ -2,18 +2,26 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <iterator>
 
+#include "base/text.h"
 #include "data/file.h"
 #include "data/image/formats.h"
 
 namespace shoal::data {
 namespace {
 
+// The extensions of images in WebDataset samples come first.
 constexpr std::string_view kExtensions[] = {
-    "jpg", "jpeg", "jpe", "jfif", "png",  "webp", "bmp",  "dib", "tif", "tiff", "gif", "ppm",
+    "jpg", "jpeg", "png", "webp", "jpe",  "jfif", "bmp",  "dib", "tif", "tiff", "gif", "ppm",
     "pgm", "pbm",  "pnm", "jp2",  "heic", "heif", "avif", "jxl", "ico", "tga",  "exr", "hdr"};
+constexpr size_t kSampleExtensions = 4;
 constexpr size_t kExamples = 3;
+
+bool is_among_first(std::string_view extension, size_t count) {
+  const auto end = std::begin(kExtensions) + count;
+  return std::find(std::begin(kExtensions), end, lower(std::string(extension))) != end;
+}
 
 std::string count_of(int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -24,10 +32,11 @@ std::string count_of(int64_t count, const std::string& what) {
 bool has_image_extension(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) !=
-         std::end(kExtensions);
+  return is_among_first(name.substr(dot + 1), std::size(kExtensions));
+}
+
+bool is_sample_extension(std::string_view extension) {
+  return is_among_first(extension, kSampleExtensions);
 }
 
 bool is_image(std::string_view name, std::span<const uint8_t> head) {
@@ -60,7 +69,8 @@ void LeftOut::add(const LeftOut& more) {
 std::string LeftOut::sentence(const std::string& source) const {
   std::string text = source + ": left out ";
   if (files > 0) {
-    text += count_of(files, "file") + (files == 1 ? " that is no image" : " that are no images") +
+    text += count_of(files, "file") +
+            (files == 1 ? " that is not an image" : " that are not images") +
             " by name or content (";
     for (size_t i = 0; i < examples.size(); ++i) text += (i == 0 ? "" : ", ") + examples[i];
     text += files > static_cast<int64_t>(examples.size()) ? ", …)" : ")";

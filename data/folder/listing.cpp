@@ -19,7 +19,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;            // of folders in a class; deeper is a loop of links
+constexpr int kMaxDepth = 40;            // of folders in a class; more means a loop of links
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -41,7 +41,7 @@ struct Entries {
   int64_t hidden = 0;                       // files
 };
 
-// What a directory entry is, links followed; DT_UNKNOWN for one that leads nowhere.
+// Type of a directory entry after following links; DT_UNKNOWN for a broken link.
 unsigned char kind_of(int directory, const dirent& entry) {
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return entry.d_type;
   struct stat s {};
@@ -79,7 +79,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Takes what is no image from `files`, which lie in `path` below `root`.
+// Removes those of `files` in `path` below `root` that are not images.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;
@@ -93,7 +93,7 @@ std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::
   return left_out;
 }
 
-// A class folder and all below it, ordered by path.
+// A class folder and all folders below it, ordered by path.
 std::vector<Folder> walk(const std::string& root, const std::string& name) {
   std::vector<Folder> found;
   const auto visit = [&](const auto& self, const std::string& path, int depth) -> void {
@@ -190,13 +190,13 @@ std::string_view Listing::name_of(int64_t file) const {
 
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress) {
   const auto stamp = directory_stamp(root);
-  if (!stamp) throw std::invalid_argument("there is no folder " + root);
+  if (!stamp) throw std::invalid_argument("the folder " + root + " does not exist");
   Listing listing;
   Entries top = read_directory(root);
   listing.root = top.stamp;
   listing.classes = std::move(top.folders);
   if (listing.classes.empty())
-    throw std::invalid_argument(root + " holds no class folders; expected " + root +
+    throw std::invalid_argument(root + " has no class folders; expected " + root +
                                 "/<class>/<images>");
   auto found = ParallelWalk(root, listing.classes, progress).run(threads);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -206,9 +206,9 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
     found[i] = {};
     if (listing.files() == before)
       throw std::invalid_argument(
-          "the class folder " + root + "/" + listing.classes[i] + " holds no image" +
+          "the class folder " + root + "/" + listing.classes[i] + " has no image" +
           (listing.left_out.size() > others
-               ? " (" + listing.left_out[others].path + " is none by name or content)"
+               ? " (" + listing.left_out[others].path + " is not one by name or content)"
                : "") +
           "; add some or remove the folder");
   }

@@ -6,13 +6,13 @@
 namespace shoal::data {
 namespace {
 
-// Python's round(): halves to even.
+// Rounds halves to even, like Python's round().
 int64_t round_even(double x) {
   return static_cast<int64_t>(std::nearbyint(x));
 }
 
-// One direction of CenterCrop: the part [first, first + count) of `have` pixels, at `at` of `want`
-// pixels.
+// One direction of CenterCrop: source pixels [first, first + count) of `have` go to position `at`
+// of `want`.
 void center(int64_t have, int64_t want, int64_t& first, int64_t& count, int64_t& at) {
   at = want > have ? (want - have) / 2 : 0;
   first = want > have ? 0 : round_even(static_cast<double>(have - want) / 2.0);

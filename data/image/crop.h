@@ -1,5 +1,5 @@
 #pragma once
-// Where training and evaluation look at an image: pure geometry, torchvision's rules.
+// Crops for training and evaluation, by torchvision's rules. Geometry only.
 
 #include <cstdint>
 
@@ -9,16 +9,16 @@
 
 namespace shoal::data {
 
-// RandomResizedCrop's box: ten tries of area and logarithmic aspect ratio, then the largest central
-// box in range.
+// RandomResizedCrop: draws area and log aspect ratio up to ten times, then falls back to the
+// largest central box within the ranges.
 Box random_resized_crop(const Size& image, const TransformOptions& options, KeyedRandom& random);
 
 // Resize(eval_resize) followed by a crop of eval_size.
 struct CenterView {
   Size resized;  // short side = eval_resize, long side rounded down
   Box crop;      // of the resized image, inside it
-  // Where the crop lies in the output; above 0 only where the output is larger than the image:
-  // zeros around.
+  // Position of the crop in the output. Above 0 only if the output is larger than the image; the
+  // rest is filled with zeros.
   int64_t left = 0, top = 0;
 };
 // `corner`: 0 the centre, 1 … 4 the corners of the resized image in the order of torchvision's

@@ -1,6 +1,6 @@
-// OpenCV's decoders are opened when the first such image comes: their library pulls in more than
-// a hundred others, and most runs see JPEG only. cv::imdecode is looked up by its mangled name in
-// the imgcodecs library of the same version and place as the core library that is linked.
+// OpenCV's decoders are loaded with the first image that needs them: their library loads more than
+// a hundred others, and most runs read only JPEG. cv::imdecode is looked up by its mangled name in
+// the imgcodecs library with the version and folder of the linked core library.
 #include "data/image/formats.h"
 
 #include <dlfcn.h>
@@ -46,13 +46,13 @@ Decode open_decoder() {
   if (library == nullptr) fail_missing(dlerror());
   void* symbol = dlsym(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi");
   if (symbol == nullptr) fail_missing("there is no cv::imdecode in " + path);
-  cv::setNumThreads(1);  // the callers are many threads already
+  cv::setNumThreads(1);  // shoal has its own threads
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   return reinterpret_cast<Decode>(symbol);
 }
 
 Decode decoder() {
-  static const Decode decode = open_decoder();  // tried again at the next call when it throws
+  static const Decode decode = open_decoder();  // tried again at the next call if it throws
   return decode;
 }
 
@@ -60,7 +60,7 @@ bool starts_with(std::span<const uint8_t> bytes, size_t at, const char* text, si
   return bytes.size() >= at + length && std::memcmp(bytes.data() + at, text, length) == 0;
 }
 
-// Reads integers of a header, with bounds.
+// Reads integers of a header with bounds checks.
 class Header {
  public:
   Header(std::span<const uint8_t> bytes, bool big_endian) : bytes_(bytes), big_(big_endian) {}
@@ -116,7 +116,7 @@ Size bmp_size(std::span<const uint8_t> bytes) {
   return {static_cast<int32_t>(header.read(18, 4)), height < 0 ? -int64_t{height} : height};
 }
 
-// To 8 bits: Pillow keeps the high byte of 16 bits.
+// Converts to 8 bits. Keeps the high byte of 16 bits, like Pillow.
 cv::Mat to_bytes(const cv::Mat& image) {
   if (image.depth() == CV_8U) return image;
   if (image.depth() != CV_16U) throw DamagedImage("samples that are neither 8 nor 16 bits wide");
@@ -180,14 +180,14 @@ Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding
                           const_cast<uint8_t*>(bytes.data()));
     const cv::Mat image = to_bytes(decode(wrapped, kUnchanged));
     const Size size{image.cols, image.rows};
-    if (image.empty()) throw DamagedImage("its decoder gave up");
+    if (image.empty()) throw DamagedImage("its decoder failed");
     const auto need = static_cast<size_t>(size.width * size.height * 3 + padding);
     if (pixels.size() < need) pixels.resize(need);
     cv::Mat rgb(image.rows, image.cols, CV_8UC3, pixels.data());
     cv::cvtColor(image, rgb, conversion(image.channels()));
     return size;
   } catch (const cv::Exception& error) {
-    throw DamagedImage("its decoder gave up: " + error.err);
+    throw DamagedImage("its decoder failed: " + error.err);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Images that are not JPEG: PNG, WebP, BMP and TIFF, through OpenCV.
+// Recognizes image formats, and decodes PNG, WebP, BMP and TIFF with OpenCV.
 
 #include <cstdint>
 #include <span>
@@ -12,18 +12,17 @@ namespace shoal::data {
 
 enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
 
-// By the first bytes.
+// Recognizes the format by the first bytes.
 Format recognise(std::span<const uint8_t> bytes);
 
-// The size that the header of a PNG, WebP, BMP or TIFF states, so that a bomb is refused before it
-// is unpacked. Throws DamagedImage.
+// Returns the size in the header of a PNG, WebP, BMP or TIFF, so that a decompression bomb is
+// refused before it is decoded. Throws DamagedImage.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
-// Decodes the whole image to RGB (alpha dropped, grey repeated, the high byte of 16 bits),
-// `stride` bytes a row where stride = 3 * width; `pixels` keeps its capacity and gets `padding`
-// bytes behind the last row. The decoders are opened at the first call (libopencv_imgcodecs, beside
-// the OpenCV that is linked). Throws MissingLibrary where that library is not installed,
-// DamagedImage where the bytes are no image.
+// Decodes the whole image to RGB rows of 3 * width bytes: drops alpha, repeats grey, keeps the high
+// byte of 16 bits. `pixels` keeps its capacity and gets `padding` bytes after the last row. The
+// first call loads libopencv_imgcodecs. Throws MissingLibrary if it is not installed, DamagedImage
+// if the bytes cannot be decoded.
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,
                   std::vector<uint8_t>& pixels);
 

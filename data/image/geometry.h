@@ -13,7 +13,7 @@ struct Box {
   int64_t left = 0, top = 0, width = 0, height = 0;
 };
 
-// Rows of an image: RGB, 3 bytes a pixel. count 0: none left.
+// Rows of an image: RGB, 3 bytes per pixel. A count of 0 means that no rows are left.
 struct RowBlock {
   const uint8_t* data = nullptr;
   int64_t stride = 0;  // bytes from one row to the next

@@ -1,5 +1,5 @@
 #pragma once
-// An encoded image, whatever its format: recognised by its content, read in part.
+// Reads parts of encoded images of any format. Recognizes the format by content.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace shoal::data {
 
-// Reads one image after the other; one object per thread. Same calls and errors as JpegDecoder,
-// for every format.
+// Reads one image after the other. Use one object per thread. Has the calls and errors of
+// JpegDecoder for every format.
 class ImageReader {
  public:
   explicit ImageReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
@@ -32,7 +32,7 @@ class ImageReader {
   JpegDecoder jpeg_;
   Format format_ = Format::unknown;
   std::span<const uint8_t> bytes_;
-  std::vector<uint8_t> pixels_;  // whole image, where it is not a JPEG
+  std::vector<uint8_t> pixels_;  // the whole image, unless it is a JPEG
   Size size_;
   RowBlock pending_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Bounds on what a file may make us allocate.
+// Limits on the memory that a file can make us allocate.
 
 #include <cstdint>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace shoal::data {
 
-constexpr int64_t kMaxPixels = 178'956'970;  // of one image; Pillow refuses more as a bomb, too
+constexpr int64_t kMaxPixels = 178'956'970;  // per image; above it Pillow assumes a bomb, too
 constexpr int64_t kMaxFileBytes = int64_t{1} << 29;
 
-// Throws DamagedImage for an empty image or one beyond the bound.
+// Throws DamagedImage for an empty image or one above kMaxPixels.
 inline void check_dimensions(const Size& size) {
   if (size.width > 0 && size.height > 0 && size.width <= kMaxPixels / size.height) return;
   throw DamagedImage("dimensions of " + std::to_string(size.width) + " x " +

@@ -1,4 +1,5 @@
-// AVX2. Two rows at a time: their bytes interleaved and widened are pairs for one multiply-add.
+// Kernels for AVX2. Interleaving and widening the bytes of two rows gives pairs for one
+// multiply-add.
 #include <immintrin.h>
 
 #include "data/image/planar_kernels.h"

@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kVector = 32;  // bytes that the kernels may go on behind a row
+constexpr int64_t kVector = 32;  // bytes after a row that kernels may read and write
 
 int64_t rounded(int64_t bytes) {
   return (bytes + kVector - 1) / kVector * kVector;
@@ -20,9 +20,9 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
 
 }  // namespace
 
-// `axis` counts full-size samples from `offset` + axis.source_first on. `halved`: the plane has one
-// sample for two of them, `samples` in all, and a full-size one is 3/4 of its own and 1/4 of the
-// nearest other.
+// `axis` has weights of full-size samples, starting at `offset` + axis.source_first. `halved`: the
+// plane has one sample for two full-size ones, `samples` in all, and a full-size sample is 3/4 of
+// its own and 1/4 of the next nearest one.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
                                        int64_t samples) {
   const auto outputs = static_cast<int64_t>(axis.starts.size());
@@ -41,7 +41,7 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
     const int32_t* const exact = axis.weights.data() + i * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
-    // Taps of weight zero lie before the others rather than behind the last sample.
+    // Puts taps of weight zero before the others, so that none is after the last sample.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
     std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {
@@ -57,7 +57,7 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
       sums_[static_cast<size_t>(own - start)] += 3 * weight;
       sums_[static_cast<size_t>(other - start)] += weight;
     }
-    // Rounded so that they still sum to one: the largest takes what is left.
+    // Rounded weights must still sum to one: the largest takes the remainder.
     int16_t* const out = weights.data() + i * taps;
     int32_t rest = 1 << kPlanarBits;
     int32_t largest = 0;
@@ -98,7 +98,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   reserve(row_, 3 * width + 64);
   for (int64_t i = 0; i < height; ++i) {
     const uint8_t* const luma = planes_[0].data() + i * row;
-    // The conversion goes on behind the row's end.
+    // The conversion writes beyond the end of the row.
     if (header.count == 1)
       colours_.grey_to_rgb(luma, row_.data(), width);
     else
@@ -108,7 +108,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   }
 }
 
-// Rows first, then columns as rows of the transposed plane.
+// Vertical pass first; then the horizontal pass on the rows of the transposed plane.
 void PlanarResampler::resize(jpeg::Planes& planes, int component, const Direction& x,
                              const Direction& y, std::vector<uint8_t>& out) {
   const jpeg::Planes::View view = planes.view(component);

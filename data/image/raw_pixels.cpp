@@ -23,7 +23,7 @@ Size raw_size(std::span<const uint8_t> bytes) {
   const Size size{sides[0], sides[1]};
   check_dimensions(size);
   if (static_cast<int64_t>(bytes.size()) - kRawHead != 3 * size.width * size.height)
-    throw DamagedImage("raw pixels: not as many bytes as width and height say");
+    throw DamagedImage("raw pixels: the number of bytes does not match width and height");
   return size;
 }
 

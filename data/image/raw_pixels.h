@@ -1,6 +1,6 @@
 #pragma once
-// Pixels that are not compressed, as packed sets may hold them: recognised by content like the
-// other formats. 16 bytes of head (the magic, width, height), then RGB rows without gaps.
+// Uncompressed images, which packed sets can contain. Recognized by content like other formats:
+// 16 bytes (magic, width, height), then RGB rows without gaps.
 
 #include <cstdint>
 #include <span>
@@ -15,8 +15,8 @@ constexpr int64_t kRawHead = 16;
 
 std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
-// Throws DamagedImage when the bytes are not as many as the head says, or the size is out of
-// bounds.
+// Throws DamagedImage if the number of bytes does not match the header, or the size is above the
+// limits.
 Size raw_size(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
-// Weights are computed in double and rounded to 22 fractional bits in the same steps as Pillow's
-// precompute_coeffs and normalize_coeffs_8bpc, and sums of integers are exact in any order: that is
-// why the results are equal and not only close.
+// Computes weights in double and rounds them to 22 fractional bits in the same steps as Pillow's
+// precompute_coeffs and normalize_coeffs_8bpc. Integer sums are exact in any order, so results are
+// bit-equal.
 #include "data/image/resample.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ void Resizer::begin(const AxisRequest& x, const AxisRequest& y, Interpolation in
   middle_stride_ = (x.count * 3 + 16 + 31) / 32 * 32;
   rows_ = kept_from_ = finished_ = 0;
   vertical_first_ = data::vertical_first(x, y);
-  // Padding taps of the vertical pass look at up to `taps` rows beyond the last.
+  // Padding taps of the vertical pass read up to `taps` rows after the last one.
   if (!vertical_first_) return grow(middle_, (y_.source_count + packed_y_.taps) * middle_stride_);
   kept_stride_ = (x_.source_count * 3 + 31) / 32 * 32;
   kept_most_ = 2 * y_.taps;
@@ -155,7 +155,7 @@ void Resizer::push(const RowBlock& rows) {
   if (vertical_first_) return push_vertical_first(rows);
   HorizontalPass pass = horizontal_pass();
   for (int64_t row = 0; row < rows.count; row += 4) {
-    for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
+    for (int64_t i = 0; i < 4; ++i) {  // rows after the end repeat the last one
       const int64_t at = std::min(row + i, rows.count - 1);
       pass.in[i] = rows.data + at * rows.stride;
       pass.out[i] = middle_.data() + (rows_ + at) * middle_stride_;
@@ -185,7 +185,8 @@ void Resizer::push_vertical_first(const RowBlock& rows) {
   }
 }
 
-// The next row through the vertical pass, and four of these, or the last, through the horizontal.
+// Runs the vertical pass for the next row, and the horizontal pass when four rows, or the last
+// ones, are ready.
 void Resizer::reduce_row() {
   VerticalPass vertical = vertical_pass(finished_, kept_.data(), kept_from_, kept_stride_);
   vertical.bytes = 3 * x_.source_count;
@@ -195,7 +196,7 @@ void Resizer::reduce_row() {
   if (finished_ % 4 != 0 && finished_ < static_cast<int64_t>(y_.starts.size())) return;
   HorizontalPass pass = horizontal_pass();
   const int64_t first = (finished_ - 1) / 4 * 4;
-  for (int64_t i = 0; i < 4; ++i) {  // rows beyond the end repeat the last
+  for (int64_t i = 0; i < 4; ++i) {  // rows after the end repeat the last one
     const int64_t at = std::min(first + i, finished_ - 1);
     pass.in[i] = reduced_.data() + at % 4 * reduced_stride_;
     pass.out[i] = done_.data() + at * middle_stride_;

@@ -1,7 +1,7 @@
-// AVX2. Two neighbouring taps are one multiply-add of 16-bit pairs (vpmaddwd), so bytes are widened
-// into pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the horizontal pass, by
-// interleaving two rows in the vertical one. The horizontal pass takes four rows at once, two in
-// the halves of each register: they share the weights.
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps, so bytes
+// are widened to pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the horizontal
+// pass, by interleaving two rows in the vertical pass. The horizontal pass handles four rows with
+// the same weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -11,7 +11,7 @@ namespace {
 
 enum : int32_t { kLowBits = 11, kGroup = 2, kWords = 2 };
 
-// The halves of two weights, weight = high * 2048 + low with 0 <= low < 2048: first the high ones.
+// Splits two weights: weight = high * 2048 + low with 0 <= low < 2048. The high parts come first.
 void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   const auto pair = [](int32_t first, int32_t second) {
     return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
@@ -27,7 +27,7 @@ void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   }
 }
 
-// Sum of the products with the high and with the low halves of the weights.
+// Sums of the products with the high and the low parts of the weights.
 struct Sums {
   __m256i high, low;
 };
@@ -45,7 +45,7 @@ inline __m256i levels(const Sums& sums) {
   return _mm256_srai_epi32(total(sums), kWeightBits);
 }
 
-// 16 bytes of one row and 16 of another.
+// 16 bytes of each of two rows.
 inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
@@ -65,7 +65,7 @@ void horizontal(const HorizontalPass& p) {
   const __m128i order01 = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
   const __m128i order23 = _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
   const Sums start{_mm256_setzero_si256(), _mm256_set1_epi32(1 << (kWeightBits - 1))};
-  // Copies: stores of bytes might otherwise change them for all the compiler knows.
+  // Local copies: the compiler must assume that byte stores change the originals.
   const uint8_t *const in0 = p.in[0], *const in1 = p.in[1], *const in2 = p.in[2],
                        *const in3 = p.in[3];
   uint8_t *out0 = p.out[0], *out1 = p.out[1], *out2 = p.out[2], *out3 = p.out[3];

@@ -1,6 +1,6 @@
-// AVX-512's dot products of bytes (VNNI), in 256 bits: four neighbouring taps are one instruction
-// (vpdpbusd: four unsigned pixels with four signed weights), so a weight is three signed digits of
-// base 256. Pixels are gathered as in resample_avx2.cpp, but need not be widened.
+// Kernels for AVX-512 with VNNI, in 256-bit registers. One byte dot product (vpdpbusd: four
+// unsigned pixels, four signed weights) handles four adjacent taps, so a weight is split into three
+// signed digits of base 256. Pixels are gathered like in resample_avx2.cpp, but not widened.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -10,7 +10,7 @@ namespace {
 
 enum : int32_t { kGroup = 4, kWords = 3 };
 
-// The digits of four weights: the highest of each first.
+// Splits four weights into digits, highest digits first.
 inline void pack_group(__m128i weights, int32_t* words) {
   const __m128i low = _mm_srai_epi32(_mm_slli_epi32(weights, 24), 24);
   const __m128i rest = _mm_srai_epi32(_mm_sub_epi32(weights, low), 8);
@@ -49,14 +49,14 @@ inline __m256i levels(const Sums& sums) {
   return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(upper, 8), sums.low), kWeightBits);
 }
 
-// 16 bytes of one row and 16 of another; a masked broadcast keeps the shuffling ports free.
+// 16 bytes of each of two rows. A masked broadcast keeps the shuffle ports free.
 inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
   return _mm256_mask_broadcast_i32x4(_mm256_castsi128_si256(a), 0xf0, b);
 }
 
-// Four pixels of two rows, of four bytes each, without the fourth.
+// Four pixels of two rows: three of four bytes each.
 inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i pixel3,
                          uint8_t* first, uint8_t* second) {
   const __m256i close_up = _mm256_broadcastsi128_si256(
@@ -68,7 +68,7 @@ inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i
   _mm_storeu_si128(reinterpret_cast<__m128i*>(second), _mm256_extracti128_si256(bytes, 1));
 }
 
-// `kGroups`: of taps of each pixel; 0: as many as there are.
+// `kGroups`: groups of taps per pixel; 0: taken from the pass.
 template <int kGroups>
 inline void horizontal_groups(const HorizontalPass& p) {
   // Four pixels of red, green, blue.
@@ -76,7 +76,7 @@ inline void horizontal_groups(const HorizontalPass& p) {
       _mm_setr_epi8(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, -1, -1, -1, -1));
   const __m256i zero = _mm256_setzero_si256();
   const Sums start{zero, zero, _mm256_set1_epi32(1 << (kWeightBits - 1))};
-  // Copies: stores of bytes might otherwise change them for all the compiler knows.
+  // Local copies: the compiler must assume that byte stores change the originals.
   const uint8_t *const in0 = p.in[0], *const in1 = p.in[1], *const in2 = p.in[2],
                        *const in3 = p.in[3];
   uint8_t *const out0 = p.out[0], *const out1 = p.out[1], *const out2 = p.out[2],

@@ -1,11 +1,11 @@
 #pragma once
-// The two inner loops of resampling, as plain functions over plain structs: the same file is
-// compiled for several instruction sets, so nothing here may be a template or an inline function
-// that the linker could share.
+// The two inner loops of resampling, as plain functions over plain structs. This header is compiled
+// for several instruction sets, so it must not contain templates or inline functions: the linker
+// would keep one copy for all.
 //
-// A weight is an integer of 22 fractional bits. Sums are exact in 32 bits, so all implementations
-// give the same bits, however they take a weight apart: each packs `group` taps into `words` words
-// as its multiplications want them.
+// A weight is an integer with 22 fractional bits. Sums are exact in 32 bits, so all implementations
+// give the same bits. Each packs `group` taps into `words` words, in the layout of its
+// multiplications.
 
 #include <stdint.h>
 
@@ -15,30 +15,30 @@ namespace shoal::data {
 
 enum : int32_t { kWeightBits = 22 };
 
-// Four source rows to four rows of `count` pixels. Source rows are readable 3 * taps + 16 bytes
-// beyond their end.
+// Resizes four source rows to `count` pixels each. 3 * taps + 16 bytes after the end of each source
+// row must be readable.
 struct HorizontalPass {
   const uint8_t* in[4];    // RGB; may repeat
-  uint8_t* out[4];         // RGB; 16 bytes behind the last pixel are overwritten; may repeat
-  const int32_t* starts;   // count: first source pixel
+  uint8_t* out[4];         // RGB; overwrites 16 bytes after the last pixel; may repeat
+  const int32_t* starts;   // `count` values: first source pixel
   const int32_t* weights;  // count × taps / group × words
   int64_t count;
   int32_t taps;  // a multiple of group
 };
 
-// Rows to one row.
+// Reduces source rows to one row.
 struct VerticalPass {
   const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
   int64_t stride;          // bytes
-  const int32_t* weights;  // taps / group × words; rows under zero weights must be readable
-  uint8_t* out;            // exactly `bytes` are written
+  const int32_t* weights;  // taps / group × words; rows with weight zero must be readable
+  uint8_t* out;            // writes exactly `bytes` bytes
   int64_t bytes;
   int32_t taps;  // a multiple of group
 };
 
 struct ResampleKernels {
   int32_t group, words;
-  // `rows` × taps weights, each row filled up with zeros to whole groups.
+  // Packs `rows` × taps weights; fills each row with zeros to whole groups.
   void (*pack)(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words);
   void (*horizontal)(const HorizontalPass&);
   void (*vertical)(const VerticalPass&);

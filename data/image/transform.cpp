@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
+#include "base/error.h"
 #include "data/image/crop.h"
 #include "data/loader/stage_clock.h"
 #include "data/random.h"
@@ -57,7 +57,7 @@ void Transform::view(const Size& image, int64_t corner, bool mirror, uint8_t* ou
       options_.interpolation, out + 3 * (view.top * side + left), 3 * side, nullptr);
 }
 
-// Decodes what the filter needs of `box` and resizes it.
+// Decodes the part of `box` that the filter needs and resizes it.
 void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
                     Interpolation interpolation, uint8_t* out, int64_t stride,
                     jpeg::SeekIndex* index) {
@@ -84,20 +84,18 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
 
 void check_transform(const TransformOptions& o) {
   constexpr int64_t kMaxSide = 8192;
-  const auto require = [](bool good, const char* message) {
-    if (!good) throw std::invalid_argument(message);
-  };
-  require(o.size >= 1 && o.size <= kMaxSide, "the input size must be between 1 and 8192 pixels");
-  require(o.eval_size >= 1 && o.eval_size <= kMaxSide && o.eval_resize >= 1 &&
-              o.eval_resize <= kMaxSide,
-          "evaluation sizes must be between 1 and 8192 pixels");
-  require(o.scale_min > 0 && o.scale_min <= o.scale_max && o.scale_max <= 1,
-          "the crop's share of the area must be a range within (0, 1]");
-  require(o.ratio_min > 0 && o.ratio_min <= o.ratio_max,
-          "the crop's aspect ratio must be a range of positive numbers");
-  require(o.decoder == Decoder::shoal || o.resize == Resize::exact,
-          "the fast resize needs our own decoder");
-  require(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
+  require_valid(o.size >= 1 && o.size <= kMaxSide,
+                "the input size must be between 1 and 8192 pixels");
+  require_valid(o.eval_size >= 1 && o.eval_size <= kMaxSide && o.eval_resize >= 1 &&
+                    o.eval_resize <= kMaxSide,
+                "evaluation sizes must be between 1 and 8192 pixels");
+  require_valid(o.scale_min > 0 && o.scale_min <= o.scale_max && o.scale_max <= 1,
+                "the crop's share of the area must be a range within (0, 1]");
+  require_valid(o.ratio_min > 0 && o.ratio_min <= o.ratio_max,
+                "the crop's aspect ratio must be a range of positive numbers");
+  require_valid(o.decoder == Decoder::shoal || o.resize == Resize::exact,
+                "the fast resize needs our own decoder");
+  require_valid(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
   augment::check_augment(o.augment);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// From encoded bytes to the pixels of one row: decode, crop, resize, flip in one go.
+// Turns encoded bytes into the pixels of one batch row: decodes, crops, resizes, flips and
+// augments.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace shoal::data {
 
-// One object per thread; it keeps its buffers. Throws DamagedImage.
+// Use one object per thread; it reuses its buffers. Throws DamagedImage.
 class Transform {
  public:
   explicit Transform(const TransformOptions& options, Isa isa = best_isa())
@@ -22,23 +23,25 @@ class Transform {
         resizer_(isa),
         planar_(isa) {}
 
-  // From the next training row on: side of the output in pixels (options.size at the start), and
-  // Augmenter::set_strength().
+  // For all later training rows: sets the side of the output in pixels (initially options.size) and
+  // the augmentation strength (Augmenter::set_strength()).
   void set(int64_t side, double strength) {
     options_.size = side;
     augmenter_.set_strength(strength);
   }
 
-  // RandomResizedCrop, horizontal flip and augmentation drawn from `key`; writes side² × 3
-  // bytes, RGB. `index` (may be null): of these bytes, used and extended where they are a JPEG.
+  // RandomResizedCrop, horizontal flip and augmentation, drawn from `key`. Writes side² × 3 bytes,
+  // RGB. `index` (may be null): the seek index of these bytes; used and extended if they are a
+  // JPEG.
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);
 
-  // Extends the index of the image just read to all of it; false when it has none.
+  // Extends the seek index of the last image to the whole image. Returns false if it cannot have
+  // one.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Resize and centre crop; writes options.eval_size² × 3 bytes, RGB, for each of the views, of
-  // which one and its mirror image follow each other. Also what `shoal predict` shows the model.
+  // Resize and centre crop. Writes options.eval_size² × 3 bytes, RGB, for each view; a view's
+  // mirror image follows it. Also used by `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
@@ -53,7 +56,7 @@ class Transform {
   PlanarResampler planar_;
 };
 
-// Throws std::invalid_argument with a sentence for settings that make no sense.
+// Throws std::invalid_argument with a sentence for invalid settings.
 void check_transform(const TransformOptions& options);
 
 }  // namespace shoal::data

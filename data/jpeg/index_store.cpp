@@ -1,5 +1,8 @@
-// N.seek holds records: a Record, then the packed index. N.places holds a Place for each of them;
-// its lock says whose N is. Numbers are little-endian as the machine is.
+// N.seek is a list of records: a Record, then the packed index. N.places has a Place for each
+// record. The process that locked N.places owns both files. Numbers are little-endian.
+//
+// Not written by write_whole(): both files grow while other processes read them. A checksum in each
+// record shows what a crash left incomplete.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -13,7 +16,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "data/image/pixel_hash.h"
+#include "base/descriptor.h"
+#include "base/hash.h"
+#include "data/file.h"
 #include "data/jpeg/index_codec.h"
 
 namespace shoal::data::jpeg {
@@ -22,19 +27,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
-constexpr size_t kWriteAt = size_t{1} << 18;  // bytes that wait before they are written
-constexpr size_t kLargestShare = 25;          // of an image's bytes: 1 / 25
+constexpr size_t kWriteAt = size_t{1} << 18;  // bytes buffered before they are written
+constexpr size_t kLargestShare = 25;          // an index may have 1 / 25 of its image's bytes
 constexpr uint32_t kLargestRecord = 1u << 28, kUnwanted = UINT32_MAX;
 
 struct Record {
   uint64_t sample = 0, image = 0;  // `image`: see fingerprint()
-  uint32_t length = 0;             // of the packed index behind this
-  uint32_t check = 0;              // of everything else
+  uint32_t length = 0;             // of the packed index after this
+  uint32_t check = 0;              // hash of everything else
 };
 static_assert(sizeof(Record) == 24);
 
 struct Place {
-  uint64_t sample = 0, offset = 0;  // of its record in N.seek
+  uint64_t sample = 0, offset = 0;  // offset of its record in N.seek
   uint32_t length = 0, unused = 0;
 };
 constexpr int64_t kEntry = sizeof(Place);
@@ -54,24 +59,18 @@ uint32_t check_of(const Record& record, const void* packed) {
 }
 
 bool read_at(int descriptor, uint64_t offset, void* to, size_t bytes) {
-  auto* out = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t count = ::pread(descriptor, out, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    out += count, offset += static_cast<uint64_t>(count), bytes -= static_cast<size_t>(count);
+  try {
+    const auto count = static_cast<int64_t>(bytes);
+    return read_from(descriptor, "", offset, to, count) == count;
+  } catch (const FileFailure&) {
+    return false;
   }
-  return true;
 }
 
 bool append(int descriptor, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<size_t>(count);
-  }
-  return true;
+  const int error = write_all(descriptor, text.data(), text.size());
+  if (error != 0) errno = error;
+  return error == 0;
 }
 
 }  // namespace
@@ -94,7 +93,7 @@ IndexStore::~IndexStore() {
   for (const File& file : files_) ::close(file.descriptor);
 }
 
-// The first number that no other process holds.
+// Takes the first number that no other process has locked.
 void IndexStore::open_own() {
   constexpr int kMostWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -112,7 +111,7 @@ void IndexStore::open_own() {
     }, places{};
     if (records_ < 0 || ::fstat(records_, &records) != 0 || ::fstat(places_, &places) != 0) break;
     end_ = static_cast<uint64_t>(records.st_size);
-    // A process that was killed may have left half an entry.
+    // A killed process may have left half an entry.
     if (::ftruncate(places_, places.st_size / kEntry * kEntry) != 0) break;
     return;
   }
@@ -129,7 +128,7 @@ void IndexStore::give_up(const std::string& what) {
   waiting_places_.clear();
   if (warning_)
     warning_(what + folder_ + " (" + reason +
-             "): no more seek indexes are kept, so that images are decoded more slowly");
+             "): no more seek indexes are stored, so decoding is slower");
 }
 
 void IndexStore::refresh() {
@@ -152,7 +151,7 @@ void IndexStore::open_others() {
   }
 }
 
-// Reads the list of places from where it stopped last.
+// Reads the entries that were added to N.places since the last call.
 void IndexStore::take_notice(uint32_t number) {
   File& file = files_[number];
   const fs::path path = fs::path(file.records).replace_extension(kPlacesExtension);
@@ -177,7 +176,7 @@ void IndexStore::take_notice(uint32_t number) {
 
 void IndexStore::write_waiting() {
   if (records_ < 0 || waiting_records_.empty()) return;
-  // First the records, then the places that tell of them.
+  // Records first, then the places that refer to them.
   if (!append(records_, waiting_records_) || !append(places_, waiting_places_))
     return give_up("cannot write to ");
   waiting_records_.clear();

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/hash.h"
 #include "data/errors.h"
-#include "data/image/pixel_hash.h"
 #include "data/loader/mix.h"
 #include "data/loader/stage_clock.h"
 #include "data/random.h"

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/whole_file.h"
 #include "data/errors.h"
-#include "data/pack/output_file.h"
 #include "data/sources/parallel.h"
 #include "data/tar/tar_reader.h"
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kBlock = 512;         // bytes: tar's unit
-constexpr size_t kEnd = 2 * kBlock;    // two of zeros end a tar
+constexpr size_t kEnd = 2 * kBlock;    // two blocks of zeros end a tar
 constexpr size_t kLongestName = 100;   // bytes, in a header without extensions
 constexpr int64_t kReportEvery = 100;  // images
 
@@ -28,7 +28,7 @@ std::string base_name(const std::string& name) {
   return name.substr(name.find_last_of("/:") + 1);
 }
 
-// POSIX ustar: one regular file that everybody may read.
+// A POSIX ustar header of a regular file, readable by everybody.
 std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   std::vector<uint8_t> header(kBlock);
   char* const text = reinterpret_cast<char*>(header.data());
@@ -41,7 +41,7 @@ std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   field(116, 8, "%07llo", 0);
   field(124, 12, "%011llo", bytes);
   field(136, 12, "%011llo", 0);
-  std::memset(text + 148, ' ', 8);  // its own checksum counts as blanks
+  std::memset(text + 148, ' ', 8);  // the checksum field counts as blanks
   text[156] = '0';
   std::memcpy(text + 257, "ustar\00000", 8);
   unsigned sum = 0;
@@ -85,7 +85,7 @@ class Arranger {
     }
   }
 
-  // False when the image is damaged.
+  // Returns false if the image is damaged.
   bool read(int64_t sample, std::vector<uint8_t>& bytes) {
     try {
       source_.read(sample, bytes);
@@ -116,13 +116,13 @@ class Arranger {
         if (fs::file_size(file, none) == bytes.size()) {
           ++kept_;
         } else {
-          const fs::path part = folder / ("." + name(sample) + ".part");
-          OutputFile(part.string(), /*anew=*/true).append(bytes.data(), bytes.size());
-          fs::rename(part, file);
+          const auto produce = [&](const ByteSink& sink) { sink(bytes.data(), bytes.size()); };
+          write_whole(file, produce, {.flush = false});
         }
       }
       count(1);
     }
+    flush_file_system(folder);  // once per class: a flush per image would take hours
   }
 
   void write_tar(size_t label) {
@@ -133,28 +133,24 @@ class Arranger {
       damaged_ += static_cast<int64_t>(members_[label].size() - images);
       return count(static_cast<int64_t>(members_[label].size()));
     }
-    const fs::path part = dest_ / ("." + class_name(label) + ".tar.part");
-    {
-      OutputFile out(part.string(), /*anew=*/true);
+    write_whole(file, [&](const ByteSink& sink) {
       std::vector<uint8_t> bytes;
       for (const int64_t sample : members_[label]) {
-        if (read(sample, bytes)) append(out, name(sample), bytes);
+        if (read(sample, bytes)) append(sink, name(sample), bytes);
         count(1);
       }
       const std::vector<uint8_t> end(kEnd);
-      out.append(end.data(), end.size());
-      out.flush();
-    }
-    fs::rename(part, file);
+      sink(end.data(), end.size());
+    });
   }
 
-  void append(OutputFile& out, const std::string& name, std::vector<uint8_t>& bytes) const {
+  static void append(const ByteSink& sink, const std::string& name, std::vector<uint8_t>& bytes) {
     if (name.size() > kLongestName)
       throw std::invalid_argument("the name " + name + " is longer than a tar's 100 bytes");
     const auto header = tar_header(name, bytes.size());
-    out.append(header.data(), header.size());
+    sink(header.data(), header.size());
     bytes.resize((bytes.size() + kBlock - 1) / kBlock * kBlock);
-    out.append(bytes.data(), bytes.size());
+    sink(bytes.data(), bytes.size());
   }
 
   const Dataset& source_;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes a dataset anew as class folders or as one tar per class, bytes untouched.
+// Copies a dataset to class folders or to one tar per class. Image bytes are unchanged.
 
 #include <cstdint>
 #include <functional>
@@ -11,20 +11,20 @@ namespace shoal::data {
 
 enum class Arrangement {
   folders,  // DEST/CLASS/NAME
-  tars,     // DEST/CLASS.tar, which holds NAME after NAME
+  tars,     // DEST/CLASS.tar with members NAME
 };
 
 struct ArrangeSummary {
-  int64_t images = 0;   // that lie in DEST now
-  int64_t kept = 0;     // of these, left by an interrupted run
-  int64_t damaged = 0;  // could not be read, and are missing
+  int64_t images = 0;   // now in DEST
+  int64_t kept = 0;     // of these, kept from an interrupted run
+  int64_t damaged = 0;  // unreadable, left out
 };
 
-// NAME is the last part of Dataset::name(). Each file appears under its name when it is whole, so
-// an interrupted run goes on where it was: an image of the right size stays, and a tar that is
-// there. `progress`: images done, now and then, from any thread, one call at a time; `warning`: a
-// sentence for each damaged image. Throws std::invalid_argument when two images of a class have
-// one name, std::runtime_error with path and reason where the system fails.
+// NAME is the last part of Dataset::name(). A file gets its name when it is complete, so an
+// interrupted run continues: images of the right size and existing tars are kept. Calls `progress`
+// now and then with the number of images done (from any thread, one call at a time) and `warning`
+// with a sentence for each damaged image. Throws std::invalid_argument if two images of a class
+// have the same name, std::runtime_error with path and reason for system errors.
 ArrangeSummary arrange(const Dataset& source, const std::string& dest, Arrangement arrangement,
                        int threads, const std::function<void(int64_t)>& progress,
                        const std::function<void(const std::string&)>& warning);

@@ -1,14 +1,14 @@
 #pragma once
-// A packed set: all images of a dataset in one file, whose table is opened by mmap.
+// Format of a packed set: all images of a dataset in one file, whose table is read by mmap.
 //
 //   PackHeader
 //   images, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order
 //   PackEntry for each image
-//   text: the names of the classes, those of the images, and one for what was asked for, by which
-//     another call of the writer knows its own work; each 32 bits of length and UTF-8
+//   text: the names of the classes, the names of the images, and a hash of the request, by which
+//     a later call of the writer recognizes its own work; each as a 32-bit length and UTF-8
 //
-// Numbers are little-endian as the machines that read it are. A file that is being written has
-// another name, and its header comes last, so a whole one is whole.
+// Numbers are little-endian. An unfinished file has another name and gets its header last, so a
+// file with the final name is complete.
 
 #include <cstdint>
 #include <span>
@@ -24,12 +24,12 @@ struct PackHeader {
   uint32_t version = 0;
   uint32_t header_bytes = 0;
   uint64_t samples = 0, classes = 0;
-  uint64_t table = 0, text = 0, end = 0;  // offsets in the file; `end`: its length
-  uint64_t check = 0;                     // hash of the table, the text, and this without `check`
+  uint64_t table = 0, text = 0, end = 0;  // offsets in the file; `end`: its size
+  uint64_t check = 0;  // hash of the table, the text and this header without `check`
 };
 static_assert(sizeof(PackHeader) == 64);
 
-enum class Packed : uint32_t { original, encoded, pixels };  // as it was; encoded anew; raw RGB
+enum class Packed : uint32_t { original, encoded, pixels };  // unchanged; encoded again; raw RGB
 
 struct PackEntry {
   uint64_t offset = 0;

@@ -7,54 +7,57 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/whole_file.h"
 #include "data/file.h"
 
 namespace shoal::data {
 
-OutputFile::OutputFile(std::string path, bool anew) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (anew ? O_TRUNC : 0), 0644);
-  if (descriptor_ < 0) fail("create");
-  end_ = static_cast<uint64_t>(::lseek(descriptor_, 0, SEEK_END));
-}
-
-OutputFile::~OutputFile() {
-  ::close(descriptor_);
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (!file_.is_open()) fail("create", errno);
+  end_ = static_cast<uint64_t>(::lseek(file_.number(), 0, SEEK_END));
 }
 
 void OutputFile::append(const void* bytes, size_t size) {
-  write_at(end_, bytes, size);
+  if (const int error = write_all(file_.number(), bytes, size)) fail("write to", error);
   end_ += size;
 }
 
 void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
-  const auto* at = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t done = ::pwrite(descriptor_, at, size, static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("write to");
-    at += done, offset += static_cast<uint64_t>(done), size -= static_cast<size_t>(done);
-  }
+  seek(offset);
+  if (const int error = write_all(file_.number(), bytes, size)) fail("write to", error);
+  seek(end_);
 }
 
 std::vector<uint8_t> OutputFile::read(uint64_t offset, size_t size) const {
   std::vector<uint8_t> bytes(size);
   bytes.resize(static_cast<size_t>(
-      read_from(descriptor_, path_, offset, bytes.data(), static_cast<int64_t>(size))));
+      read_from(file_.number(), path_, offset, bytes.data(), static_cast<int64_t>(size))));
   return bytes;
 }
 
-void OutputFile::cut(uint64_t size) {
-  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail("shorten");
-  end_ = size;
+void OutputFile::truncate(uint64_t size) {
+  if (::ftruncate(file_.number(), static_cast<off_t>(size)) != 0) fail("shorten", errno);
+  seek(end_ = size);
 }
 
 void OutputFile::flush() {
-  if (::fsync(descriptor_) != 0) fail("flush");
+  if (::fsync(file_.number()) != 0) fail("flush", errno);
 }
 
-void OutputFile::fail(const char* what) const {
+void OutputFile::publish(const std::string& path) {
+  flush();
+  if (const int error = file_.close()) fail("close", error);
+  move_into_place(path_, path);
+}
+
+void OutputFile::seek(uint64_t offset) {
+  if (::lseek(file_.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("seek in", errno);
+}
+
+void OutputFile::fail(const char* what, int error) const {
   throw std::runtime_error("cannot " + std::string(what) + " " + path_ + ": " +
-                           std::generic_category().message(errno));
+                           std::generic_category().message(error));
 }
 
 }  // namespace shoal::data

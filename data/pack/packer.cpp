@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hash.h"
 #include "data/errors.h"
-#include "data/image/pixel_hash.h"
 #include "data/image/raw_pixels.h"
 #include "data/jpeg/index_codec.h"
 #include "data/jpeg/turbo.h"
@@ -35,7 +35,7 @@ void Packer::make(const Dataset& source, int64_t sample, Result& out) {
     if (raw || large || options_.quality > 0) {
       encode(size, large, raw, out);
     } else if (!indexed_as_it_is(out)) {
-      read_whole(size);  // only to see that it can be
+      read_whole(size);  // to check that it can be decoded
     }
     out.entry.bytes = static_cast<uint32_t>(out.bytes.size());
     if (options_.index && !raw) add_index(out);
@@ -58,7 +58,7 @@ void Packer::add_index(Result& out) {
   out.entry.index_bytes = static_cast<uint32_t>(packed.size());
 }
 
-// The pixels, RGB, without gaps.
+// Reads the RGB pixels without gaps into pixels_.
 void Packer::read_whole(const Size& size) {
   pixels_.resize(static_cast<size_t>(3 * size.width * size.height));
   uint8_t* to = pixels_.data();
@@ -95,10 +95,10 @@ void Packer::encode(Size size, bool large, bool raw, Result& out) {
     out.bytes = raw_image(pixels_.data(), size);
     return;
   }
-  if (std::max(size.width, size.height) > kLargestJpegSide) return;  // it stays as it is
+  if (std::max(size.width, size.height) > kLargestJpegSide) return;  // keeps the original
   const int quality = options_.quality > 0 ? options_.quality : kQualityOfReduced;
   std::vector<uint8_t> encoded = encode_jpeg(pixels_.data(), size, quality, /*subsample=*/true);
-  if (!large && encoded.size() * 10 > out.bytes.size() * 9) return;  // too little is gained
+  if (!large && encoded.size() * 10 > out.bytes.size() * 9) return;  // saves too little
   out.entry.kind = Packed::encoded;
   out.bytes = std::move(encoded);
 }

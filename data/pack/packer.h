@@ -1,5 +1,5 @@
 #pragma once
-// What one image of a packed set becomes. For the writer.
+// Converts one image for a packed set. For the writer.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-// One object per thread; `options` must outlive it.
+// Use one object per thread. `options` must outlive it.
 class Packer {
  public:
   explicit Packer(const PackOptions& options) : options_(options) {}
@@ -21,9 +21,10 @@ class Packer {
   struct Result {
     std::vector<uint8_t> bytes;  // the image and its index
     PackEntry entry;             // without its offset
-    std::string damage;          // why there is nothing
+    std::string damage;          // reason why the image is left out; else empty
   };
-  // Reads and makes one image. Throws what Dataset::read throws for other reasons than damage.
+  // Reads and converts one image. Reports damage in `out`; throws what Dataset::read throws for
+  // other reasons.
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/hash.h"
 #include "data/errors.h"
-#include "data/image/pixel_hash.h"
 #include "data/jpeg/index_codec.h"
 #include "data/sources/parallel.h"
 
@@ -21,7 +21,7 @@ namespace {
 }
 
 std::span<const uint8_t> map(const File& file) {
-  if (!file.is_regular()) refuse(file.path(), "is no packed set");
+  if (!file.is_regular()) refuse(file.path(), "is not a packed set");
   const auto memory = file.map();
   if (memory.empty()) refuse(file.path(), "is empty");
   return memory;
@@ -41,21 +41,21 @@ PackedDataset::PackedDataset(const std::string& path)
   try {
     PackHeader header;
     if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)
-      refuse(path, "is no packed set");
+      refuse(path, "is not a packed set");
     std::memcpy(&header, file_.data(), sizeof header);
     if (header.version != kPackVersion || header.header_bytes != sizeof header)
       refuse(path, "is a packed set of version " + std::to_string(header.version) +
                        "; this program reads version " + std::to_string(kPackVersion) +
-                       ": make it anew with `shoal pack`");
+                       ": pack it again with `shoal pack`");
     if (header.end != file_.size())
-      refuse(path, "has " + std::to_string(file_.size()) + " of its " + std::to_string(header.end) +
-                       " bytes: it was cut short or copied in part");
+      refuse(path, "has " + std::to_string(file_.size()) + " of " + std::to_string(header.end) +
+                       " bytes: it is incomplete; copy or pack it again");
     const bool ordered = header.table % alignof(PackEntry) == 0 && header.table <= header.text &&
                          header.text <= header.end &&
                          header.samples == (header.text - header.table) / sizeof(PackEntry);
     if (!ordered || header.samples == 0 ||
         header.check != pack_check(header, file_.subspan(header.table)))
-      refuse(path, "is damaged: its table does not have the right checksum");
+      refuse(path, "is damaged: its table has a wrong checksum");
     entries_ = {reinterpret_cast<const PackEntry*>(file_.data() + header.table), header.samples};
     uint64_t at = header.text;
     const auto next = [&] {
@@ -89,7 +89,7 @@ PackedDataset::~PackedDataset() {
 
 std::span<const uint8_t> PackedDataset::part(uint64_t offset, uint64_t bytes) const {
   if (offset > file_.size() || bytes > file_.size() - offset)
-    refuse(path_, "is damaged: its table points behind its end");
+    refuse(path_, "is damaged: its table points outside the file");
   return file_.subspan(offset, bytes);
 }
 
@@ -109,7 +109,7 @@ void PackedDataset::read_checked(int64_t sample, std::vector<uint8_t>& bytes) co
   const PackEntry& e = entry(sample);
   read_part(e.offset, uint64_t{e.bytes} + e.index_bytes, bytes);
   if (hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size())) != e.check)
-    throw DamagedImage("its bytes do not have the checksum they were packed with");
+    throw DamagedImage("its bytes have a wrong checksum");
   checked_[static_cast<size_t>(sample)].store(true, std::memory_order_relaxed);
   bytes.resize(e.bytes);
 }
@@ -131,7 +131,7 @@ void PackedDataset::will_read(int64_t first, int64_t count) const {
 bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {
   const PackEntry& e = entry(sample);
   if (e.index_bytes == 0) return false;
-  thread_local std::vector<uint8_t> packed;  // keeps its memory
+  thread_local std::vector<uint8_t> packed;  // reuses its memory
   read_part(e.offset + e.bytes, e.index_bytes, packed);
   return jpeg::unpack_index(packed, index);
 }
@@ -147,7 +147,7 @@ int64_t verify_pack(const PackedDataset& pack, int threads,
   int64_t bad = 0;
   std::mutex one_at_a_time;
   for_each_index(static_cast<size_t>(pack.size()), threads, [&](size_t i) {
-    thread_local std::vector<uint8_t> bytes;  // keeps its memory
+    thread_local std::vector<uint8_t> bytes;  // reuses its memory
     const auto sample = static_cast<int64_t>(i);
     try {
       pack.read_checked(sample, bytes);

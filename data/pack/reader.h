@@ -14,16 +14,16 @@
 
 namespace shoal::data {
 
-// The checksum of a header with the table and the text.
+// Returns the checksum of a header, the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// The table is mapped, and all processes share it; images are read, so that a place that a disk
-// cannot read is a damaged image and not a signal. Reading checks each image's hash, that of
-// pixels the first time only, as it takes as long as reading them; DamagedImage names what is wrong.
+// Maps the table, which all processes share. Reads images by read(2), so a bad disk block damages
+// one image and does not raise a signal. Checks the hash of each image; that of raw pixels only at
+// the first read, because it takes as long as reading them. DamagedImage names the problem.
 class PackedDataset : public Dataset {
  public:
-  // Throws std::invalid_argument with the path when it is no packed set, one of another version, or
-  // cut short or damaged in its table; std::runtime_error where the system fails.
+  // Throws std::invalid_argument with the path if the file is not a packed set, has another
+  // version, is cut short or has a damaged table; std::runtime_error for system errors.
   explicit PackedDataset(const std::string& path);
   ~PackedDataset() override;
   PackedDataset(const PackedDataset&) = delete;
@@ -35,14 +35,14 @@ class PackedDataset : public Dataset {
   std::string name(int64_t sample) const override;
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
-  // read(), which checks in any case.
+  // Like read(), but always checks the hash.
   void read_checked(int64_t sample, std::vector<uint8_t>& bytes) const;
   bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override;
   bool keeps_indexes() const override { return true; }
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return file_.size(); }
-  // What the writer was asked for; empty in files of its first versions.
+  // Hash of the writer's request as text; empty in files of the first versions.
   const std::string& request() const { return request_; }
 
  private:
@@ -54,16 +54,16 @@ class PackedDataset : public Dataset {
   std::span<const uint8_t> file_;
   std::span<const PackEntry> entries_;
   std::vector<std::string> classes_;
-  std::vector<uint64_t> names_;  // offsets of the images' names
+  std::vector<uint64_t> names_;  // offsets of the image names
   std::string request_;
-  std::unique_ptr<std::atomic<bool>[]> checked_;  // by sample: its bytes have had their checksum
+  std::unique_ptr<std::atomic<bool>[]> checked_;  // per sample: whether its hash has been checked
 };
 
-// True when the file begins as a packed set does.
+// True if the file starts like a packed set.
 bool is_packed_set(const std::string& path);
 
-// Reads everything on `threads` threads. Calls `damaged` with a sentence for each damaged image,
-// one at a time; returns how many there are.
+// Reads and checks all images with `threads` threads. Calls `damaged` with a sentence for each
+// damaged image, one call at a time. Returns the number of damaged images.
 int64_t verify_pack(const PackedDataset& pack, int threads,
                     const std::function<void(const std::string&)>& damaged);
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "data/pack/output_file.h"
+#include "base/whole_file.h"
 
 namespace shoal::data {
 namespace {
@@ -46,7 +46,7 @@ Read read_list(const std::string& folder) {
     const int64_t next = std::strtoll(line.c_str(), nullptr, 10);
     if (next <= (list.next.empty() ? 0 : list.next.back()))
       throw std::invalid_argument(folder + "/" + kList + " is damaged: '" + line +
-                                  "' is no number of a sample; remove the folder");
+                                  "' is not a sample number; remove the folder");
     list.next.push_back(next);
   }
   return list;
@@ -80,7 +80,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
                                   "another name, or replace it with `shoal pack --overwrite`");
     clear(folder);
   } else if (!fs::is_empty(folder)) {
-    throw std::invalid_argument(folder + " is not empty and no packed set; choose another name");
+    throw std::invalid_argument(folder + " is neither empty nor a packed set; choose another name");
   }
   save();
 }
@@ -100,16 +100,10 @@ void ShardList::close() {
 }
 
 void ShardList::save() const {
-  const fs::path path = fs::path(folder_) / kList, aside = path.string() + ".part";
   std::string text = first_line(request_) + "\n";
   for (const int64_t next : next_) text += std::to_string(next) + "\n";
   if (whole_) text += "whole\n";
-  {
-    OutputFile file(aside.string(), /*anew=*/true);
-    file.append(text.data(), text.size());
-    file.flush();
-  }
-  fs::rename(aside, path);
+  write_whole(fs::path(folder_) / kList, text);
 }
 
 bool is_sharded_set(const std::string& path) {
@@ -137,9 +131,9 @@ ShardedDataset::ShardedDataset(const std::string& folder) {
     packs_.push_back(std::make_unique<PackedDataset>(file));
     starts_.push_back(starts_.back() + packs_.back()->size());
     if (packs_.back()->classes() != packs_.front()->classes())
-      throw std::invalid_argument(file + " has other classes than the files before it");
+      throw std::invalid_argument(file + " has different classes than the files before it");
   }
-  if (packs_.empty()) throw std::invalid_argument(folder + " holds no packed file");
+  if (packs_.empty()) throw std::invalid_argument(folder + " has no packed file");
 }
 
 ShardedDataset::Place ShardedDataset::place(int64_t sample) const {

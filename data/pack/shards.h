@@ -1,7 +1,7 @@
 #pragma once
-// A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list of them,
-// `shards.txt`: a line of what was asked for, for each finished file the sample behind its last
-// one, and "whole" at the end.
+// A packed set in several files: a folder with 00000.pack, 00001.pack, … and their list
+// `shards.txt`: a line with a hash of the request, then for each finished file the number of the
+// sample after its last one, and "whole" when the set is complete.
 
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace shoal::data {
 
-// For the writer. Throws std::runtime_error with path and reason where the system fails.
+// The list as the writer uses it. Throws std::runtime_error with path and reason for system errors.
 class ShardList {
  public:
-  // Takes up the list of an interrupted run of the same request; begins anew where there is none,
-  // or another one and `overwrite`. Throws std::invalid_argument when the folder holds something
-  // else.
+  // Continues the list of an interrupted run of the same request. Starts a new one if there is
+  // none, or if there is another one and `overwrite`. Throws std::invalid_argument if the folder
+  // has other content.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   bool whole() const { return whole_; }
@@ -25,8 +25,8 @@ class ShardList {
   int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
   std::string path_of(int64_t shard) const;
 
-  void finish(int64_t next_sample);  // the file path_of(finished()) is there
-  void close();                      // it was the last one
+  void finish(int64_t next_sample);  // call when the file path_of(finished()) exists
+  void close();                      // call after the last file
 
  private:
   void save() const;
@@ -37,17 +37,17 @@ class ShardList {
   bool whole_ = false;
 };
 
-// True for a folder with such a list.
+// True for a folder with a list `shards.txt`.
 bool is_sharded_set(const std::string& path);
 
-// The packed files of `path`: itself, or those of its list. Throws std::invalid_argument when the
-// list is not whole.
+// Returns the packed files of `path`: the file itself, or those of its list. Throws
+// std::invalid_argument if the set is incomplete.
 std::vector<std::string> packed_files(const std::string& path);
 
-// All files of a set as one dataset.
+// All files of a set in shards as one dataset.
 class ShardedDataset : public Dataset {
  public:
-  // Throws what PackedDataset and packed_files() throw, and std::invalid_argument when files have
+  // Throws what PackedDataset and packed_files() throw, and std::invalid_argument if files have
   // different classes.
   explicit ShardedDataset(const std::string& folder);
 
@@ -68,7 +68,7 @@ class ShardedDataset : public Dataset {
   Place place(int64_t sample) const;
 
   std::vector<std::unique_ptr<PackedDataset>> packs_;
-  std::vector<int64_t> starts_ = {0};  // of each file, and the end
+  std::vector<int64_t> starts_ = {0};  // first sample of each file, and the number of all samples
 };
 
 }  // namespace shoal::data

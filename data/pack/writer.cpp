@@ -1,9 +1,10 @@
-// PATH.partial gets the images; PATH.partial.table, beside it, a line of what was asked for and
-// one entry for each finished image. After an interruption what the table tells of is kept, and
-// the rest is cut off. Now and then all of it is brought to the disk, which the table notes: only
-// what came later is read again when the work is taken up, as a machine may have lost it.
+// Images go to PATH.partial. PATH.partial.table beside it has a hash of the request and one entry
+// for each finished image. After an interruption the images in the table are kept and the rest is
+// truncated. Now and then both files are flushed to disk and a mark is added to the table. When the
+// work continues, only images after the last mark are read again and checked, because a power loss
+// may have lost them.
 //
-// A set in shards is a folder of such files and a list (shards.h) of those that are finished.
+// A set in shards is a folder of such files and a list (shards.h) of the finished ones.
 #include "data/pack/writer.h"
 
 #include <algorithm>
@@ -17,8 +18,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file_lock.h"
-#include "data/image/pixel_hash.h"
+#include "base/hash.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/output_file.h"
 #include "data/pack/packer.h"
@@ -33,8 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What was asked for, in one number: only the same call may go on with what is there.
-// `listing`: listing_hash() of the source.
+// Hash of the request: only a call with the same arguments may continue. `listing`: listing_hash()
+// of the source.
 uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
   uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
                           static_cast<uint64_t>(o.quality));
@@ -48,12 +50,12 @@ std::string text_of(uint64_t request) {
   return text;
 }
 
-// In the table of an unfinished set: a finished image, one that was left out as it is damaged (of
-// no bytes), or that all before is on the disk (kOnDisk).
+// Entry in the table of an unfinished set: a finished image, a damaged one that is left out (0
+// bytes), or the mark that everything before is on disk (kOnDisk).
 struct Done {
   int64_t sample = 0;
   PackEntry entry;
-  uint64_t check = 0;  // of what stands before
+  uint64_t check = 0;  // hash of the fields above
 };
 static_assert(std::has_unique_object_representations_v<Done>);  // its bytes are hashed
 constexpr int64_t kOnDisk = -1;
@@ -81,15 +83,12 @@ void put_text(std::vector<uint8_t>& out, const std::string& text) {
 }
 
 void check_options(const PackOptions& o) {
-  const auto require = [](bool good, const char* sentence) {
-    if (!good) throw std::invalid_argument(sentence);
-  };
-  require(o.max_side >= 0 && o.max_side <= kLargestJpegSide,
-          "--max-side must lie between 0 (off) and 65500");
-  require(o.quality >= 0 && o.quality <= 100,
-          "--quality must lie between 1 and 100, or be 0 (originals are kept)");
-  require(o.shard_bytes >= 0, "--shard-size must not be negative");
-  require(o.raw_share >= 0 && o.raw_share <= 1, "--raw-share must lie between 0 and 1");
+  require_valid(o.max_side >= 0 && o.max_side <= kLargestJpegSide,
+                "--max-side must be between 0 (off) and 65500");
+  require_valid(o.quality >= 0 && o.quality <= 100,
+                "--quality must be between 1 and 100, or be 0 (originals are kept)");
+  require_valid(o.shard_bytes >= 0, "--shard-size must not be negative");
+  require_valid(o.raw_share >= 0 && o.raw_share <= 1, "--raw-share must be between 0 and 1");
 }
 
 using Progress = std::function<void(int64_t)>;
@@ -97,10 +96,10 @@ using Warning = std::function<void(const std::string&)>;
 
 [[noreturn]] void refuse_existing(const std::string& path) {
   throw std::invalid_argument(
-      path + " exists already; choose another name, or replace it with --overwrite");
+      path + " already exists; choose another name, or replace it with --overwrite");
 }
 
-// One file: the samples from `first` on, to the end or until the file is as large as a shard.
+// Writes one file: samples from `first` to the end, or until the file has the size of a shard.
 class PackWriter {
  public:
   PackWriter(const Dataset& source, uint64_t listing, const std::string& path,
@@ -112,12 +111,12 @@ class PackWriter {
         first_(first),
         next_(first) {}
 
-  // The sample after the last one that was packed, after run().
+  // After run(): the sample after the last packed one.
   int64_t next() const { return next_; }
 
   PackSummary run(const Progress& progress, const Warning& warning) {
-    OutputFile data(path_ + ".partial", false), table(path_ + ".partial.table", false);
-    take_up(data, table);
+    OutputFile data(path_ + ".partial"), table(path_ + ".partial.table");
+    resume(data, table);
     std::vector<std::unique_ptr<Packer>> packers;
     for (int i = 0; i < std::max(options_.threads, 1); ++i)
       packers.push_back(std::make_unique<Packer>(options_));
@@ -126,15 +125,15 @@ class PackWriter {
       const int64_t begin = next_;
       const int64_t count =
           std::min<int64_t>(static_cast<int64_t>(results.size()), source_.size() - begin);
-      make(packers, results, begin, count);
+      convert(packers, results, begin, count);
       for (int64_t i = 0; i < count && !full(data); ++i, ++next_)
         keep(results[static_cast<size_t>(i)], begin + i, data, warning);
       table.append(fresh_.data(), fresh_.size() * sizeof(Done));
       fresh_.clear();
-      bring_to_disk(data, table);
+      flush_now_and_then(data, table);
       if (progress) progress(next_);
     }
-    if (done_.empty() && first_ > 0) {  // the last shard would have held damaged ones only
+    if (done_.empty() && first_ > 0) {  // only damaged images were left for this shard
       fs::remove(path_ + ".partial");
       fs::remove(path_ + ".partial.table");
       return summary_;
@@ -154,8 +153,8 @@ class PackWriter {
            data.end() >= static_cast<uint64_t>(options_.shard_bytes);
   }
 
-  // What an interrupted run of the same request left.
-  void take_up(OutputFile& data, OutputFile& table) {
+  // Continues the work of an interrupted run of the same request.
+  void resume(OutputFile& data, OutputFile& table) {
     TableHead head;
     head.request = request_;
     const std::vector<uint8_t> left = table.read(0, table.end());
@@ -176,30 +175,30 @@ class PackWriter {
       if (e.offset != end || stop > data.end() || entry->sample < next_ ||
           entry->sample >= source_.size())
         break;
-      if (entry >= on_disk.base() && !is_there(data, e)) break;
+      if (entry >= on_disk.base() && !is_intact(data, e)) break;
       end = stop;
       next_ = entry->sample + 1;
       note(*entry);
     }
     summary_.resumed = static_cast<int64_t>(done_.size());
     if (const auto taken = static_cast<size_t>(entry - entries.begin()); taken > 0) {
-      table.cut(sizeof head + taken * sizeof(Done));
-      data.cut(end);
+      table.truncate(sizeof head + taken * sizeof(Done));
+      data.truncate(end);
       return;
     }
-    table.cut(0);
+    table.truncate(0);
     table.append(&head, sizeof head);
-    data.cut(0);
+    data.truncate(0);
     const PackHeader none;
     data.append(&none, sizeof none);
   }
 
-  static bool is_there(const OutputFile& data, const PackEntry& e) {
+  static bool is_intact(const OutputFile& data, const PackEntry& e) {
     const auto bytes = data.read(e.offset, size_t{e.bytes} + e.index_bytes);
     return e.bytes == 0 || hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size())) == e.check;
   }
 
-  void bring_to_disk(OutputFile& data, OutputFile& table) {
+  void flush_now_and_then(OutputFile& data, OutputFile& table) {
     using Clock = std::chrono::steady_clock;
     if (Clock::now() - flushed_ < std::chrono::duration<double>(options_.flush_seconds)) return;
     data.flush();
@@ -209,8 +208,8 @@ class PackWriter {
     flushed_ = Clock::now();
   }
 
-  void make(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
-            int64_t begin, int64_t count) {
+  void convert(std::vector<std::unique_ptr<Packer>>& packers, std::vector<Packer::Result>& results,
+               int64_t begin, int64_t count) {
     std::atomic<int64_t> next = 0;
     for_each_index(packers.size(), options_.threads, [&](size_t worker) {
       for (int64_t i = next++; i < count; i = next++)
@@ -265,8 +264,7 @@ class PackWriter {
     data.append(behind.data(), behind.size());
     data.flush();
     data.write_at(0, &header, sizeof header);
-    data.flush();
-    fs::rename(path_ + ".partial", path_);
+    data.publish(path_);
     summary_.file_bytes = header.end;
   }
 
@@ -274,14 +272,14 @@ class PackWriter {
   const uint64_t request_;
   const std::string path_;
   const PackOptions& options_;
-  const int64_t first_;             // sample
-  int64_t next_;                    // likewise
-  std::vector<Done> done_, fresh_;  // good images; what the table has not got yet
+  const int64_t first_;             // first sample of this file
+  int64_t next_;                    // next sample
+  std::vector<Done> done_, fresh_;  // packed images; entries not yet in the table
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   PackSummary summary_;
 };
 
-// Adds what a finished file holds.
+// Adds the counts of a finished file.
 void add(PackSummary& sum, const PackedDataset& pack) {
   sum.images += pack.size();
   sum.file_bytes += pack.file_bytes();
@@ -303,7 +301,7 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
     PackWriter writer(source, listing, list.path_of(list.finished()), options, list.next_sample());
     const PackSummary part = writer.run(progress, warning);
     resumed += part.resumed;
-    if (part.images == 0) break;  // nothing but damaged ones was left
+    if (part.images == 0) break;  // only damaged images were left
     list.finish(writer.next());
   }
   PackSummary sum;
@@ -323,7 +321,7 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
   if (fs::exists(path) && !options.overwrite) refuse_existing(path);
   if (fs::exists(path) && !is_packed_set(path))
     throw std::invalid_argument(path +
-                                " is no packed set, which alone --overwrite replaces; choose "
+                                " is not a packed set, and --overwrite replaces only those; choose "
                                 "another name, or remove it");
   return PackWriter(source, listing_hash(source, ""), path, options, 0).run(progress, warning);
 }
@@ -352,14 +350,15 @@ bool is_packed_already(const Dataset& source, const std::string& path, const Pac
   if (!fs::exists(path)) return false;
   const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
   if (options.shard_bytes > 0) return ShardList(path, asked, false).whole();
-  if (!is_packed_set(path)) throw std::invalid_argument(path + " is there and is no packed set");
+  if (!is_packed_set(path))
+    throw std::invalid_argument(
+        path + " exists and is not a packed set; choose another name, or remove it");
   const std::string request = PackedDataset(path).request();
   if (request == text_of(asked)) return true;
   if (request.empty())
-    throw std::invalid_argument(
-        path +
-        " was written by an earlier version, which did not note what it was "
-        "asked for; remove it");
+    throw std::invalid_argument(path +
+                                " was written by an earlier version that did not record its "
+                                "arguments; remove it");
   throw std::invalid_argument(
       path +
       " holds a packed set of another source or other options, or of an earlier version; choose "

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/processor.h"
+
 namespace shoal::data {
 
 #ifdef __x86_64__
@@ -48,8 +50,7 @@ uint32_t crc32c_portable(uint32_t crc, const void* bytes, size_t count) {
 
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count) {
 #ifdef __x86_64__
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
-  if (has_instruction) return crc32c_sse42(crc, bytes, count);
+  if (processor().sse42) return crc32c_sse42(crc, bytes, count);
 #endif
   return crc32c_portable(crc, bytes, count);
 }

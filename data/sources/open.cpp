@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/file.h"
+#include "data/folder/image_files.h"
 #include "data/folder/patterns.h"
 #include "data/image/formats.h"
 #include "data/labels/file_list.h"
@@ -44,8 +45,8 @@ const RecordKind* kind_of(const std::string& path, bool named = false) {
   return named && kManifest.is(file) ? &kManifest : nullptr;
 }
 
-std::array<uint8_t, 32> first_bytes(const std::string& path) {
-  std::array<uint8_t, 32> head{};
+std::array<uint8_t, kImageHead> first_bytes(const std::string& path) {
+  std::array<uint8_t, kImageHead> head{};
   File(path).read_at(0, head.data(), static_cast<int64_t>(head.size()));
   return head;
 }

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/image/pixel_hash.h"
+#include "base/hash.h"
 
 namespace shoal::data {
 namespace {

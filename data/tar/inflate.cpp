@@ -1,7 +1,6 @@
 #include "data/tar/inflate.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,12 +8,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace shoal::data {
 namespace {
 
 constexpr uint64_t kMostInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
-constexpr size_t kMostOfOne = 1032;         // bytes that deflate can make of one
+constexpr size_t kMostOfOne = 1032;         // bytes that deflate can make of one byte, at most
 
 class Stream {
  public:
@@ -32,16 +33,6 @@ class Stream {
  private:
   z_stream z_{};
 };
-
-void write_all(int descriptor, const uint8_t* from, size_t count, const std::string& path) {
-  while (count > 0) {
-    const ssize_t n = ::write(descriptor, from, count);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw FileFailure("unpack", path, errno);
-    from += n;
-    count -= static_cast<size_t>(n);
-  }
-}
 
 }  // namespace
 
@@ -68,7 +59,7 @@ std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
 
 std::shared_ptr<const File> inflate_file(const File& file) {
   const int descriptor = ::memfd_create("unpacked", MFD_CLOEXEC);
-  if (descriptor < 0) throw FileFailure("unpack", file.path(), errno);
+  if (descriptor < 0) throw FileFailure("decompress", file.path(), errno);
   auto unpacked = std::make_shared<const File>(descriptor, file.path());
   const auto refuse = [&](const char* what) {
     throw std::invalid_argument(file.path() + " " + what);
@@ -76,7 +67,7 @@ std::shared_ptr<const File> inflate_file(const File& file) {
   std::vector<uint8_t> in(kPiece), out(kPiece);
   Stream stream;
   uint64_t at = 0, written = 0;
-  bool ended = false, full = false;  // full: there may be more to come from what was read
+  bool ended = false, full = false;  // full: the input read so far may give more output
   for (;;) {
     if (stream->avail_in == 0 && !full) {
       const int64_t count = file.read_at(at, in.data(), static_cast<int64_t>(in.size()));
@@ -91,14 +82,15 @@ std::shared_ptr<const File> inflate_file(const File& file) {
     const int result = stream.step();
     ended = result == Z_STREAM_END;
     const bool waits = result == Z_BUF_ERROR && stream->avail_in == 0;
-    if (result != Z_OK && !ended && !waits) refuse("is damaged: it cannot be unpacked");
+    if (result != Z_OK && !ended && !waits) refuse("is damaged: it cannot be decompressed");
     full = stream->avail_out == 0 && !ended;
     const size_t count = out.size() - stream->avail_out;
     written += count;
-    if (written > kMostInflated) refuse("unpacks to more than 4 GiB; split it");
-    write_all(descriptor, out.data(), count, file.path());
+    if (written > kMostInflated) refuse("is larger than 4 GiB decompressed; split it");
+    if (const int error = write_all(descriptor, out.data(), count))
+      throw FileFailure("decompress", file.path(), error);
   }
-  if (!ended) refuse("is cut short: it cannot be unpacked to its end");
+  if (!ended) refuse("is cut short: its compressed data has no end");
   return unpacked;
 }
 

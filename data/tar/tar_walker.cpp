@@ -1,6 +1,6 @@
-// A tar is a row of blocks of 512 bytes: a header, the content filled up with zeros, the next
-// header, and two blocks of zeros at the end. Headers of type L and x hold, as their content, what
-// does not fit into the header behind them: a long name, a large size.
+// A tar is a sequence of blocks of 512 bytes: a header, the content padded with zeros, the next
+// header, and two blocks of zeros at the end. Headers of type L and x have as content what does not
+// fit into the next header: a long name, a large size.
 #include "data/tar/tar_walker.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ std::string_view field(const TarBlock& block, size_t at, size_t bytes) {
   return all.substr(0, std::min(all.find('\0'), bytes));
 }
 
-// Octal digits between blanks, or a big-endian number behind a byte of 0x80. Nothing: neither.
+// Parses octal digits between blanks, or a big-endian number after a byte 0x80. Returns nothing for
+// others.
 std::optional<uint64_t> number(const TarBlock& block, size_t at, size_t bytes) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(block[at + i]); };
   uint64_t value = 0;
@@ -42,7 +43,7 @@ std::optional<uint64_t> number(const TarBlock& block, size_t at, size_t bytes) {
 
 bool has_right_checksum(const TarBlock& block) {
   constexpr size_t kAt = 148, kBytes = 8;
-  int64_t plain = 0, with_sign = 0;  // old programs summed signed characters
+  int64_t plain = 0, with_sign = 0;  // old programs sum signed characters
   for (size_t i = 0; i < kTarBlock; ++i) {
     const char c = i >= kAt && i < kAt + kBytes ? ' ' : block[i];
     plain += static_cast<uint8_t>(c);
@@ -66,7 +67,7 @@ std::string plain_name(std::string_view name) {
 }
 
 constexpr char kSparse[] =
-    "holds a sparse file, which cannot be read in place; make the tar without --sparse";
+    "has a sparse file, which cannot be read in place; make the tar without --sparse";
 
 std::string text_of_name(std::string text) {
   text.resize(std::min(text.find('\0'), text.size()));
@@ -98,7 +99,7 @@ bool TarWalker::next(TarEntry& entry) {
   }
 }
 
-// False at the end mark.
+// Returns false at the end mark.
 bool TarWalker::next_header() {
   header_ = source_.position();
   const size_t count = source_.read(block_.data(), kTarBlock);
@@ -106,7 +107,7 @@ bool TarWalker::next_header() {
   if (count < kTarBlock) refuse("is cut short: a part of this tar is missing");
   if (is_zero(block_)) return false;
   if (!has_right_checksum(block_))
-    refuse(header_ == 0 ? "is no tar, or damaged: its first header is wrong"
+    refuse(header_ == 0 ? "is not a tar, or is damaged: its first header is wrong"
                         : "is damaged: a header of this tar has a wrong checksum");
   return true;
 }
@@ -122,7 +123,7 @@ bool TarWalker::next_archive(uint64_t most) {
   return false;
 }
 
-// The content of a header that speaks about the next one.
+// Reads the content of a header that describes the next one.
 std::string TarWalker::text_content(uint64_t bytes) {
   if (bytes > kMostText) refuse("is damaged: a name in this tar is too long");
   std::string text(bytes, '\0');
@@ -132,12 +133,13 @@ std::string TarWalker::text_content(uint64_t bytes) {
   return text;
 }
 
-// What the caller has left of the last entry. The very last filling may be missing.
+// Skips what the caller has not read of the last entry. The padding of the last entry may be
+// missing.
 void TarWalker::pass_content() {
   const uint64_t left = content_end_ > source_.position() ? content_end_ - source_.position() : 0;
   if (source_.skip(left) < left) refuse("is cut short: a part of this tar is missing");
-  source_.skip(filling_);
-  content_end_ = filling_ = 0;
+  source_.skip(padding_);
+  content_end_ = padding_ = 0;
 }
 
 // Records of the form "LENGTH KEY=VALUE\n".
@@ -158,29 +160,29 @@ void TarWalker::read_pax(std::string_view text) {
 }
 
 void TarWalker::pax_record(std::string_view key, std::string_view value) {
-  if (key == "path") said_.name = value;
-  if (key == "linkpath") said_.link = value;
+  if (key == "path") extended_.name = value;
+  if (key == "linkpath") extended_.link = value;
   if (key == "size") {
     uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (error != std::errc() || end != value.data() + value.size())
       refuse("is damaged: a pax record of this tar is wrong");
-    said_.bytes = bytes;
+    extended_.bytes = bytes;
   }
   if (key.starts_with("GNU.sparse")) refuse(kSparse);
 }
 
-// True when block_ is the header of an entry; else it has been dealt with.
+// Returns true if block_ is the header of an entry. Else the header has been handled.
 bool TarWalker::header(TarEntry& entry) {
   const auto stated = number(block_, 124, 12);
-  if (!stated) refuse("is damaged: a header of this tar states no size");
+  if (!stated) refuse("is damaged: a header of this tar has no size");
   const char type = block_[156];
   switch (type) {
     case 'L':
-      said_.name = text_of_name(text_content(*stated));
+      extended_.name = text_of_name(text_content(*stated));
       return false;
     case 'K':
-      said_.link = text_of_name(text_content(*stated));
+      extended_.link = text_of_name(text_content(*stated));
       return false;
     case 'x':
     case 'X':
@@ -196,14 +198,14 @@ bool TarWalker::header(TarEntry& entry) {
     default:
       break;
   }
-  entry.bytes = said_.bytes.value_or(*stated);
-  entry.name = plain_name(said_.name ? *said_.name : name_of(block_));
-  entry.link = plain_name(said_.link ? *said_.link : std::string(field(block_, 157, 100)));
+  entry.bytes = extended_.bytes.value_or(*stated);
+  entry.name = plain_name(extended_.name ? *extended_.name : name_of(block_));
+  entry.link = plain_name(extended_.link ? *extended_.link : std::string(field(block_, 157, 100)));
   entry.header_place = header_;
-  said_ = {};
+  extended_ = {};
   if (type == '2')
-    refuse("holds the symbolic link " + entry.name + "; make the tar with --dereference");
-  if (type >= '3' && type <= '6') return false;  // without content, whatever the size says
+    refuse("has the symbolic link " + entry.name + "; make the tar with --dereference");
+  if (type >= '3' && type <= '6') return false;  // no content, whatever the size field says
   entry.is_link = type == '1';
   if (entry.is_link) {
     entry.bytes = 0;
@@ -211,7 +213,7 @@ bool TarWalker::header(TarEntry& entry) {
   }
   content_end_ =
       entry.bytes > UINT64_MAX - source_.position() ? UINT64_MAX : source_.position() + entry.bytes;
-  filling_ = (kTarBlock - entry.bytes % kTarBlock) % kTarBlock;
+  padding_ = (kTarBlock - entry.bytes % kTarBlock) % kTarBlock;
   const bool regular = type == '0' || type == '7' || type == '\0';
   if (regular && !entry.name.ends_with('/')) return true;
   pass_content();

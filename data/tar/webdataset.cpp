@@ -1,19 +1,21 @@
 #include "data/tar/webdataset.h"
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+#include "data/folder/image_files.h"
 #include "data/labels/label_text.h"
 
 namespace shoal::data {
 namespace {
 
-constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};  // the first there is
+constexpr std::string_view kLabelExtensions[] = {"cls", "json",
+                                                 "txt"};  // the first that exists is used
 
-// Where the extension's dot stands; the size of the name when it has none.
+// Offset of the extension's dot; the size of the name if it has none.
 size_t key_length(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
@@ -57,7 +59,8 @@ class ShardScan {
     if (image == nullptr) {
       if (label != nullptr && sample_extension(label->name) == kLabelExtensions[0])
         refuse(*label, "is a label without an image beside it");
-      for (size_t i = begin; i < end; ++i) scan_.left_out.add(members_[i].name);  // a README.txt
+      for (size_t i = begin; i < end; ++i)
+        scan_.left_out.add(members_[i].name);  // such as a README.txt
       return;
     }
     ScanEntry entry;
@@ -71,7 +74,8 @@ class ShardScan {
     if (member.bytes > kLargestSampleLabel) refuse(member, "is too large for a label");
     if (member.content.size() < member.bytes) refuse(member, "is cut short");
     const auto label = parse_sample_label(member.name, member.content);
-    if (!label) refuse(member, "holds no label: it must be a number from 0 on or a class's name");
+    if (!label)
+      refuse(member, "has no label: it must be a number, 0 or more, or the name of a class");
     set_label(*label, scan_, entry);
   }
 
@@ -87,14 +91,11 @@ std::string_view sample_key(std::string_view name) {
 }
 
 std::string sample_extension(std::string_view name) {
-  std::string text(name.substr(std::min(key_length(name) + 1, name.size())));
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+  return lower(std::string(name.substr(std::min(key_length(name) + 1, name.size()))));
 }
 
 bool is_image_name(std::string_view name) {
-  const std::string found = sample_extension(name);
-  return found == "jpg" || found == "jpeg" || found == "png" || found == "webp";
+  return is_sample_extension(sample_extension(name));
 }
 
 int label_rank(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/hash.h"
 #include "dist/group_state.h"
 #include "dist/health/stall.h"
 
@@ -23,28 +24,22 @@ constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 
-uint64_t scramble(uint64_t x) {
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
-
 at::Tensor pattern(int64_t count, uint64_t seed) {
   at::Tensor tensor = at::empty({count}, at::kLong);
   auto* values = tensor.mutable_data_ptr<int64_t>();
   for (int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<int64_t>(scramble(seed + static_cast<uint64_t>(i)) >> 20);
+    values[i] = static_cast<int64_t>(mix_bits(seed + static_cast<uint64_t>(i)) >> 20);
   return tensor;
 }
 
 // Exercises memory and multiplier. The result is the same on every intact processor.
 uint64_t calculate(int64_t count) {
   std::vector<uint64_t> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = scramble(i);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = mix_bits(i);
   uint64_t sum = 0;
   for (size_t step = 0; step < 4; ++step)
     for (size_t i = 0; i < values.size(); ++i)
-      sum += values[i] = scramble(values[i] ^ values[(i * 8191 + step) % values.size()]);
+      sum += values[i] = mix_bits(values[i] ^ values[(i * 8191 + step) % values.size()]);
   return sum;
 }
 

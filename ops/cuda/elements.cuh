@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "ops/both.h"
+#include "base/both.h"
 #include "ops/ops.h"
 
 #ifdef __CUDACC__

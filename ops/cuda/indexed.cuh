@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/both.h"
+#include "base/both.h"
 
 #ifdef __CUDACC__
 #include <stdexcept>

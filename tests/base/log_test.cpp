@@ -34,7 +34,7 @@ TEST_CASE("metric lines go to stdout bare, messages to stderr with a time") {
   CHECK(std::regex_match(run.err, expected));
 }
 
-TEST_CASE("levels hide what is below them") {
+TEST_CASE("a level hides messages below it") {
   const auto print_all = [](const char* level, int rank) {
     return capture([=] {
       log::set_level(level, rank);
@@ -55,7 +55,7 @@ TEST_CASE("levels hide what is below them") {
   CHECK_THROWS_AS(log::set_level("loud", 0), std::invalid_argument);
 }
 
-TEST_CASE("other ranks only warn and say who they are") {
+TEST_CASE("other ranks print only warnings and errors, with their rank") {
   const auto run = capture([] {
     log::set_level("debug", 2);
     log::debug("d");

@@ -4,7 +4,7 @@
 
 using shoal::is_utf8;
 
-TEST_CASE("well-formed UTF-8 is told from other bytes") {
+TEST_CASE("well-formed UTF-8 is distinguished from other bytes") {
   CHECK(is_utf8(""));
   CHECK(is_utf8("n02085620-Chihuahua"));
   CHECK(
@@ -17,4 +17,21 @@ TEST_CASE("well-formed UTF-8 is told from other bytes") {
   CHECK_FALSE(is_utf8("\xED\xA0\x80"));      // surrogate
   CHECK_FALSE(is_utf8("\xF4\x90\x80\x80"));  // above U+10FFFF
   CHECK_FALSE(is_utf8("a\xE6\xBC"));         // cut off
+}
+
+TEST_CASE("entries are wrapped by characters, with the gap that is asked for") {
+  const std::vector<std::string> words = {
+      "gr\xC3\xBC\xC3\x9F"
+      "e",
+      "an", "alle"};
+  CHECK(shoal::wrapped("to", words, 4, 12, 1) ==
+        "to  gr\xC3\xBC\xC3\x9F"
+        "e an\n    alle");
+  CHECK(shoal::wrapped("heading", {"a", "b"}, 4) == "heading a  b");
+}
+
+TEST_CASE("a number is written as the shortest text that reads back") {
+  CHECK(shoal::number(0.1) == "0.1");
+  CHECK(shoal::number(1e-4) == "1e-04");
+  CHECK(shoal::number(1.0 / 3) == "0.3333333333333333");
 }

@@ -25,7 +25,7 @@ size_t files_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-// As a full disk: no file grows beyond `bytes` while it lives.
+// Acts like a full disk: no file can grow beyond `bytes` during its lifetime.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {
@@ -59,7 +59,7 @@ TEST_CASE("a file is replaced as a whole, and nothing else stays") {
   CHECK(files_in(directory.path()) == 1);
 }
 
-TEST_CASE("what fails while a file is written leaves the old bytes and no temporary file") {
+TEST_CASE("a failure while writing leaves the old bytes and no temporary file") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "file";
   write_whole(file, "old");
@@ -78,7 +78,7 @@ TEST_CASE("what fails while a file is written leaves the old bytes and no tempor
   CHECK(files_in(directory.path()) == 1);
 }
 
-TEST_CASE("a place that cannot be written or read is named with the reason") {
+TEST_CASE("a path that cannot be written or read is reported with the reason") {
   const test::TemporaryDirectory directory;
   const fs::path missing = directory.path() / "no" / "file";
   CHECK_THROWS_WITH(write_whole(missing, "x"),
@@ -90,19 +90,46 @@ TEST_CASE("a place that cannot be written or read is named with the reason") {
   CHECK(files_in(directory.path()) == 1);
 }
 
-TEST_CASE("the temporary file may be in another folder, which a mirror does not see") {
+TEST_CASE("the temporary file may be in another folder") {
   const test::TemporaryDirectory directory;
   const fs::path aside = directory.path() / "aside", place = directory.path() / "place";
   fs::create_directories(aside);
   fs::create_directories(place);
-  write_whole(
-      place / "file",
-      [&](const ByteSink& sink) {
-        sink("x", 1);
-        CHECK(files_in(place) == 0);
-        CHECK(files_in(aside) == 1);
-      },
-      aside);
+  write_whole(place / "file",
+              [&](const ByteSink& sink) {
+                sink("x", 1);
+                CHECK(files_in(place) == 0);
+                CHECK(files_in(aside) == 1);
+              },
+              {.aside = aside});
   CHECK(text_of(place / "file") == "x");
   CHECK(files_in(aside) == 0);
+}
+
+TEST_CASE("writers at the same time do not disturb each other") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  const WholeFileOptions concurrent = {.concurrent = true};
+  write_whole(
+      file,
+      [&](const ByteSink& sink) {
+        sink("out", 3);
+        write_whole(file, "inner", concurrent);
+        CHECK(text_of(file) == "inner");
+        sink("er", 2);
+      },
+      concurrent);
+  CHECK(text_of(file) == "outer");
+  CHECK(files_in(directory.path()) == 1);
+}
+
+TEST_CASE("a finished file is moved into place") {
+  const test::TemporaryDirectory directory;
+  const fs::path part = directory.path() / "part", file = directory.path() / "file";
+  write_whole(part, "x", {.flush = false});
+  flush_file_system(directory.path());
+  move_into_place(part, file);
+  CHECK(text_of(file) == "x");
+  CHECK(files_in(directory.path()) == 1);
+  CHECK_THROWS_WITH(move_into_place(part, file), Contains(file.string()));
 }

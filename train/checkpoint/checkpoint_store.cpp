@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "train/checkpoint/checksum.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
@@ -113,7 +112,7 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
 
 void CheckpointStore::write_file(const std::string& name,
                                  const std::function<void(const Sink&)>& produce) {
-  write_whole(directory_ / name, produce, temporary_);
+  write_whole(directory_ / name, produce, {.aside = temporary_});
 }
 
 void CheckpointStore::write_marker(const CheckpointEntry& entry) {

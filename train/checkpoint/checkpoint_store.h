@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/file_lock.h"
 #include "base/whole_file.h"
 

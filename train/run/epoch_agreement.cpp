@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/log.h"
-#include "data/random.h"
 #include "train/run/job_images.h"
 #include "train/run/stop.h"
 
@@ -31,7 +31,7 @@ data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train) 
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;
   options.uneven = !train;
-  if (host > 0) options.seed = data::combine(options.seed, static_cast<uint64_t>(host));
+  if (host > 0) options.seed = combine(options.seed, static_cast<uint64_t>(host));
   options.mix.group = options.mix.group * job.local_world_size / job.world_size;
   options.progression.update = options.progression.update * job.local_world_size / job.world_size;
   return options;

@@ -1,6 +1,7 @@
 #pragma once
 // The part of a job that says how training images are made. For train/ only. Torch-free.
 
+#include "base/text.h"
 #include "train/run/job.h"
 
 namespace shoal::train {

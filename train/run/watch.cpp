@@ -1,10 +1,11 @@
 #include "train/run/watch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <vector>
+
+#include "base/text.h"
 
 namespace shoal::train {
 namespace {
@@ -29,9 +30,7 @@ double median(Iterator begin, Iterator end) {
 
 void write(std::string& text, const std::deque<double>& values) {
   text += std::to_string(values.size());
-  char digits[32];
-  for (const double value : values)
-    text.append(" ").append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  for (const double value : values) text += " " + number(value);
   text += '\n';
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/hash.h"
 #include "models/functions.h"
 
 namespace shoal::train {
@@ -153,18 +154,9 @@ size_t FlatParameters::index_of(const std::string& name) const {
 }
 
 uint64_t hash_bytes(const at::Tensor& tensor, uint64_t seed) {
-  constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   const at::Tensor host = tensor.detach().to(at::kCPU);
-  const auto* bytes = static_cast<const unsigned char*>(host.const_data_ptr());
-  const size_t size = host.nbytes();
-  uint64_t hash = (seed ^ size) * kMultiplier;
-  for (size_t i = 0; i < size; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-    hash = (hash ^ word) * kMultiplier;
-    hash ^= hash >> 32;
-  }
-  return hash;
+  return combine(seed,
+                 shoal::hash_bytes(host.const_data_ptr(), static_cast<int64_t>(host.nbytes())));
 }
 
 }  // namespace shoal::train

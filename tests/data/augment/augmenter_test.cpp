@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "data/image/pixel_hash.h"
+#include "base/hash.h"
 #include "data/image/transform.h"
 #include "tests/data/support.h"
 
@@ -56,7 +56,7 @@ const std::vector<std::string> kPolicies = {"imagenet",
 
 }  // namespace
 
-TEST_CASE("an image's augmentation is a function of its key, whatever came before", "[single]") {
+TEST_CASE("an image's augmentation depends on its key alone, not on earlier images", "[single]") {
   for (const std::string& policy : kPolicies) {
     INFO(policy);
     Augmenter used = augmenter(policy);
@@ -65,14 +65,15 @@ TEST_CASE("an image's augmentation is a function of its key, whatever came befor
       Augmenter fresh = augmenter(policy);
       const Bytes pixels = augmented(used, key);
       REQUIRE(pixels == augmented(fresh, key));
-      results.insert(hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
+      results.insert(shoal::hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
     }
     CHECK(results.size() > 4);
   }
 }
 
-TEST_CASE("each of RandAugment's layers happens with its probability, any operation alike",
-          "[single]") {
+TEST_CASE(
+    "each RandAugment layer is applied with its probability, and all operations are equally likely",
+    "[single]") {
   std::map<Effect, int> effects;
   int operations = 0;
   const int n = 15'000;
@@ -86,7 +87,7 @@ TEST_CASE("each of RandAugment's layers happens with its probability, any operat
   for (const auto& [effect, count] : effects) CHECK(count == Approx(n / 15.0).margin(120));
 }
 
-TEST_CASE("magnitudes spread as asked and stay in range", "[single]") {
+TEST_CASE("magnitudes have the requested deviation and stay in range", "[single]") {
   double sum = 0, squares = 0;
   int count = 0;
   for (const auto& image : drawn("rand-m5-n1-p1-mstd2", 30'000))
@@ -105,7 +106,8 @@ TEST_CASE("magnitudes spread as asked and stay in range", "[single]") {
       if (operation.effect == Effect::rotate) REQUIRE(std::abs(operation.amount) <= 27.0001);
 }
 
-TEST_CASE("a weighted set takes each operation once, the heavy ones more often", "[single]") {
+TEST_CASE("a weighted set draws each operation at most once, those with high weights more often",
+          "[single]") {
   std::map<Effect, int> effects;
   for (const auto& image : drawn("rand-p1-n15-tweights", 50)) {
     std::set<Effect> seen;
@@ -118,7 +120,8 @@ TEST_CASE("a weighted set takes each operation once, the heavy ones more often",
   CHECK(effects[Effect::shear_x] == Approx(12'000 * 2 / 10.05).margin(200));
 }
 
-TEST_CASE("AutoAugment takes its pairs alike, each operation with its probability", "[single]") {
+TEST_CASE("AutoAugment draws its pairs uniformly and applies each operation with its probability",
+          "[single]") {
   int operations = 0;
   double expected = 0;
   const int n = 20'000;
@@ -129,7 +132,7 @@ TEST_CASE("AutoAugment takes its pairs alike, each operation with its probabilit
   CHECK(operations == Approx(n * expected / 25).epsilon(0.02));
 }
 
-TEST_CASE("shapes look between pixels with the crop's filter, or with either", "[single]") {
+TEST_CASE("geometric operations use the crop's filter, or either one at random", "[single]") {
   const auto samplings = [](Interpolation filter) {
     std::set<Sampling> found;
     for (const auto& image : drawn("rand-p1", 300, filter))
@@ -142,7 +145,8 @@ TEST_CASE("shapes look between pixels with the crop's filter, or with either", "
   CHECK(samplings(Interpolation::random) == std::set{Sampling::bilinear, Sampling::bicubic});
 }
 
-TEST_CASE("TrivialAugment takes one operation; AugMix keeps what all chains share", "[single]") {
+TEST_CASE("TrivialAugment applies one operation; AugMix keeps what all chains have in common",
+          "[single]") {
   for (const auto& image : drawn("trivial", 300)) REQUIRE(image.size() == 1);
   // At magnitude 0 only posterize changes an image of one level: to 80.
   for (const char* policy : {"augmix-m0-w3", "augmix-m0-w3-b1"}) {
@@ -160,7 +164,7 @@ TEST_CASE("TrivialAugment takes one operation; AugMix keeps what all chains shar
   }
 }
 
-TEST_CASE("grey, blurred and solarized images are as many as asked for", "[single]") {
+TEST_CASE("grey, blurred and solarized images have the requested frequency", "[single]") {
   AugmentOptions options;
   options.grayscale = 0.25;
   Augmenter grey(options, Interpolation::bilinear);
@@ -181,7 +185,7 @@ TEST_CASE("grey, blurred and solarized images are as many as asked for", "[singl
   CHECK(inverted == Approx(1000).margin(100));
 }
 
-TEST_CASE("jitter takes one number, or each its own; everything else is refused", "[single]") {
+TEST_CASE("jitter takes one number or one per property; everything else is refused", "[single]") {
   CHECK(parse_jitter("0.4").saturation == 0.4);
   CHECK(parse_jitter("0.4").hue == 0);
   const Jitter all = parse_jitter("0.1,0.2,0.3,0.05");
@@ -193,7 +197,7 @@ TEST_CASE("jitter takes one number, or each its own; everything else is refused"
     CHECK_THROWS_AS(parse_jitter(bad), std::invalid_argument);
 }
 
-TEST_CASE("jitter of brightness alone keeps to its range", "[single]") {
+TEST_CASE("jitter of brightness alone stays in its range", "[single]") {
   AugmentOptions options;
   options.color_jitter = "0.3,0,0";
   Augmenter jitter(options, Interpolation::bilinear);
@@ -209,7 +213,7 @@ TEST_CASE("jitter of brightness alone keeps to its range", "[single]") {
   CHECK(high == Approx(1.3).margin(0.02));
 }
 
-TEST_CASE("a training row is augmented after crop and flip, under the same key", "[single]") {
+TEST_CASE("a training row is augmented after crop and flip with the same key", "[single]") {
   const Bytes file = encode_bmp(formula_image({90, 70}), {90, 70});
   TransformOptions options;
   options.size = 32;
@@ -226,7 +230,7 @@ TEST_CASE("a training row is augmented after crop and flip, under the same key",
   }
 }
 
-TEST_CASE("a random filter is one of both for each image", "[single]") {
+TEST_CASE("a random filter is bilinear or bicubic for each image", "[single]") {
   const Bytes file = encode_bmp(formula_image({90, 70}), {90, 70});
   std::deque<Transform> transforms;
   for (const auto filter :
@@ -252,8 +256,8 @@ TEST_CASE("draws are frozen: runs continue across builds", "[single]") {
     Augmenter made = augmenter(policy);
     for (uint64_t key = 0; key < 32; ++key) {
       const Bytes pixels = augmented(made, key);
-      sums[policy] =
-          combine(sums[policy], hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
+      sums[policy] = shoal::combine(
+          sums[policy], shoal::hash_bytes(pixels.data(), static_cast<int64_t>(pixels.size())));
     }
   }
   CHECK(sums["v0"] == 0x26af37206eff9af2ULL);

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "data/image/pixel_hash.h"
+#include "base/hash.h"
 #include "tests/data/support.h"
 
 using namespace shoal::data;
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSide = 24, kBytes = kSide * kSide * 3, kGlobal = 12, kImages = 96;
 
-// Everything that draws at once.
+// All random options together.
 LoaderOptions everything() {
   LoaderOptions options;
   options.seed = 5;
@@ -43,7 +43,7 @@ struct Made {
   Row row;
 };
 
-// Position in the epoch → what was made there.
+// Position in the epoch → the image made for it.
 std::map<int64_t, Made> made(const std::shared_ptr<MemoryDataset>& data,
                              const LoaderOptions& options, int64_t first_batch = 0) {
   Loader loader(data, options);
@@ -76,7 +76,7 @@ void check_same(const std::map<int64_t, Made>& part, const std::map<int64_t, Mad
 
 }  // namespace
 
-TEST_CASE("augmented images do not depend on ranks, threads, or where an epoch goes on") {
+TEST_CASE("augmented images do not depend on ranks, threads, or where an epoch is resumed") {
   const auto data = made_dataset(kImages);
   const auto whole = made(data, everything());
   REQUIRE(whole.size() == kImages);
@@ -105,11 +105,13 @@ TEST_CASE("a repeated image looks different each time") {
   options.transform.scale_min = options.transform.scale_max = 1;
   std::set<uint64_t> looks;
   for (const auto& [position, one] : made(data, options))
-    looks.insert(hash_bytes(one.pixels.data(), kBytes));
+    looks.insert(shoal::hash_bytes(one.pixels.data(), kBytes));
   CHECK(looks.size() > kImages * 9 / 10);  // two may draw no operation, and the same filter
 }
 
-TEST_CASE("batches of views hold them row by row; what cannot be read is zero in all") {
+TEST_CASE(
+    "batches have the views of an image in consecutive rows; all rows of an unreadable image are "
+    "zero") {
   const auto data = made_dataset(5);
   LoaderOptions options;
   options.train = false;

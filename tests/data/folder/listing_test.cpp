@@ -23,7 +23,7 @@ std::vector<std::string> names(const std::string& root, int threads = 2) {
   return all;
 }
 
-// Makes every folder look as if it had last changed an hour ago, so that its listing may be cached.
+// Sets the time of every folder to an hour ago, so that its listing may be cached.
 void age(const std::string& root) {
   const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1);
   fs::last_write_time(root, then);
@@ -31,7 +31,7 @@ void age(const std::string& root) {
     if (entry.is_directory()) fs::last_write_time(entry.path(), then);
 }
 
-// A folder of three classes and a cache beside it; counts how often it was really listed.
+// A folder of three classes and a cache beside it. Counts how often the folder was listed.
 struct Cached {
   TempFolder data, cache;
   int listed = 0;
@@ -78,19 +78,19 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
   CHECK_THROWS(names(t / "root"));
 }
 
-TEST_CASE("what the user must mend is said plainly") {
+TEST_CASE("mistakes of the user are reported clearly") {
   TempFolder t;
-  CHECK_THROWS_WITH(names(t / "none"), "there is no folder " + t / "none");
+  CHECK_THROWS_WITH(names(t / "none"), "the folder " + t / "none" + " does not exist");
   t.write("image.jpg", "x");
-  CHECK_THROWS_WITH(names(t.path()), Catch::Contains("holds no class folders; expected " +
-                                                     t.path() + "/<class>/<images>"));
+  CHECK_THROWS_WITH(names(t.path()), Catch::Contains("has no class folders; expected " + t.path() +
+                                                     "/<class>/<images>"));
   t.write("full/1.jpg", "x");
   fs::create_directories(t / "empty/inside");
   CHECK_THROWS_WITH(names(t.path()),
-                    Catch::Contains("the class folder " + t / "empty" + " holds no image"));
+                    Catch::Contains("the class folder " + t / "empty" + " has no image"));
 }
 
-TEST_CASE("files are read as they are, and one that is gone is a damaged image") {
+TEST_CASE("files are read unchanged, and a missing one is a damaged image") {
   TempFolder t;
   const Bytes bytes = made_jpeg(3);
   t.write("a/1.jpg", bytes);
@@ -108,7 +108,7 @@ TEST_CASE("files are read as they are, and one that is gone is a damaged image")
   CHECK_THROWS_AS(data->read(0, read), DamagedImage);
 }
 
-TEST_CASE("a folder that is gone is no damaged image, but an error of all") {
+TEST_CASE("a missing folder is an error, not a damaged image") {
   TempFolder t;
   t.write("set/a/1.jpg", made_jpeg(1));
   const auto data = open_image_folder(t / "set");
@@ -138,7 +138,7 @@ TEST_CASE("a listing is cached and used again") {
   CHECK(c.listed == 1);
 }
 
-TEST_CASE("a cached listing is made again when a file, a folder or a class comes or goes") {
+TEST_CASE("a folder is listed again when a file, a folder or a class is added or removed") {
   Cached c;
   int64_t size = c.open();
   int listed = c.listed;
@@ -164,7 +164,7 @@ TEST_CASE("a cached listing is made again when a file, a folder or a class comes
   CHECK(c.listed == listed);
 }
 
-TEST_CASE("a damaged cache is made again, wherever the damage is") {
+TEST_CASE("a damaged cache is written again, wherever the damage is") {
   Cached c;
   c.open();
   std::ifstream in(c.file(), std::ios::binary);
@@ -188,7 +188,8 @@ TEST_CASE("a damaged cache is made again, wherever the damage is") {
 }
 
 TEST_CASE(
-    "folders that changed just now are not cached, and a cache that cannot be written only warns") {
+    "folders that changed just now are not cached, and a cache that cannot be written gives a "
+    "warning") {
   TempFolder t;
   t.write("data/a/1.jpg", "x");
   t.write("file", "x");
@@ -205,7 +206,7 @@ TEST_CASE(
   CHECK(warnings.size() == 1);
 }
 
-TEST_CASE("progress is told while many files are listed") {
+TEST_CASE("progress is reported while many files are listed") {
   TempFolder t;
   for (int c = 0; c < 3; ++c) {
     fs::create_directories(t / std::to_string(c));

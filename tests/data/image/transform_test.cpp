@@ -46,7 +46,7 @@ TEST_CASE("a training row is the crop of its key, resized and flipped", "[single
     Bytes row(32 * 32 * 3);
     transform.training_row(file, key, row.data());
 
-    KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
+    KeyedRandom random(shoal::combine(key, static_cast<uint64_t>(Purpose::crop)));
     const bool flip = random.uniform() < 0.5;
     flips += flip;
     const Box box = random_resized_crop(size, options, random);
@@ -70,7 +70,7 @@ TEST_CASE("a training row is the crop of its key, resized and flipped", "[single
   CHECK(flips == Approx(100).margin(35));
 }
 
-TEST_CASE("rows of JPEGs do not depend on what the transform saw before", "[single]") {
+TEST_CASE("rows of JPEGs do not depend on earlier images", "[single]") {
   const TransformOptions options;
   Transform used(options);
   Bytes a(224 * 224 * 3), b(224 * 224 * 3);
@@ -85,7 +85,7 @@ TEST_CASE("rows of JPEGs do not depend on what the transform saw before", "[sing
   }
 }
 
-TEST_CASE("settings that make no sense are refused", "[single]") {
+TEST_CASE("invalid settings are refused", "[single]") {
   TransformOptions options;
   CHECK_NOTHROW(check_transform(options));
   options.scale_min = 0;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/random.h"
+#include "base/hash.h"
 
 using namespace shoal::train;
 
@@ -13,7 +13,7 @@ namespace {
 
 // A loss that falls from 7 to about 1, with noise of 10 %.
 double loss_at(int64_t update) {
-  const uint64_t bits = shoal::data::combine(1, static_cast<uint64_t>(update));
+  const uint64_t bits = shoal::combine(1, static_cast<uint64_t>(update));
   const double noise = static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
   return (1 + 6 * std::exp(-static_cast<double>(update) / 800)) * (1 + 0.2 * noise);
 }

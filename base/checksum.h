@@ -1,14 +1,13 @@
 #pragma once
-// The checksum of checkpoint files. Part of the stored format: never change it. Torch-free.
+// The checksum that checkpoint markers store, so its values are frozen.
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace shoal::train {
+namespace shoal {
 
-// 64-bit checksum of a byte stream, stored in markers as 16 hex digits. Independent of how the
-// stream is split into updates.
+// 64-bit checksum of a byte stream. Independent of how the stream is cut into pieces.
 class Checksum {
  public:
   void update(const void* bytes, size_t size);
@@ -21,4 +20,4 @@ class Checksum {
   uint8_t tail_[8] = {};
 };
 
-}  // namespace shoal::train
+}  // namespace shoal

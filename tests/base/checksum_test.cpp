@@ -1,4 +1,4 @@
-#include "train/checkpoint/checksum.h"
+#include "base/checksum.h"
 
 #include <catch2/catch.hpp>
 #include <string>

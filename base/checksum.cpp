@@ -1,10 +1,11 @@
-#include "train/checkpoint/checksum.h"
+#include "base/checksum.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
-namespace shoal::train {
+#include "base/text.h"
+
+namespace shoal {
 namespace {
 
 uint64_t mix(uint64_t state, uint64_t word) {
@@ -42,9 +43,7 @@ uint64_t Checksum::value() const {
 }
 
 std::string Checksum::hex() const {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value()));
-  return text;
+  return strf("%016llx", static_cast<unsigned long long>(value()));
 }
 
-}  // namespace shoal::train
+}  // namespace shoal

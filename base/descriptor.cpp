@@ -1,0 +1,26 @@
+#include "base/descriptor.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace shoal {
+
+int Descriptor::close() noexcept {
+  const int number = std::exchange(number_, -1);
+  return number < 0 || ::close(number) == 0 ? 0 : errno;
+}
+
+int write_all(int descriptor, const void* bytes, size_t size) noexcept {
+  const char* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const ssize_t count = ::write(descriptor, at, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return count < 0 ? errno : EIO;
+    at += count;
+    size -= static_cast<size_t>(count);
+  }
+  return 0;
+}
+
+}  // namespace shoal

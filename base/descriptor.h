@@ -1,0 +1,33 @@
+#pragma once
+// File descriptors: ownership, and the one loop that writes all bytes.
+
+#include <cstddef>
+#include <utility>
+
+namespace shoal {
+
+// Owns a file descriptor; -1 means none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  // Returns 0, or the errno of close(2): network file systems report late write errors there.
+  int close() noexcept;
+
+ private:
+  int number_;
+};
+
+// Writes all bytes at the descriptor's position, across short writes and signals. Returns 0, or the
+// errno that stopped it. For blocking descriptors. Safe where memory has run out.
+int write_all(int descriptor, const void* bytes, size_t size) noexcept;
+
+}  // namespace shoal

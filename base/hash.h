@@ -1,0 +1,56 @@
+#pragma once
+// Mixing and hashing of 64-bit values and bytes. Not for adversaries.
+//
+// Every value is frozen: the order of samples, random masks, erased pixels, packed sets and caches
+// depend on it (tests/base/hash_test.cpp has the first values). Because stored files need this hash
+// for good, no library's hash stands beside it; CRC-32C, which TFRecords prescribe, is in
+// data/records. Readable as C++17 by a CUDA compiler.
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/both.h"
+
+namespace shoal {
+
+// A bijection of 64-bit values: each input bit flips each output bit with a probability of about
+// 1/2 (the finalizer of SplitMix64, "variant 13" of D. Stafford).
+SHOAL_BOTH constexpr uint64_t mix_bits(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: SplitMix64's increment
+
+// Adds a value to a hash. The order of the values matters.
+constexpr uint64_t combine(uint64_t hash, uint64_t value) {
+  return mix_bits(hash ^ mix_bits(value + kGolden));
+}
+
+// Hash of bytes, about 8 bytes a cycle: four independent lanes, so that multiplications overlap.
+inline uint64_t hash_bytes(const void* data, int64_t length) {
+  const auto* at = static_cast<const unsigned char*>(data);
+  uint64_t lanes[4] = {1, 2, 3, 4};
+  int64_t left = length;
+  for (; left >= 32; left -= 32, at += 32) {
+    for (int i = 0; i < 4; ++i) {
+      uint64_t word = 0;
+      std::memcpy(&word, at + 8 * i, 8);
+      lanes[i] = (lanes[i] ^ word) * 0x9fb21c651e98df25ULL;
+      lanes[i] ^= lanes[i] >> 32;
+    }
+  }
+  uint64_t tail[4] = {};
+  if (left > 0) std::memcpy(tail, at, static_cast<size_t>(left));
+  uint64_t hash = static_cast<uint64_t>(length);
+  for (int i = 0; i < 4; ++i) hash = combine(combine(hash, lanes[i]), tail[i]);
+  return hash;
+}
+
+inline uint64_t hash_bytes(std::string_view bytes) {
+  return hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+}
+
+}  // namespace shoal
