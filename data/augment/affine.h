@@ -1,5 +1,5 @@
 #pragma once
-// Shearing, translating and rotating an image as Pillow's Image.transform does it.
+// Shears, translates and rotates an image like Pillow's Image.transform.
 
 #include <array>
 #include <cstdint>
@@ -13,12 +13,13 @@
 
 namespace shoal::data::augment {
 
-// Where the pixel (x, y) of the result looks: x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y +
-// m[5], with the centre of the first pixel at (0.5, 0.5).
+// Maps the pixel (x, y) of the result to its source position: x' = m[0] x + m[1] y + m[2],
+// y' = m[3] x + m[4] y + m[5]. The centre of the first pixel is (0.5, 0.5).
 using Matrix = std::array<double, 6>;
 Matrix matrix_of(const Operation& operation, const Size& size);
 
-// In place: pixels that look outside take the fill colour. `source` and `line` are overwritten.
+// Works in place. Pixels whose source lies outside the image get the fill color. `source` and
+// `line` are scratch memory.
 void transform(const Operation& operation, const Kernels& kernels, const PlanarKernels& sums,
                uint8_t* pixels, const Size& size, Bordered& source, std::vector<uint8_t>& line);
 

@@ -7,9 +7,9 @@
 namespace shoal::data::augment {
 namespace {
 
-constexpr int64_t kAutoBins = 10, kBins = 31;  // magnitudes that torchvision has
+constexpr int64_t kAutoBins = 10, kBins = 31;  // torchvision's numbers of magnitudes
 
-// What torchvision's RandAugment and TrivialAugment choose from.
+// The operations of torchvision's RandAugment and TrivialAugment.
 constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,     Effect::shear_y,
                                      Effect::translate_x,   Effect::translate_y, Effect::rotate,
                                      Effect::brightness,    Effect::color,       Effect::contrast,
@@ -84,10 +84,11 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
   return operations_;
 }
 
-// A step of timm's: whether, how strong, and how it looks between pixels.
+// Adds a step of a timm policy: draws whether it applies, its strength and its interpolation.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  const bool given = policy_.kind != Policy::Kind::one_sequence;  // else each step has its own
+  // False: each step has its own magnitude.
+  const bool given = policy_.kind != Policy::Kind::one_sequence;
   double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))
     magnitude = random.uniform(0, magnitude);
@@ -150,7 +151,7 @@ void Augmenter::draw_torchvision(const Size& size, KeyedRandom& random) {
   }
 }
 
-// The four in an order of their own for each image.
+// Applies the four adjustments in a random order.
 void Augmenter::jitter(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const std::array<std::pair<Effect, double>, 4> parts = {{{Effect::brightness, jitter_.brightness},
                                                            {Effect::contrast, jitter_.contrast},
@@ -179,7 +180,7 @@ void Augmenter::run_chain(uint8_t* pixels, const Size& size, KeyedRandom& random
   for (const Operation& operation : operations_) editor_.apply(operation, pixels, size);
 }
 
-// What each chain of AugMix counts for; they sum to one.
+// Draws the weights of AugMix's chains. They sum to 1.
 void Augmenter::draw_weights(KeyedRandom& random) {
   weights_.resize(static_cast<size_t>(policy_.width));
   double largest = -INFINITY, sum = 0;
@@ -191,13 +192,13 @@ void Augmenter::draw_weights(KeyedRandom& random) {
   for (double& weight : weights_) weight /= sum;
 }
 
-// AugMix. Each chain begins with the image as it is.
+// AugMix. Each chain starts from the original image.
 void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   draw_weights(random);
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   image_.assign(pixels, pixels + bytes);
-  if (policy_.blended) {  // the last weight is what the last blend leaves of it
+  if (policy_.blended) {  // the last weight is what the blends leave
     shares_.resize(weights_.size());
     double rest = 1;
     for (size_t i = weights_.size(); i-- > 0;) {

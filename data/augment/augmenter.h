@@ -1,6 +1,6 @@
 #pragma once
-// What happens to the pixels of a training row after crop and flip: a policy, then jitter of its
-// colours, grey, blur, solarizing.
+// Augments the pixels of a training image after crop and flip: the policy first, then color jitter,
+// grayscale, blur and solarize.
 
 #include <cstdint>
 #include <vector>
@@ -13,23 +13,23 @@
 
 namespace shoal::data::augment {
 
-// One object per thread; it keeps its memory. Throws std::invalid_argument when options make no
-// sense.
+// Use one object per thread; it reuses its memory. The constructor throws std::invalid_argument for
+// invalid options.
 class Augmenter {
  public:
   Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa());
 
-  // Factor of the magnitudes that RandAugment and AugMix are given, 0 or more; 1 at the start.
+  // Factor on the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
   void set_strength(double strength) { strength_ = strength; }
 
-  // False when pixels stay as they are.
+  // False if the options change no pixels.
   bool active() const { return active_; }
 
-  // In place; a pure function of the pixels and of `key`. height×width×3, RGB.
+  // Augments height×width×3 RGB pixels in place. A pure function of the pixels and of `key`.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 
-  // The operations that the policy draws from `random`, in their order (no AugMix). Valid until the
-  // next call.
+  // Returns the operations that the policy draws from `random`, in order (not for AugMix). Valid
+  // until the next call.
   const std::vector<Operation>& draw(const Size& size, KeyedRandom& random);
 
  private:
@@ -49,8 +49,9 @@ class Augmenter {
   bool active_;
   Editor editor_;
   std::vector<Operation> operations_;
-  std::vector<double> left_;  // weights of what has not been drawn yet
-  // AugMix: the image as it was, one chain's, the chains' sum; what each chain counts for.
+  std::vector<double> left_;  // weights of the operations that are not drawn yet
+  // AugMix: the original image, the image of one chain, the weighted sum of the chains; the
+  // weights.
   std::vector<uint8_t> image_, chain_;
   std::vector<float> mixed_;
   std::vector<double> weights_, shares_;

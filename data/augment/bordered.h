@@ -1,6 +1,6 @@
 #pragma once
-// A copy of an image whose edge pixels go on around it, so that loops need not look where they
-// are.
+// A copy of an image with a border that repeats its edge pixels, so that loops need no bounds
+// checks.
 
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace shoal::data::augment {
 
-// Keeps its memory from image to image.
+// Reuses its memory from image to image.
 class Bordered {
  public:
   // `border` pixels on every side.
   void copy(const uint8_t* pixels, const Size& size, int64_t border);
   void copy(const uint8_t* pixels, const Size& size, int64_t across, int64_t down);
 
-  // Pixel (0, 0) of the image; 32 bytes behind the last row's border are readable.
+  // Pixel (0, 0) of the image. 32 bytes after the last row's border are readable.
   uint8_t* origin() { return memory_.data() + down_ * stride_ + 3 * across_; }
   int64_t stride() const { return stride_; }  // bytes
 

@@ -87,7 +87,7 @@ void Editor::color(double factor, uint8_t* pixels, const Size& size) {
 void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
   scratch_.resize(static_cast<size_t>(3 * area(size)));
   kernels_.grey(pixels, area(size), scratch_.data());
-  uint64_t sum = 0;  // of each luma three times
+  uint64_t sum = 0;  // of the luma in all three channels
   for (const uint8_t luma : scratch_) sum += luma;
   sum /= 3;
   const double mean = static_cast<double>(sum) / static_cast<double>(area(size));
@@ -95,7 +95,7 @@ void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
                    pixels);
 }
 
-// The first and the last rows and columns are not smoothed.
+// Does not smooth the first and last rows and columns.
 void Editor::sharpness(double factor, uint8_t* pixels, const Size& size) {
   const int64_t row = 3 * size.width;
   scratch_.assign(pixels, pixels + row * size.height);

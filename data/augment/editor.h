@@ -1,5 +1,5 @@
 #pragma once
-// Carries out operations on the pixels of a row.
+// Applies augmentation operations to pixels.
 
 #include <cstdint>
 #include <vector>
@@ -12,17 +12,17 @@
 
 namespace shoal::data::augment {
 
-// One object per thread; it keeps its memory. Within one level of what Pillow 13, torchvision 0.26
-// and timm 1.0 make with the same parameters, most operations exactly (tests/data/augment); the
-// same bits on every processor.
+// Use one object per thread; it reuses its memory. Results differ by at most one level from Pillow
+// 13, torchvision 0.26 and timm 1.0 with the same parameters; most operations match exactly
+// (tests/data/augment). The same bits on every processor.
 class Editor {
  public:
   explicit Editor(Isa isa = best_isa());
 
-  // In place; `pixels` is height×width×3, RGB, without gaps.
+  // Works in place on height×width×3 RGB pixels without gaps.
   void apply(const Operation& operation, uint8_t* pixels, const Size& size);
 
-  // pixels + share * (other - pixels), cut off to whole levels: Pillow's Image.blend.
+  // pixels + share * (other - pixels), truncated to whole levels, like Pillow's Image.blend.
   void blend(uint8_t* pixels, const uint8_t* other, double share, const Size& size);
 
  private:

@@ -1,4 +1,4 @@
-// torchvision's GaussianBlur of 23 × 23 pixels: the image is mirrored beyond its edges.
+// torchvision's GaussianBlur with 23 × 23 pixels. Mirrors the image at its edges.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace shoal::data::augment {
 namespace {
 
 constexpr int64_t kReach = 11;             // pixels to each side
-constexpr int32_t kTaps = 2 * kReach + 2;  // an even number: the last has no weight
+constexpr int32_t kTaps = 2 * kReach + 2;  // even; the last tap has weight 0
 
 std::array<int16_t, kTaps> weights_of(double deviation) {
   std::array<double, kTaps> exact{};
@@ -39,7 +39,8 @@ int64_t mirrored(int64_t i, int64_t count) {
 
 }  // namespace
 
-// Down first; then across, where a row's neighbours are the same row 3 bytes further.
+// Vertical pass first. In the horizontal pass the neighbors of a row are the same row, shifted by 3
+// bytes.
 void Editor::gaussian_blur(double deviation, uint8_t* pixels, const Size& size) {
   const auto weights = weights_of(deviation);
   const int64_t row = 3 * size.width, padded = 3 * (size.width + 2 * kReach) + 64;

@@ -1,6 +1,6 @@
 #pragma once
-// The inner loops of augmentation: plain functions over plain structs, compiled for several
-// instruction sets, with the same bits everywhere.
+// Inner loops of augmentation: plain functions over plain structs, compiled for several instruction
+// sets. All give the same bits.
 
 #include <stdint.h>
 
@@ -8,20 +8,21 @@
 
 namespace shoal::data::augment {
 
-enum : int64_t { kBorder = 3 };  // pixels around a bordered image that repeat its edge
+enum : int64_t { kBorder = 3 };  // width in pixels of the border of a Bordered image
 
-// Pixels [first, first + count) of one row of an affine transform, none of which looks outside.
+// Pixels [first, first + count) of one row of an affine transform. Their sources are inside the
+// image.
 struct AffineRow {
-  const uint8_t* in;  // pixel (0, 0) of a bordered image, readable 16 bytes behind its end
+  const uint8_t* in;  // pixel (0, 0) of a Bordered image; 16 bytes after its end are readable
   int64_t stride;     // bytes
-  // Where a pixel looks: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
+  // Source position of a pixel: x = x_step * (column + 0.5) + x_row + x_shift, y likewise.
   double x_step, x_row, x_shift, y_step, y_row, y_shift;
   int64_t first, count;
-  uint8_t* out;  // of pixel `first`; 8 bytes behind the last pixel are overwritten
+  uint8_t* out;  // pixel `first`; overwrites 8 bytes after the last pixel
 };
 
-// One row of a box filter of fractional width: 2 * radius + 1 bytes, `step` apart, weigh `inner`,
-// the two beyond them `outer`, in 24 fractional bits.
+// One row of a box filter of fractional width: 2 * radius + 1 bytes, `step` apart, have the weight
+// `inner`, the next one on each side `outer`. Weights have 24 fractional bits.
 struct BoxRow {
   const uint8_t* in;
   int64_t step, bytes;
@@ -30,8 +31,8 @@ struct BoxRow {
   uint8_t* out;
 };
 
-// Levels one by one: those below `from` get `add` more, up to 255, all others the bits `flip`
-// turned; before, only the bits `keep` stay.
+// Maps each level: masks it with `keep`, then adds `add` (saturating at 255) if it is below `from`,
+// else flips the bits of `flip`.
 struct LevelMap {
   uint8_t keep;
   int32_t from;  // 0 … 256
@@ -39,15 +40,16 @@ struct LevelMap {
 };
 
 struct Kernels {
-  // Luma of each pixel as Pillow has it, in all three channels. in == out is allowed.
+  // Writes Pillow's luma of each pixel to all three channels. in == out is allowed.
   void (*grey)(const uint8_t* in, int64_t pixels, uint8_t* out);
-  // from + share * (to - from), cut off to 0 … 255 and to whole levels. out may be from or to.
+  // from + share * (to - from), clamped to 0 … 255 and truncated. `out` may be `from` or `to`.
   void (*blend)(const uint8_t* from, const uint8_t* to, float share, int64_t bytes, uint8_t* out);
-  // grey + share * (byte - grey), likewise. In place.
+  // grey + share * (byte - grey), clamped and truncated alike. In place.
   void (*stretch)(uint8_t grey, float share, int64_t bytes, uint8_t* pixels);
   void (*map)(const LevelMap& map, int64_t bytes, uint8_t* pixels);
-  // Bytes of one row between its first and its last pixel: the mean of 3 × 3 pixels, of which the
-  // middle one weighs 5. `in` is the first of them; rows above and below are `stride` away.
+  // Weighted mean of 3 × 3 pixels, the middle one with weight 5, for the bytes of one row without
+  // its first and last pixel. `in`: the first of these bytes; the rows above and below are `stride`
+  // away.
   void (*smooth)(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out);
   void (*box)(const BoxRow& row);
   void (*bilinear)(const AffineRow& row);

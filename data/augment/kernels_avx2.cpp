@@ -1,4 +1,4 @@
-// AVX2. Two pixels at a time in affine transforms: one in each half of a register.
+// Kernels for AVX2. Affine transforms handle two pixels at a time, one in each half of a register.
 #include <immintrin.h>
 
 #include "data/augment/kernels.h"
@@ -11,8 +11,8 @@ inline __m128i load(const uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
 
-// Eight pixels a turn, four in each half. 38470 does not fit into 16 bits: green counts half with
-// red and half with blue.
+// Eight pixels per iteration, four in each half. The weight 38470 does not fit into 16 bits, so
+// half of green is added with red and half with blue.
 void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i red_green = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1));
@@ -24,14 +24,14 @@ void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i of_blue = _mm256_set1_epi32(7471 | 19235 << 16);
   const __m256i half = _mm256_set1_epi32(0x8000);
   int64_t i = 0;
-  for (; i + 10 <= pixels; i += 8) {  // reads and writes 28 bytes of which 24 count
+  for (; i + 10 <= pixels; i += 8) {  // reads and writes 28 bytes, 24 of them used
     const __m256i bytes = _mm256_set_m128i(load(in + 3 * i + 12), load(in + 3 * i));
     const __m256i sum =
         _mm256_add_epi32(_mm256_madd_epi16(_mm256_shuffle_epi8(bytes, red_green), of_red),
                          _mm256_madd_epi16(_mm256_shuffle_epi8(bytes, blue_green), of_blue));
     const __m256i luma =
         _mm256_shuffle_epi8(_mm256_srli_epi32(_mm256_add_epi32(sum, half), 16), thrice);
-    // The bytes behind are put back, as in and out may be the same.
+    // Restores the bytes after them, because `in` and `out` may be the same.
     const __m128i high = _mm_blend_epi16(_mm256_extracti128_si256(luma, 1),
                                          _mm256_extracti128_si256(bytes, 1), 0xc0);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i), _mm256_castsi256_si128(luma));
@@ -53,13 +53,13 @@ inline __m256 spread(float low, float high) {
   return _mm256_set_m128(_mm_set1_ps(high), _mm_set1_ps(low));
 }
 
-// Two 16-bit weights side by side.
+// Two adjacent 16-bit weights.
 inline int32_t pair(int32_t first, int32_t second) {
   return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) | static_cast<uint32_t>(second)
                                                                           << 16);
 }
 
-// Two pixels of three 32-bit channels to levels.
+// Converts two pixels with three 32-bit channels to levels.
 inline void store(__m256 value, uint8_t* out) {
   const __m256i whole =
       _mm256_cvttps_epi32(_mm256_mul_ps(value, _mm256_set1_ps(1.0F / static_cast<float>(kOne))));
@@ -71,7 +71,7 @@ inline void store(__m256 value, uint8_t* out) {
   __builtin_memcpy(out + 3, &high, 4);
 }
 
-// Neighbours 0 and 1 (or 2 and 3) of each channel as pairs of words.
+// Neighbors 0 and 1 (or 2 and 3) of each channel as pairs of 16-bit values.
 inline __m256i first_pairs() {
   return _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
@@ -81,8 +81,8 @@ inline __m256i second_pairs() {
       _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
 }
 
-// Coordinates of the next pixels; the one behind the last, which may be worked out with it, looks
-// where the last does.
+// Coordinates of the next pixels. The pixel after the last one, which may be computed with it, has
+// the same source.
 inline int64_t next_places(const AffineRow& row, int64_t begin, Places& places) {
   const int64_t count = row.count - begin < kBlock ? row.count - begin : kBlock;
   find_places(row, begin, count, places);

@@ -1,6 +1,6 @@
 #pragma once
-// How strong an operation of a policy is: from a magnitude to the operation's amount, by the rules
-// of timm and of torchvision.
+// Converts magnitudes of a policy to the amounts of operations, by the rules of timm and
+// torchvision.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace shoal::data::augment {
 
-// timm's operations: an effect, and how magnitudes 0 … 10 become its amount.
+// timm's operations: each is an effect and a rule that maps magnitudes 0 … 10 to its amount.
 enum class Level : uint8_t {
   auto_contrast,
   equalize,
@@ -24,7 +24,7 @@ enum class Level : uint8_t {
   solarize_increasing,
   solarize_add,
   color,
-  color_increasing,  // away from 1 with the magnitude, to either side
+  color_increasing,  // the factor moves away from 1, up or down, with the magnitude
   contrast,
   contrast_increasing,
   brightness,
@@ -33,28 +33,28 @@ enum class Level : uint8_t {
   sharpness_increasing,
   shear_x,
   shear_y,
-  translate_x,  // as a share of the side
+  translate_x,  // as a fraction of the side
   translate_y,
   desaturate,
   gaussian_blur,
-  gaussian_blur_random,  // a radius up to that of the magnitude
+  gaussian_blur_random,  // a random radius up to that of the magnitude
 };
 
 struct TimmScene {
   Size size;
-  double translate = 0.45;  // share of the side that magnitude 10 moves
+  double translate = 0.45;  // shift at magnitude 10, as a fraction of the side
   Sampling sampling = Sampling::bicubic;
   std::array<uint8_t, 3> fill{124, 116, 104};  // ImageNet's mean
 };
 
-// `random` decides on the sign where there are two.
+// `random` chooses the sign of amounts that can have either.
 Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
                          KeyedRandom& random);
 
-// torchvision's ranges: those of AutoAugment and RandAugment, or TrivialAugment's wide ones.
+// torchvision's ranges: `usual` for AutoAugment and RandAugment, `wide` for TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// Magnitude `bin` of 0 … bins-1. Nearest pixels, black outside.
+// `bin`: the magnitude, 0 … bins-1. Samples the nearest pixel and fills with black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

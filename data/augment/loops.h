@@ -1,5 +1,5 @@
-// Loops that a compiler turns into vectors by itself: included by the kernels of every instruction
-// set, whose files must not be put together.
+// Loops that compilers vectorize. Included by the kernel file of every instruction set; these files
+// must not share a unity build.
 #include <stdint.h>
 
 #include "data/augment/kernels.h"
@@ -45,7 +45,7 @@ void map(const LevelMap& map, int64_t bytes, uint8_t* pixels) {
   }
 }
 
-// (sum + 6) / 13 is the rounded mean: 13 is odd, so no sum lies between two levels.
+// (sum + 6) / 13 is the rounded mean. Ties cannot occur, because 13 is odd.
 void smooth(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out) {
   constexpr uint32_t kThirteenth = 20165;  // 2^18 / 13, rounded up: exact for these sums
   const uint8_t* const above = in - stride;
@@ -78,9 +78,9 @@ void box(const BoxRow& row) {
 }
 
 constexpr int32_t kOne = 1 << 14;  // a weight of 1 along x
-constexpr int64_t kBlock = 64;     // pixels whose coordinates are worked out together
+constexpr int64_t kBlock = 64;     // pixels whose coordinates are computed together
 
-// Where pixels look: the pixel left of and above the place, and how far the place is beyond it.
+// Source positions of pixels: the pixel to the upper left, and the distance from it.
 struct Places {
   int32_t offset[kBlock];  // bytes from pixel (0, 0)
   float x[kBlock], y[kBlock];
@@ -92,7 +92,7 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
     const double at = static_cast<double>(static_cast<int32_t>(row.first + begin + i)) + 0.5;
     const double x = row.x_step * at + row.x_row + row.x_shift - 0.5;
     const double y = row.y_step * at + row.y_row + row.y_shift - 0.5;
-    // Not below -0.5, so that cutting off after adding 1 rounds down.
+    // At least -0.5, so truncating after adding 1 rounds down.
     column[i] = static_cast<int32_t>(x + 1) - 1;
     line[i] = static_cast<int32_t>(y + 1) - 1;
     places.x[i] = static_cast<float>(x - column[i]);
@@ -102,13 +102,13 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
   for (int64_t i = 0; i < count; ++i) places.offset[i] = line[i] * stride + 3 * column[i];
 }
 
-// A share of 0 … 1, or a little below 0, in units of kOne.
+// Converts a fraction of 0 … 1, or slightly below 0, to units of kOne.
 int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }
 
-// Weights of four neighbours for a place `d` beyond the second: Pillow's cubic. The second's is
-// what is left to 1.
+// Weights of Pillow's cubic filter for four neighbors of a position `d` after the second one. The
+// second weight is 1 minus the others.
 struct Cubic {
   float first, third, fourth;
 };

@@ -1,33 +1,34 @@
 #pragma once
-// One change of an image's pixels, with everything drawn: what policies come down to.
+// One augmentation operation with all random values drawn. Policies produce lists of these.
 
 #include <array>
 #include <cstdint>
 
 namespace shoal::data::augment {
 
-// Each does what the function of that name does in Pillow, torchvision or timm; `amount` is
+// Each does what the function of that name does in Pillow, torchvision or timm. The comment gives
+// the meaning of Operation::amount.
 enum class Effect : uint8_t {
   identity,
   auto_contrast,
   equalize,
   invert,
-  posterize,      // bits that are kept, 0 … 8
-  solarize,       // levels from here on are inverted
-  solarize_add,   // levels added to those below 128
-  brightness,     // factor; 0: black, 1: as it is
+  posterize,      // number of bits kept, 0 … 8
+  solarize,       // threshold: levels from here on are inverted
+  solarize_add,   // value added to levels below 128
+  brightness,     // factor; 0: black, 1: unchanged
   contrast,       // factor; 0: the mean grey
-  color,          // factor of saturation; 0: grey
+  color,          // saturation factor; 0: grey
   sharpness,      // factor; 0: smoothed
-  hue,            // shift, as a share of the colour circle, -0.5 … 0.5
+  hue,            // shift as a fraction of the color circle, -0.5 … 0.5
   grayscale,      // luma in all channels
-  shear_x,        // each row looks amount × row pixels further right
-  shear_y,        // each column looks amount × column pixels further down
-  translate_x,    // pixels that every pixel looks further right
-  translate_y,    // pixels that every pixel looks further down
+  shear_x,        // source of each row: amount × row pixels further right
+  shear_y,        // source of each column: amount × column pixels further down
+  translate_x,    // source: this many pixels further right
+  translate_y,    // source: this many pixels further down
   rotate,         // degrees counter-clockwise, about the centre
-  box_blur,       // standard deviation in pixels, as Pillow approximates it by three box filters
-  gaussian_blur,  // standard deviation in pixels, over 23 × 23 pixels as torchvision does it
+  box_blur,       // standard deviation in pixels; three box filters, like Pillow
+  gaussian_blur,  // standard deviation in pixels; 23 × 23 kernel, like torchvision
 };
 
 enum class Sampling : uint8_t { nearest, bilinear, bicubic };
@@ -35,7 +36,7 @@ enum class Sampling : uint8_t { nearest, bilinear, bicubic };
 struct Operation {
   Effect effect = Effect::identity;
   double amount = 0;
-  // Of shear, translate and rotate: how they look between pixels, and what lies outside (RGB).
+  // For shear, translate and rotate: interpolation, and the color outside the image (RGB).
   Sampling sampling = Sampling::nearest;
   std::array<uint8_t, 3> fill{};
 };

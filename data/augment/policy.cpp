@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Policy::Kind;
 
-// What stands behind the name: a key and its number, or a key and a word.
+// A setting after the name: a key and a number, or a key and a word.
 struct Setting {
   std::string part, key, value;
 };
@@ -27,7 +27,7 @@ std::vector<Setting> settings_of(const std::string& text, std::string& name) {
   std::vector<Setting> settings;
   for (std::string part; std::getline(parts, part, '-');) {
     const size_t digit = part.find_first_of("0123456789.");
-    const bool word = part.starts_with("t");  // the one key that takes a word
+    const bool word = part.starts_with("t");  // the only key with a word
     const size_t end = word ? 1 : std::min(digit, part.size());
     settings.push_back({part, part.substr(0, end), part.substr(end)});
   }

@@ -1,4 +1,4 @@
-// The operations of the published policies, in their authors' order.
+// Operations of the published policies, in their authors' order.
 #include "data/augment/policy.h"
 
 namespace shoal::data::augment::tables {
@@ -24,7 +24,7 @@ Sequences original(Level posterize) {
           {{equalize, 0.8, 8}, {equalize, 0.6, 3}}};
 }
 
-// What EfficientNet was trained with (tensorflow/tpu, autoaugment.py, "v0").
+// The policy of EfficientNet's training (tensorflow/tpu, autoaugment.py, "v0").
 Sequences v0(Level posterize) {
   return {{{equalize, 0.8, 1}, {shear_y, 0.8, 4}},
           {{color, 0.4, 9}, {equalize, 0.6, 3}},
@@ -72,7 +72,7 @@ Sequences auto_augment(const std::string& name) {
   return {};
 }
 
-// Cubuk and others, "RandAugment: Practical automated data augmentation", 2019, as timm has it.
+// Cubuk and others, "RandAugment: Practical automated data augmentation", 2019; timm's version.
 Sequences rand_augment(bool increasing, double probability, double magnitude) {
   if (increasing)
     return one_each(
@@ -86,7 +86,7 @@ Sequences rand_augment(bool increasing, double probability, double magnitude) {
       probability, magnitude);
 }
 
-// Hendrycks and others, "AugMix: A Simple Data Processing Method", 2020, as timm has it.
+// Hendrycks and others, "AugMix: A Simple Data Processing Method", 2020; timm's version.
 Sequences augmix(double magnitude) {
   return one_each({auto_contrast, color_increasing, contrast_increasing, brightness_increasing,
                    sharpness_increasing, equalize, rotate, posterize_increasing,

@@ -1,5 +1,5 @@
 #pragma once
-// The texts of AugmentOptions, read and checked without the rest of data/.
+// Parses and checks the texts of AugmentOptions, independently of the rest of data/.
 
 #include <string>
 
@@ -7,16 +7,16 @@
 
 namespace shoal::data::augment {
 
-// How far the factors of brightness, contrast and saturation go to either side of 1, and the hue
-// to either side of 0.
+// Ranges of the jitter: factors within 1 ± value for brightness, contrast and saturation, a shift
+// within ± value for hue.
 struct Jitter {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
 };
-// "0.4" for the first three alike, "B,C,S" or "B,C,S,H". Throws std::invalid_argument with what the
-// text must be.
+// Parses "X" (for the first three), "B,C,S" or "B,C,S,H". Throws std::invalid_argument with the
+// expected form.
 Jitter parse_jitter(const std::string& text);
 
-// Throws std::invalid_argument with a sentence for settings that make no sense.
+// Throws std::invalid_argument with a sentence for invalid settings.
 void check_augment(const AugmentOptions& options);
 
 }  // namespace shoal::data::augment

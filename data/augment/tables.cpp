@@ -15,7 +15,7 @@ Table make_table(Function&& level) {
 
 }  // namespace
 
-// Two histograms in turn: the same level twice in a row need not wait for itself.
+// Alternates between two histograms, so that a repeated level does not wait for its last update.
 Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   Histogram even{}, odd{};
   int64_t i = 0;
@@ -30,7 +30,7 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   return even;
 }
 
-// Pillow's: steps of equal numbers of pixels, the brightest level's not counted.
+// Pillow's rule: steps of equal numbers of pixels, without those of the brightest level.
 Tables equalize_tables(const Histogram& histogram) {
   Tables tables;
   for (size_t c = 0; c < 3; ++c) {

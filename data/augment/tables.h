@@ -1,5 +1,5 @@
 #pragma once
-// Operations that follow from the histogram of a channel, as tables of 256 levels.
+// Look-up tables of 256 levels for operations that depend on the histogram of a channel.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count);
 Tables equalize_tables(const Histogram& histogram);
 Tables auto_contrast_tables(const Histogram& histogram);
 
-// pixels[i] = the table of its channel at pixels[i]. Fast where no table changes anything.
+// Replaces each value by its entry in its channel's table. Fast if no table changes anything.
 void look_up(const Tables& tables, uint8_t* pixels, int64_t count);
 
 }  // namespace shoal::data::augment

@@ -13,8 +13,8 @@
 namespace shoal::data {
 namespace {
 
-// What is wrong with this file alone is a damaged image; the rest (no memory, no descriptors, a
-// folder or file server that is gone) would hit the next one too.
+// Errors of this file alone count as a damaged image. The others (no memory, no descriptors, a
+// folder or file server that is gone) would hit the next file too.
 bool concerns_one_file(int error, const std::string& path) {
   std::error_code ignored;
   switch (error) {
@@ -25,7 +25,7 @@ bool concerns_one_file(int error, const std::string& path) {
     case ELOOP:
       return true;
     case ENOENT:
-    case ESTALE:  // also of one file that was replaced on its server
+    case ESTALE:  // also if one file was replaced on its server
       return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;
@@ -46,7 +46,7 @@ class ImageFolder : public Dataset {
     return path;
   }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    thread_local std::string path;  // keeps its memory
+    thread_local std::string path;  // reuses its memory
     write_path(sample, path);
     read_image_file(path, bytes);
   }
@@ -106,7 +106,7 @@ void read_image_file(const std::string& path, std::vector<uint8_t>& bytes) {
 void will_read_image_file(const std::string& path) {
   try {
     will_read_file(path);
-  } catch (const FileFailure&) {  // reading will say it
+  } catch (const FileFailure&) {  // read() will report it
   }
 }
 

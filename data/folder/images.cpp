@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An image file, or a set.
+// One image file, or one set of images.
 struct ImageSource {
   std::string file;
   std::shared_ptr<const Dataset> set;
-  int64_t end = 0;  // the sample behind its last one
+  int64_t end = 0;  // the sample after its last one
 };
 
 class Images : public Dataset {
@@ -44,7 +44,7 @@ class Images : public Dataset {
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
     const auto [part, inside] = place(sample);
     if (part.set) return part.set->read(inside, bytes);
-    if (!fs::exists(part.file)) throw DamagedImage("there is no such file or folder");
+    if (!fs::exists(part.file)) throw DamagedImage("the file does not exist");
     read_image_file(part.file, bytes);
   }
 
@@ -66,11 +66,11 @@ bool is_set(const std::string& path, bool named) {
   try {
     return is_packed_set(path) || (!has_image_extension(path) && is_record_file(path, named));
   } catch (const FileFailure&) {
-    return false;  // reading it as an image gives the reason
+    return false;  // reading it as an image reports the reason
   }
 }
 
-// The files below a folder, sorted. A packed set that is a folder counts as one of them.
+// Lists the files below a folder, sorted. A packed set that is a folder counts as one file.
 std::vector<std::string> files_below(const std::string& folder, LeftOut& left_out) {
   std::vector<std::string> files;
   constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
@@ -106,7 +106,7 @@ class Opener {
       add_found(expand_pattern(source));
     else
       images_->add(source);
-    if (images_->size() == before) throw std::invalid_argument(source + " holds no image");
+    if (images_->size() == before) throw std::invalid_argument(source + " has no image");
   }
 
   std::shared_ptr<const Dataset> finish(const std::string& sources) {

@@ -1,6 +1,6 @@
 #pragma once
-// The list of files of a folder of class folders, compact enough for millions of images, and its
-// cache on disk.
+// Listing of a folder of class folders, compact enough for millions of images, and its cache on
+// disk.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-// When a directory last changed; equal stamps mean that no entry was added, removed or renamed.
+// Last change of a directory. Equal stamps mean that no entry was added, removed or renamed.
 struct DirectoryStamp {
   int64_t modified_ns = 0, changed_ns = 0;
   friend bool operator==(const DirectoryStamp&, const DirectoryStamp&) = default;
@@ -27,50 +27,50 @@ struct Listing {
     DirectoryStamp stamp;
   };
   DirectoryStamp root;
-  std::vector<std::string> classes;    // names of the class folders, bytewise sorted
+  std::vector<std::string> classes;    // names of the class folders, sorted bytewise
   std::vector<Directory> directories;  // every directory below the root, by class and path
-  std::vector<uint64_t> name_ends;     // per file: where its name ends in `names`
-  std::string names;                   // all file names, one after the other
-  // Files that are no images by name or content (image_files.h), by class and path below the root;
-  // with their stamps, since other content may make images of them.
+  std::vector<uint64_t> name_ends;     // for each file: end of its name in `names`
+  std::string names;                   // all file names, concatenated
+  // Files that are not images by name or content (image_files.h), by class and path below the root.
+  // Their stamps are kept, because new content can turn them into images.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;
   };
   std::vector<LeftOutFile> left_out;
-  int64_t hidden = 0;  // files whose names begin with a dot: left out too
+  int64_t hidden = 0;  // files whose names start with a dot; left out too
 
   int64_t files() const { return static_cast<int64_t>(name_ends.size()); }
   const Directory& directory_of(int64_t file) const;
   std::string_view name_of(int64_t file) const;
 };
 
-// Called with the number of files found so far, now and then, one call at a time, from any thread.
+// Called now and then with the number of files found so far: from any thread, one call at a time.
 using ListingProgress = std::function<void(int64_t files)>;
 
-// Lists `root` as torchvision's ImageFolder orders it: each folder in it is a class, by name;
-// inside a class, folders (however deep, links followed) by path, files by name; all bytewise.
-// Names that begin with a dot are left out, and files that are no images by name or content.
-// Class folders are read by `threads` threads. Throws std::invalid_argument
-// for what the user must mend (no such folder, no class folder in it, a class without an image),
-// std::runtime_error with path and reason where the system fails.
+// Lists `root` in the order of torchvision's ImageFolder. Each folder in it is a class; classes are
+// sorted by name. In a class, folders at any depth (links are followed) are sorted by path and
+// files by name, all bytewise. Leaves out names that start with a dot and files that are not images
+// by name or content. Reads class folders with `threads` threads. Throws std::invalid_argument for
+// mistakes of the user (no such folder, no class folder in it, a class without images),
+// std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
-// The cached listing of `root` in `cache_dir`, if there is one, it is whole, and every directory and
-// every left out file is as it was.
+// Returns the cached listing of `root` in `cache_dir` if it is complete and no directory and no
+// left-out file has changed since.
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);
 
-// Writes the cache (atomically; creates `cache_dir`). Returns false without writing when a
-// directory or a left out file changed so recently that a later change might not move its time. Throws
+// Writes the cache atomically; creates `cache_dir`. Returns false without writing if a directory or
+// a left-out file changed so recently that another change might not alter its time stamp. Throws
 // std::runtime_error.
 bool save_listing(const std::string& cache_dir, const std::string& root, const Listing& listing);
 
-// Where the listing of `root` is cached.
+// Path of the cached listing of `root`.
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root);
 
-// Of a directory; nothing when it is not there.
+// Returns nothing if the directory does not exist.
 std::optional<DirectoryStamp> directory_stamp(const std::string& path);
-// Of a regular file, likewise.
+// Returns nothing if it is not a regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
 
 }  // namespace shoal::data

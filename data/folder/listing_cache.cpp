@@ -1,6 +1,6 @@
-// The cache of a listing: one file per listed folder. It is taken as valid when every directory it
-// saw still has the same modification and change times, which costs one stat() per directory
-// instead of reading them, and every file that was left out for its content is as it was.
+// Cache of listings: one file per listed folder. A listing is valid if every directory has the same
+// modification and change times as before (one stat() per directory instead of reading it) and no
+// file that was left out for its content has changed.
 #include <filesystem>
 
 #include "data/cache_file.h"

@@ -22,7 +22,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// What one pair of braces stands for.
+// Expands one pair of braces.
 std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> words;
   if (const size_t dots = inside.find(".."); dots != std::string::npos) {
@@ -30,7 +30,7 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
     const auto from = whole_number(first), to = whole_number(inside.substr(dots + 2));
     if (!from || !to || *to < *from)
       throw std::invalid_argument("'{" + inside + "}' in " + pattern +
-                                  " is not understood; write {FIRST..LAST}, as {000000..000012}");
+                                  " is malformed; write {FIRST..LAST}, such as {000000..000012}");
     if (static_cast<uint64_t>(*to - *from) >= kMostNames)
       throw std::invalid_argument(pattern + " names more than a million files");
     for (int64_t i = *from; i <= *to; ++i) {
@@ -49,7 +49,7 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Replaces the first pair of braces by each of its words, and so on.
+// Replaces the first pair of braces by each of its words, then the next pair.
 void expand_braces(const std::string& text, const std::string& pattern,
                    std::vector<std::string>& names) {
   const size_t open = text.find('{');
@@ -76,7 +76,7 @@ std::vector<std::string> matches(const std::string& name) {
   if (result != 0 && result != GLOB_NOMATCH)
     throw std::runtime_error("cannot look for files named " + name);
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
-  return paths;  // sorted by glob, by the locale: made bytewise by the caller
+  return paths;  // glob sorts by locale; the caller sorts bytewise
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
     } else if (fs::exists(name)) {
       paths.push_back(name);
     } else {
-      throw std::invalid_argument("there is no file " + name + " (of " + pattern + ")");
+      throw std::invalid_argument("the file " + name + " of " + pattern + " does not exist");
     }
   }
   if (paths.empty()) throw std::invalid_argument("no file matches " + pattern);

@@ -8,15 +8,15 @@ namespace shoal::data::jpeg {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 16;
-constexpr int64_t kMostSamples = int64_t{1} << 25;  // decoded at once, of one component
+constexpr int64_t kMostSamples = int64_t{1} << 25;  // limit per component, decoded at once
 
-// Bits of the stream that are used up, counted from `begin`.
+// Number of bits consumed since `begin`.
 uint64_t consumed(const Stream& stream, const uint8_t* begin) {
   return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
 }
 
-// From places in clean bytes to places in the file: every ff of the former is two bytes there.
-// Asked in rising order.
+// Maps positions in unstuffed bytes to positions in the file, where every ff takes two bytes. Must
+// be asked in rising order.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}
@@ -78,7 +78,7 @@ void BaselineDecoder::make_kinds() {
   next[-1].next = kinds_;
 }
 
-// What lies below the box is not decoded, but a file cut short must be seen whatever the box is.
+// Rows below the box are not decoded, but a truncated file must be noticed whatever the box is.
 bool BaselineDecoder::end_in_sight() const {
   for (size_t at = bytes_.size(); at >= header_.scan + 2; --at)
     if (bytes_[at - 1] == 0xd9 && bytes_[at - 2] == 0xff) return true;
@@ -100,7 +100,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   const int64_t last = (mcus_.row_end - 1) * segments.per_row + segment_end_ - 1;
   if (static_cast<int64_t>(known.size()) > last) {
     if (decode_known(known)) return planes_.finish(), true;
-    known.clear();  // it is not this file's
+    known.clear();  // the index belongs to another file
   }
   if (!decode_serial(known, /*keep=*/index != nullptr)) {
     known.clear();
@@ -110,7 +110,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   return true;
 }
 
-// Every row begins where the index says: two of them at a time.
+// Each row starts at its position in the index. Decodes two rows at a time.
 bool BaselineDecoder::decode_known(const SeekIndex& index) {
   int64_t next = mcus_.row;
   const auto more = [&](Lane& lane) {
@@ -136,13 +136,13 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// The segments of one row that hold the MCUs.
+// Decodes the segments of one row that contain the MCUs.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // Behind the byte that the next segment shares there may be its stuffing.
+  // The byte shared with the next segment may be followed by its stuffing.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
@@ -153,7 +153,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
   return begin_part(lane, mcus_.column_end - lane.column);
 }
 
-// The bytes from a known place on, without their stuffing.
+// Unstuffs the bytes from a known position on.
 bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
   uint8_t* const begin = lane.clean.data();
@@ -170,7 +170,7 @@ bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   return true;
 }
 
-// So many MCUs of the lane's row, as far as the box goes.
+// Starts `mcus` MCUs of the lane's row, limited to the box.
 bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
   lane.column_end = std::min(lane.column + mcus, mcus_.column_end);
   const int64_t places = 64 * (lane.column_end - lane.column) * header_.blocks_per_mcu();
@@ -192,7 +192,7 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// A row must end where the next segment begins, or the index is not this file's.
+// A row must end where the next segment starts; else the index belongs to another file.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;
@@ -205,7 +205,8 @@ bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   return places.point(lane.stream) == index[end];
 }
 
-// Segment after segment from the last known place on; what no MCU of the box needs is only walked.
+// Decodes segment after segment from the last known position. Skips over segments that the box does
+// not need.
 bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();

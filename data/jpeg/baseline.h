@@ -1,10 +1,10 @@
 #pragma once
-// Our own decoder for the usual kind of JPEG (header.h): decodes the part of an image that is
-// asked for, and with an index little else.
+// Our own decoder for the common kind of JPEG (header.h). Decodes the requested part of an image;
+// with a seek index it skips nearly everything else.
 //
-// Pixels are exactly libjpeg-turbo's (accurate integer IDCT, smooth upsampling). Input is not
-// trusted: nothing outside the given bytes is read. Whatever it is not sure of it leaves to
-// libjpeg-turbo, which then decides whether the image is damaged: that is what `false` means.
+// Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). Input
+// is not trusted: nothing outside the given bytes is read. A result of false means that this
+// decoder cannot be sure; libjpeg-turbo must then decode the image, or find it damaged.
 
 #include <cstdint>
 #include <optional>
@@ -20,27 +20,28 @@
 
 namespace shoal::data::jpeg {
 
-// One object per thread; it keeps its memory from image to image.
+// Use one object per thread. Keeps its memory from image to image.
 class BaselineDecoder {
  public:
   explicit BaselineDecoder(Isa isa = best_isa());
-  BaselineDecoder(const BaselineDecoder&) = delete;  // it points into itself
+  BaselineDecoder(const BaselineDecoder&) = delete;  // has pointers to its own members
   BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
-  // Reads the header. `bytes` must stay until the image is done with. False: of another kind.
+  // Reads the header. `bytes` must outlive the use of this image. False: another
+  // kind of JPEG.
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes what `box` (inside the image, not empty) needs. `index`, when given, is used as far
-  // as it reaches and extended by what is learnt on the way; a wrong one is emptied. False:
-  // damaged, or so large that it should not be decoded at once.
+  // Decodes the part that `box` (inside the image, not empty) needs. Uses `index` (may be null) as
+  // far as it reaches and extends it along the way; clears a wrong one. False: damaged, or too
+  // large to be decoded at once.
   bool start(const Box& box, SeekIndex* index);
 
-  // After start(): the next rows of the box, from the top; valid until the next call. `padding`
-  // bytes behind each row can be read.
+  // After start(): returns the next rows of the box, from the top. Valid until the next call.
+  // `padding` bytes after each row are readable.
   RowBlock next(int64_t padding);
 
-  // After start(): the samples themselves.
+  // After start(): the decoded planes.
   Planes& planes() { return planes_; }
 
   // Extends the index to the whole image. False: damaged.
@@ -62,8 +63,8 @@ class BaselineDecoder {
     Stream stream{};
     std::vector<uint8_t> clean;
     std::vector<int16_t> coefficients;
-    int64_t row = -1;                    // none
-    int64_t column = 0, column_end = 0;  // MCUs of the part that is being decoded
+    int64_t row = -1;                    // -1: none
+    int64_t column = 0, column_end = 0;  // MCUs of the current part
   };
 
   const Kernels& kernels_;
@@ -73,9 +74,9 @@ class BaselineDecoder {
   BlockKind kinds_[6] = {};
   Planes planes_;
   McuBox mcus_;
-  int64_t first_segment_ = 0, segment_end_ = 0;  // of each row, that hold the MCUs
+  int64_t first_segment_ = 0, segment_end_ = 0;  // in each row, those that contain mcus_
   Lane lanes_[2];
-  SeekIndex forgotten_;  // of an image whose index nobody wants
+  SeekIndex forgotten_;  // used where the caller wants no index
 
   Box box_;
   int64_t delivered_ = 0;  // rows

@@ -20,7 +20,7 @@ const CodeTable& CodeTableBuilder::build(const HuffmanSpec& spec) {
   return table_;
 }
 
-// Fills the entries that begin with the code: with the value where its bits are in sight as well.
+// Fills the entries that start with the code; includes the value if the look-up covers its bits.
 void CodeTableBuilder::add(int length, uint32_t code, uint8_t symbol) {
   if (length > kLookBits) return;
   const uint32_t size = dc_ ? symbol : symbol & 15u, run = dc_ ? 0 : symbol >> 4;

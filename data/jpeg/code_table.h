@@ -1,12 +1,12 @@
 #pragma once
-// From a Huffman table as the file has it to one for look-ups.
+// Builds look-up tables from the Huffman tables of a file.
 
 #include "data/jpeg/header.h"
 #include "data/jpeg/kernels.h"
 
 namespace shoal::data::jpeg {
 
-// Keeps what it was built from: many files in a row have the same tables.
+// Keeps the last table: consecutive files often have the same one.
 class CodeTableBuilder {
  public:
   explicit CodeTableBuilder(bool dc) : dc_(dc) {}

@@ -1,5 +1,6 @@
 #pragma once
-// JPEG, by our own decoder where it can and by libjpeg-turbo where it cannot; nobody sees which.
+// Decodes JPEG: with our own decoder if it can read the file, else with libjpeg-turbo. Both give
+// the same pixels.
 
 #include <cstdint>
 #include <span>
@@ -10,28 +11,29 @@
 
 namespace shoal::data {
 
-// Reads one image after the other; one object per thread. Pixels are those of a decode of the
-// whole image by libjpeg-turbo with its defaults (turbo.h says more).
+// Reads one image after the other. Use one object per thread. Pixels equal those that libjpeg-turbo
+// gives with its defaults when it decodes the whole image (see turbo.h).
 class JpegDecoder {
  public:
-  // own: false leaves every image to libjpeg-turbo, for comparison.
+  // `own`: false decodes every image with libjpeg-turbo, for comparison.
   explicit JpegDecoder(bool own = true, Isa isa = best_isa()) : own_(own), decoder_(isa) {}
 
-  // Reads the header. `bytes` must stay until the image is done with. Throws DamagedImage.
+  // Reads the header. `bytes` must outlive the use of this image. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
-  // Prepares to deliver `box` (inside the image, not empty). `padding` bytes behind each row can
-  // be read (they hold anything). `index`: see BaselineDecoder::start(); may be null. Throws
-  // DamagedImage.
+  // Prepares to deliver the pixels of `box` (inside the image, not empty). `padding` bytes after
+  // each row will be readable, with any content. `index`: see BaselineDecoder::start(); may be
+  // null. Throws DamagedImage.
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
 
-  // The next rows of the box, from the top; valid until the next call. Throws DamagedImage.
+  // Returns the next rows of the box, from the top. Valid until the next call. Throws DamagedImage.
   RowBlock next();
 
-  // After start(): the samples of the box, when our own decoder has made them, else null.
+  // After start(): the decoded YCbCr planes if our own decoder is in use, else null.
   jpeg::Planes* planes() { return baseline_ ? &decoder_.planes() : nullptr; }
 
-  // After the last row: extends the index to the whole image. False when the image has none.
+  // After the last row: extends the index to the whole image. Returns false if the image cannot
+  // have one.
   bool complete_index(jpeg::SeekIndex& index) { return baseline_ && decoder_.complete(index); }
 
  private:

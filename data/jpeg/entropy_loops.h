@@ -1,8 +1,8 @@
-// The entropy decoder's loops, included by one file per instruction set (see kernels.h).
+// Loops of the entropy decoder, included by one file per instruction set (see kernels.h).
 //
-// One step is one symbol: look it up, drop its bits, advance, store. An end of block advances by
-// 128, whatever is no code by 64, so that the position after the last coefficient tells the three
-// ways to end apart: 63 or at least 128 (good), 64 to 127 (damage).
+// A step decodes one symbol: look it up, drop its bits, advance, store. An end of block advances by
+// 128, an invalid code by 64. So the position after the last coefficient shows how the block ended:
+// 63 or at least 128 means success, 64 to 127 means damage.
 #include <stddef.h>
 
 #include "data/jpeg/kernels.h"
@@ -12,7 +12,7 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-// Where a coefficient goes: zigzag, and behind the block for what is beyond its end.
+// Position of each coefficient: zigzag, and after the block for positions beyond its end.
 struct Places {
   uint8_t at[256];
 };
@@ -29,7 +29,8 @@ constexpr Places make_places() {
 
 constexpr Places kPlaces = make_places();
 
-// The answer for what one look-up cannot see, in the same form. Bits: at least 27 at the top.
+// Completes a symbol that one look-up does not cover; returns an entry of the same form. Needs at
+// least 27 bits.
 __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
                                                const CodeTable& table, bool dc) {
   uint32_t length = entry >> 24, symbol = (entry >> 16) & 255;
@@ -53,11 +54,11 @@ __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
   return (length + size) | (run + 1) << 8 | static_cast<uint32_t>(value) << 16;
 }
 
-// After so many symbols of kLookBits bits one more look-up's are left of 56.
+// After this many symbols of kLookBits bits, 56 bits still have enough for one more look-up.
 constexpr int kPerFill = 4;
 static_assert((kPerFill + 1) * kLookBits <= 56);
 
-// A stream's state in registers.
+// The state of a stream in registers.
 struct Lane {
   const uint8_t* at;
   uint64_t bits, count;
@@ -73,7 +74,7 @@ struct Lane {
     s.at = at, s.bits = bits, s.count = count & 63, s.block = block;
     s.position = position;
   }
-  // At least 56 bits. Of `count` only the low six bits mean something.
+  // Refills to at least 56 bits. Only the low six bits of `count` are significant.
   SHOAL_INLINE void fill() {
     uint64_t next;
     __builtin_memcpy(&next, at, 8);
@@ -88,7 +89,7 @@ struct Lane {
   SHOAL_INLINE uint32_t entry_of(const CodeTable& codes) const {
     return codes.entry[bits >> (64 - kLookBits)];
   }
-  // What a look-up left open; then at least 56 bits.
+  // Completes an incomplete look-up. Leaves at least 56 bits.
   SHOAL_INLINE uint32_t complete(uint32_t entry, const CodeTable& codes, bool dc) {
     fill();
     entry = long_symbol(bits, entry, codes, dc);
@@ -96,7 +97,8 @@ struct Lane {
     fill();
     return entry;
   }
-  // The difference of a block's DC, added to its predictor; then at least 56 bits. False: no code.
+  // Adds a block's DC difference to its predictor. Leaves at least 56 bits. Returns false for an
+  // invalid code.
   SHOAL_INLINE bool take_dc(Stream& s) {
     const BlockKind& now = *s.kind;
     uint32_t entry = entry_of(*now.dc);
@@ -113,7 +115,8 @@ struct Lane {
     position = 0;
     return (entry & 0xff00) != kNoCode;
   }
-  // One coefficient; at the end of a block on to the next. False: the run is through, or damaged.
+  // Decodes one coefficient; goes to the next block at the end of a block. Returns false at the end
+  // of the run or after damage.
   SHOAL_INLINE bool step(Stream& s) {
     const uint32_t entry = entry_of(*table);
     drop(entry);
@@ -123,14 +126,14 @@ struct Lane {
     if ((entry & kIncomplete) && store_long(entry)) return true;
     return next_block(s);
   }
-  // What step() could not see. False: the block is at its end.
+  // Handles what one look-up of step() did not cover. Returns false at the end of the block.
   SHOAL_INLINE bool store_long(uint32_t entry) {
     entry = complete(entry, *table, false);
     position += ((entry >> 8) & 255) - kUnseen;
     block[kPlaces.at[position]] = static_cast<int16_t>(entry >> 16);
     return position < 63;
   }
-  // One coefficient that nobody needs.
+  // Skips one coefficient.
   SHOAL_INLINE void skip() {
     uint32_t entry = entry_of(*table);
     if (__builtin_expect(entry & kIncomplete, 0))
@@ -139,7 +142,7 @@ struct Lane {
       drop(entry);
     position += (entry >> 8) & 255;
   }
-  // Reading ahead takes 8 bytes; a stream that goes on far behind its end is cut short.
+  // Reads 8 bytes ahead. A stream that continues far after its end is truncated.
   SHOAL_INLINE bool broken(const Stream& s) const { return position - 64 < 64u || at > s.end + 8; }
   SHOAL_INLINE bool next_block(Stream& s) {
     block[64] = 0;
@@ -152,7 +155,7 @@ struct Lane {
   }
 };
 
-// Symbols are taken kPerFill at a time, as many as 56 bits are enough for.
+// Takes kPerFill symbols at a time: 56 bits are enough for so many.
 static_assert(kPerFill == 4);
 SHOAL_INLINE void run(Lane& lane, Stream& s) {
   for (;;) {

@@ -31,7 +31,7 @@ size_t word(Bytes bytes, size_t at) {
   return static_cast<size_t>(bytes[at]) << 8 | bytes[at + 1];
 }
 
-// Reads one segment after the other; each function answers false when the file is not ours.
+// Reads the segments in order. Each function returns false if our decoder cannot read the file.
 class Parser {
  public:
   explicit Parser(Bytes bytes) : bytes_(bytes) {}
@@ -40,9 +40,9 @@ class Parser {
     if (bytes_.size() < 4 || word(bytes_, 0) != 0xffd8) return false;
     size_t at = 2;
     while (at + 4 <= bytes_.size()) {
-      if (bytes_[at] != 0xff) return false;  // libjpeg-turbo skips what lies between segments
+      if (bytes_[at] != 0xff) return false;  // libjpeg-turbo skips bytes between segments
       const uint8_t marker = bytes_[at + 1];
-      if (marker == 0xff) {  // filling
+      if (marker == 0xff) {  // fill byte
         ++at;
         continue;
       }
@@ -80,7 +80,7 @@ class Parser {
         if (body.size() >= 12 && std::memcmp(body.data(), "Adobe", 5) == 0) adobe_ = body[11];
         return true;
       default:
-        // Comments and applications' own; every other marker makes the file another kind.
+        // Comments and application data. Any other marker means another kind of file.
         return marker == 0xfe || (marker > kJfif && marker <= 0xef);
     }
   }
@@ -101,7 +101,7 @@ class Parser {
 
   bool quantisation(Bytes body) {
     while (!body.empty()) {
-      if (body[0] > 3 || body.size() < 65) return false;  // tables of 16 bits are not ours
+      if (body[0] > 3 || body.size() < 65) return false;  // 16-bit tables are not supported
       uint16_t* table = header.quantisation[body[0]];
       for (int i = 0; i < 64; ++i) table[kZigzag[i]] = body[1 + static_cast<size_t>(i)];
       quantised_ |= 1u << body[0];
@@ -114,7 +114,8 @@ class Parser {
     while (!body.empty()) {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
-      // A code of n bits has 2^n places, those under shorter codes taken; all ones stay free.
+      // There are 2^n codes of n bits, less those below shorter codes. The code of all ones is
+      // reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];
@@ -155,13 +156,13 @@ class Parser {
       if (header.dc[component.dc].total == 0 || header.ac[component.ac].total == 0) return false;
     }
     Component* const all = header.components;
-    if (header.count == 1) {  // alone in its scan: one block is an MCU, whatever its factors
+    if (header.count == 1) {  // one block is an MCU, whatever its sampling factors
       all[0].horizontal = all[0].vertical = 1;
       return true;
     }
     header.horizontal = all[0].horizontal;
     header.vertical = all[0].vertical;
-    // Of chroma of one or two columns libjpeg-turbo repeats the samples instead of blending them.
+    // libjpeg-turbo repeats samples of chroma with one or two columns instead of blending them.
     if (header.horizontal == 2 && header.size.width <= 4) return false;
     const bool sampling = (header.horizontal == 1 && header.vertical == 1) ||
                           (header.horizontal == 2 && header.vertical <= 2);
@@ -169,7 +170,7 @@ class Parser {
     return sampling && header.vertical >= 1 && single(all[1]) && single(all[2]) && is_ycc();
   }
 
-  // The usual rules for what three components mean.
+  // The usual rules for the color space of three components.
   bool is_ycc() const {
     if (jfif_) return true;
     if (adobe_ >= 0) return adobe_ == 1;
@@ -178,9 +179,9 @@ class Parser {
   }
 
   Bytes bytes_;
-  unsigned quantised_ = 0;  // bits of the tables that are defined
+  unsigned quantised_ = 0;  // bit mask of the tables that are defined
   bool jfif_ = false;
-  int adobe_ = -1;  // its colour transform
+  int adobe_ = -1;  // color transform of the Adobe marker; -1: none
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
-// What stands before the pixels of a JPEG, for the kind that our own decoder reads: baseline or
-// extended sequential Huffman coding with 8 bits, one interleaved scan, no restarts, grey or YCbCr,
-// chroma as large as luma or halved in width or in both directions. That is nearly every
-// photograph; the rest is libjpeg-turbo's. Source: ITU-T T.81, annexes B and C.
+// Parses the header of the JPEGs that our own decoder reads: baseline or extended sequential
+// Huffman coding, 8 bits, one interleaved scan, no restart markers, grey or YCbCr, chroma
+// subsampling 4:4:4, 4:2:2 or 4:2:0. Nearly all photographs are of this kind. libjpeg-turbo decodes
+// the others. Source: ITU-T T.81, annexes B and C.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace shoal::data::jpeg {
 
-// A Huffman table as the file has it.
+// A Huffman table as stored in the file.
 struct HuffmanSpec {
-  uint8_t counts[16] = {};    // codes of 1 … 16 bits
-  uint8_t symbols[256] = {};  // in the order of their codes
-  int total = 0;              // symbols; 0: not defined
+  uint8_t counts[16] = {};    // number of codes of 1 … 16 bits
+  uint8_t symbols[256] = {};  // in code order
+  int total = 0;              // number of symbols; 0: the table is not defined
 
   bool operator==(const HuffmanSpec&) const = default;
 };
 
 struct Component {
   int id = 0;
-  int horizontal = 1, vertical = 1;      // blocks of one MCU
-  int quantisation = 0, dc = 0, ac = 0;  // tables, 0 … 3
+  int horizontal = 1, vertical = 1;      // blocks in one MCU
+  int quantisation = 0, dc = 0, ac = 0;  // table numbers, 0 … 3
 };
 
 struct Header {
   Size size;
-  int count = 0;  // components: 1 or 3
+  int count = 0;  // number of components: 1 or 3
   Component components[3];
-  int horizontal = 1, vertical = 1;   // blocks of luma in one MCU, each way
+  int horizontal = 1, vertical = 1;   // luma blocks in one MCU
   uint16_t quantisation[4][64] = {};  // natural order
   HuffmanSpec dc[4], ac[4];
   size_t scan = 0;  // offset of the first entropy-coded byte
@@ -44,11 +44,10 @@ struct Header {
   int blocks_per_mcu() const { return count == 1 ? 1 : horizontal * vertical + 2; }
 };
 
-// Nothing when the file is of another kind, or is not sound enough to be sure. Never reads outside
-// of `bytes`.
+// Returns nothing if the file is of another kind or looks damaged. Never reads outside `bytes`.
 std::optional<Header> read_header(std::span<const uint8_t> bytes);
 
-// Place in a block (row * 8 + column) of the coefficients in the order they are coded.
+// Position in a block (row * 8 + column) of each coefficient, in coding order.
 extern const uint8_t kZigzag[64];
 
 }  // namespace shoal::data::jpeg

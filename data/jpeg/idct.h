@@ -1,7 +1,8 @@
 #pragma once
-// Constants of the integer transform and of the colour conversion: 13 and 16 fractional bits.
-// Source: the Independent JPEG Group's accurate integer method (C. Loeffler, A. Ligtenberg and G.
-// Moschytz, "Practical Fast 1-D DCT Algorithms with 11 Multiplications", ICASSP 1989), and JFIF.
+// Constants of the integer IDCT (13 fractional bits) and of the colour conversion (16 fractional
+// bits). Source: the Independent JPEG Group's accurate integer method (C. Loeffler, A. Ligtenberg
+// and G. Moschytz, "Practical Fast 1-D DCT Algorithms with 11 Multiplications", ICASSP 1989), and
+// JFIF.
 
 #include <stdint.h>
 
@@ -21,8 +22,8 @@ enum : int32_t {
   k2053 = 16819,
   k2562 = 20995,
   k3072 = 25172,
-  kFirstShift = 11,   // 2 fractional bits stay between the passes
-  kSecondShift = 18,  // and the factor 8 of two passes goes
+  kFirstShift = 11,   // keeps 2 fractional bits between the passes
+  kSecondShift = 18,  // removes them and the factor 8 of the two passes
 };
 
 enum : int32_t {

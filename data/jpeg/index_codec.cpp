@@ -8,7 +8,7 @@ void put(std::string& out, uint64_t value) {
   out += static_cast<char>(value);
 }
 
-// Signed to unsigned so that small ones of either sign stay small.
+// Zigzag encoding: small numbers of either sign become small unsigned numbers.
 uint64_t folded(int64_t value) {
   return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
 }

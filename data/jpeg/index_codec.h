@@ -1,5 +1,6 @@
 #pragma once
-// The form in which a seek index is kept: differences between neighbours, in bytes of seven bits.
+// Compresses seek indexes for storage: differences between neighbours as variable-length integers
+// (7 bits per byte).
 
 #include <cstdint>
 #include <span>
@@ -10,6 +11,6 @@
 namespace shoal::data::jpeg {
 
 std::string pack_index(const SeekIndex& index);
-bool unpack_index(std::span<const uint8_t> packed, SeekIndex& index);  // false: damaged
+bool unpack_index(std::span<const uint8_t> packed, SeekIndex& index);  // false if damaged
 
 }  // namespace shoal::data::jpeg

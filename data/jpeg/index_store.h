@@ -1,12 +1,11 @@
 #pragma once
-// The seek indexes of a dataset's JPEGs, kept in files beside other caches, so that from the second
-// epoch on only the parts of images that are looked at are decoded.
+// Stores the seek indexes of a dataset's JPEGs in the cache folder, so that from the second epoch
+// on only the needed parts of images are decoded.
 //
-// Each process appends to files of its own (N.seek: records; N.places: where they are) and reads
-// everybody's. A record belongs to an image's
-// place in the dataset, its length and a hash of its first and last bytes; whatever does not fit,
-// or is damaged, is as if it were not there and is made anew. A record never takes more than 4 % of
-// its image's bytes: images for which it would have none.
+// Each process appends to its own pair of files (N.seek: records; N.places: their offsets) and
+// reads those of all processes. A record is valid for one image: its sample number, its length and
+// a hash of its first and last bytes. Records that do not match or are damaged are ignored and
+// written again. An index that would take more than 4 % of its image's bytes is not stored.
 
 #include <cstdint>
 #include <functional>
@@ -21,44 +20,44 @@ namespace shoal::data::jpeg {
 
 class IndexStore {
  public:
-  // `folder` is made when it is missing. `samples`: images of the dataset. `warning` is told once
-  // when nothing can be written; what is known can be used all the same.
+  // Creates `folder` if it is missing. `samples`: number of images in the dataset. Calls `warning`
+  // once if nothing can be written; stored indexes are still read.
   IndexStore(std::string folder, int64_t samples,
              std::function<void(const std::string&)> warning = {});
   ~IndexStore();
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes what is waiting and takes notice of what others have written. Thread-safe.
+  // Writes buffered records and reads which records other processes have added. Thread-safe.
   void refresh();
 
-  // Tells the file system that the indexes of these images, of the dataset, will be read soon.
-  // Returns how many of them are kept. Thread-safe.
+  // Tells the file system that the indexes of these samples will be read soon. Returns how many of
+  // the samples have an index. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
-  enum class Answer { found, unknown, unwanted };  // unwanted: it would take too much room
+  enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
 
-  // The index of the image `bytes`; empties `index` unless it is found. Thread-safe.
+  // Reads the index of the image `bytes`. Clears `index` unless it is found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
-  // Keeps a whole index, unless it takes too much room. Thread-safe.
+  // Stores the index of a whole image, unless it is too large. Thread-safe.
   void add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index);
 
  private:
   struct Slot {
     uint64_t offset = 0;
-    uint32_t length = 0;  // 0: nothing known; kUnwanted: none is wanted
+    uint32_t length = 0;  // 0: not known; kUnwanted: too large to be stored
     uint32_t file = 0;
   };
   struct File {
-    std::string records;  // its path
+    std::string records;  // path of N.seek
     int descriptor = -1;
-    uint64_t noticed = 0;  // bytes of its list of places
+    uint64_t noticed = 0;  // bytes of N.places read so far
   };
 
   struct Found {
     Slot slot;
-    int descriptor = -1;  // of the file that holds the record; -1: there is none
+    int descriptor = -1;  // of the file with the record; -1: none
   };
   Found look_up(int64_t sample) const;  // takes the mutex
 
@@ -73,8 +72,8 @@ class IndexStore {
   std::vector<File> files_;
   std::vector<Slot> slots_;
 
-  int records_ = -1, places_ = -1;  // this process's, for appending
-  uint64_t end_ = 0;                // bytes of its records, written or waiting
+  int records_ = -1, places_ = -1;  // descriptors of this process's own files; -1: none
+  uint64_t end_ = 0;                // size of N.seek including buffered records
   std::string waiting_records_, waiting_places_;
   mutable std::mutex mutex_;
 };

@@ -5,7 +5,7 @@
 namespace shoal::data::jpeg {
 namespace {
 
-constexpr int64_t kPadding = 64;  // bytes around the rows that the kernels may touch
+constexpr int64_t kPadding = 64;  // bytes around rows that kernels may read and write
 
 void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
   if (memory.size() < static_cast<size_t>(bytes)) memory.resize(static_cast<size_t>(bytes));
@@ -37,7 +37,7 @@ void Planes::begin(const Header& header, const McuBox& mcus) {
     plane.stride = (width + 2 * kPadding) / kPadding * kPadding;
     plane.left = mcus.column * 8 * component.horizontal;
     plane.top = mcus.row * 8 * component.vertical;
-    // One row more: filters take rows in pairs.
+    // One extra row: filters take rows in pairs.
     reserve(plane.samples, plane.stride * (height + 1) + 2 * kPadding);
     std::copy_n(header.quantisation[component.quantisation], 64, plane.quantisation);
   }
@@ -61,7 +61,7 @@ void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* 
   }
 }
 
-// Beside the image its edge goes on. (Above and below, chroma_row() sees to it.)
+// Repeats the left and right edge of the image. (chroma_row() does it above and below.)
 void Planes::finish() {
   if (header_->horizontal == 1) return;
   const int64_t width = (header_->size.width + 1) / 2;
@@ -81,7 +81,7 @@ Planes::View Planes::view(int component) {
   return {plane.at(plane.left, plane.top), plane.stride, plane.left, plane.top};
 }
 
-// Chroma for `count` pixels of luma from (x, y) on.
+// Returns chroma for `count` luma pixels from (x, y) on.
 const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t count,
                                   std::vector<uint8_t>& wide) {
   if (header_->horizontal == 1) return plane.at(x, y);

@@ -1,5 +1,5 @@
 #pragma once
-// The samples of a part of a JPEG, before and after they become RGB.
+// Decoded planes (Y, Cb, Cr) of a part of a JPEG, and their conversion to RGB.
 
 #include <cstdint>
 #include <vector>
@@ -14,24 +14,25 @@ struct McuBox {
   int64_t column = 0, column_end = 0, row = 0, row_end = 0;
 };
 
-// The MCUs that the pixels of `box` need, with what smooth upsampling looks at beyond them.
+// Returns the MCUs that contain the pixels of `box` and the neighbours that smooth upsampling
+// reads.
 McuBox mcus_of(const Header& header, const Box& box);
 
-// One object per thread; it keeps its memory.
+// Use one object per thread. Keeps its memory from image to image.
 class Planes {
  public:
   explicit Planes(const Kernels& kernels) : kernels_(kernels) {}
 
-  // Memory for the samples of these MCUs.
+  // Makes room for the samples of these MCUs.
   void begin(const Header& header, const McuBox& mcus);
 
-  // Transforms `count` MCUs of a row, from `column` on. `coefficients`: theirs, block after block.
+  // Transforms `count` MCUs of a row, starting at `column`. `coefficients`: block after block.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
-  // After the last row. Pixels are those of a decode of the whole image.
+  // Call after the last row. The pixels then equal those of a decode of the whole image.
   void finish();
 
-  // The samples of one component, in its own coordinates of the whole image.
+  // The samples of one component, addressed by its coordinates in the whole image.
   struct View {
     const uint8_t* first = nullptr;
     int64_t stride = 0, left = 0, top = 0;
@@ -42,13 +43,13 @@ class Planes {
   View view(int component);
   const Header& header() const { return *header_; }
 
-  // RGB of `count` pixels from (x, y) on; up to 64 bytes behind them are overwritten.
+  // Writes `count` RGB pixels from (x, y) to `out`. Overwrites up to 64 bytes after them.
   void rgb_row(int64_t x, int64_t y, int64_t count, uint8_t* out);
 
  private:
   struct Plane {
     std::vector<uint8_t> samples;
-    int64_t stride = 0, left = 0, top = 0;  // of the sample at the plane's first place
+    int64_t stride = 0, left = 0, top = 0;  // coordinates of the plane's first sample
     int16_t quantisation[64] = {};
 
     uint8_t* at(int64_t x, int64_t y);
@@ -60,7 +61,7 @@ class Planes {
   const Header* header_ = nullptr;
   McuBox mcus_;
   Plane planes_[3];
-  std::vector<uint8_t> wide_[2];  // a row of chroma in luma's width
+  std::vector<uint8_t> wide_[2];  // a row of chroma, upsampled to the width of luma
 };
 
 }  // namespace shoal::data::jpeg

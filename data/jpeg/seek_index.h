@@ -1,10 +1,11 @@
 #pragma once
-// Where in the bit stream of a JPEG its parts begin, so that decoding can start in the middle. The
-// file's own bytes stay as they are.
+// Positions in the bit stream of a JPEG from which decoding can start. The file itself is not
+// changed.
 //
-// A row of MCUs is cut into segments of 64 pixels. Of each the index knows the first bit and the DC
-// predictors there: 12 bytes, about 4 % of a photograph's size. An index may know the segments up
-// to some place only: it grows when an image is decoded further than before.
+// Each row of MCUs is divided into segments of 64 pixels. For each segment the index stores the
+// position of its first bit and the DC predictors there: 12 bytes, about 4 % of a photograph's
+// size. An index may cover only the first segments of an image. It grows when a later decode reads
+// further.
 
 #include <cstdint>
 #include <vector>
@@ -15,7 +16,7 @@ namespace shoal::data::jpeg {
 
 struct SeekPoint {
   uint32_t byte = 0;  // offset in the file
-  uint16_t bit = 0;   // bits of that byte that belong to the segment before
+  uint16_t bit = 0;   // bits of that byte that belong to the previous segment
   int16_t predictor[3] = {};
 
   bool operator==(const SeekPoint&) const = default;
@@ -24,15 +25,15 @@ static_assert(sizeof(SeekPoint) == 12);
 
 // The segments of an image, in reading order.
 struct Segments {
-  int64_t width = 0;    // MCUs of one
-  int64_t per_row = 0;  // the last of a row may be narrower
+  int64_t width = 0;    // MCUs in one segment
+  int64_t per_row = 0;  // segments in a row of MCUs; the last may be narrower
   int64_t rows = 0;
 
   explicit Segments(const Header& header);
   int64_t total() const { return per_row * rows; }
 };
 
-// points[i]: segment i; as many as are known. Empty: nothing is known yet.
+// Element i belongs to segment i. Covers the segments known so far; empty at first.
 using SeekIndex = std::vector<SeekPoint>;
 
 }  // namespace shoal::data::jpeg

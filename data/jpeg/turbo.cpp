@@ -1,8 +1,8 @@
-// The only file that sees libjpeg-turbo.
+// The only file that includes libjpeg-turbo.
 //
-// The library reports errors by a call that must not return. It leaves by longjmp, so every stretch
-// of library calls stands in one guarded() whose body holds nothing with a destructor; exceptions
-// are thrown only after it has returned.
+// The library reports errors by a call that must not return, which we leave by longjmp. Therefore
+// library calls run in guarded(), whose body must not have objects with destructors. Exceptions are
+// thrown after it returns.
 #include "data/jpeg/turbo.h"
 
 #include <jerror.h>
@@ -22,7 +22,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int kRowsPerBlock = 16;
-constexpr int kMaxScans = 500;  // of a progressive image; a bomb has thousands, of large size
+constexpr int kMaxScans = 500;  // of a progressive image; decompression bombs have thousands
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -37,12 +37,12 @@ struct ErrorManager {
 }
 
 void on_message(j_common_ptr info, int level) {
-  if (level >= 0) return;  // traces
+  if (level >= 0) return;  // a trace message
   switch (info->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:  // bytes between segments, common on the web: nothing is lost
+    case JWRN_EXTRANEOUS_DATA:  // bytes between segments; common on the web, nothing is lost
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
-    case JWRN_NOT_SEQUENTIAL:  // odd parameters of the only scan, which is read as it must be
+    case JWRN_NOT_SEQUENTIAL:  // odd parameters of the only scan, which is still read correctly
       return;
     default:
       leave(info);
@@ -64,7 +64,7 @@ jpeg_error_mgr* init_errors(ErrorManager& errors) {
   return &errors.base;
 }
 
-// Runs library calls; false when the library gave up. The body must own nothing.
+// Runs library calls. Returns false if the library reported an error. The body must own nothing.
 template <class Body>
 [[nodiscard]] bool guarded(ErrorManager& errors, Body body) {
   if (setjmp(errors.jump) != 0) return false;
@@ -72,13 +72,13 @@ template <class Body>
   return true;
 }
 
-// Pillow's arithmetic: x * y / 255, rounded.
+// x * y / 255, rounded like Pillow.
 inline int scaled(int x, int y) {
   const int product = x * y + 128;
   return ((product >> 8) + product) >> 8;
 }
 
-// One row from inverted CMYK to RGB, in place.
+// Converts one row of inverted CMYK to RGB in place.
 void cmyk_to_rgb(uint8_t* row, int64_t width) {
   for (int64_t x = 0; x < width; ++x) {
     const uint8_t* in = row + 4 * x;
@@ -101,7 +101,7 @@ struct TurboDecoder::State {
   std::span<const uint8_t> bytes;
   const uint8_t* scan = nullptr;  // first byte of entropy-coded data
   int64_t stride = 0, skip_bytes = 0;
-  int64_t decoded_width = 0;  // columns that the library delivers, box and margin
+  int64_t decoded_width = 0;  // columns that the library delivers: the box and a margin
   int64_t rows_left = 0;
   bool cmyk = false;
 
@@ -148,7 +148,7 @@ Size TurboDecoder::open(std::span<const uint8_t> bytes) {
 void TurboDecoder::start(const Box& box, int64_t padding) {
   State& s = *state_;
   const int64_t components = s.cmyk ? 4 : 3;
-  // A margin of one MCU: smooth upsampling looks at the neighbouring chroma sample.
+  // A margin of one MCU: smooth upsampling reads the neighboring chroma samples.
   const int64_t margin = 8 * s.info.max_h_samp_factor;
   const int64_t left = std::max<int64_t>(0, box.left - margin);
   const int64_t right = std::min<int64_t>(s.info.image_width, box.left + box.width + margin);
@@ -193,16 +193,16 @@ RowBlock TurboDecoder::next() {
   return {s.block.data() + s.skip_bytes, s.stride, rows};
 }
 
-// What lies below the box is not decoded, but a file cut short must be seen whatever the box is:
-// without EOI (FF D9) behind the start of the scan it is truncated. Inside entropy-coded data FF is
-// always followed by 00 or a restart.
+// Rows below the box are not decoded, but a truncated file must be noticed whatever the box is: it
+// has no EOI (FF D9) after the start of the scan. In entropy-coded data FF is always followed by 00
+// or a restart marker.
 void TurboDecoder::State::check_end() {
   const uint8_t* const begin = scan;
   const uint8_t* at = bytes.data() + bytes.size();
   jpeg_abort_decompress(&info);
   for (; at - begin >= 2; --at)
     if (at[-1] == 0xd9 && at[-2] == 0xff) return;
-  throw DamagedImage("damaged JPEG: the file ends before the image does");
+  throw DamagedImage("damaged JPEG: the file ends before the image");
 }
 
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample) {

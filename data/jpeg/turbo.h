@@ -1,5 +1,5 @@
 #pragma once
-// JPEG through libjpeg-turbo: only the part of an image that is asked for is decoded.
+// Decodes JPEG with libjpeg-turbo, only the requested part of an image.
 
 #include <cstdint>
 #include <memory>
@@ -10,13 +10,14 @@
 
 namespace shoal::data {
 
-// Reads one image after the other; one object per thread, reused, so that buffers are.
+// Reads one image after the other. Use one object per thread and keep it: it reuses its buffers.
 //
-// Baseline, progressive and arithmetic-coded; grey, YCbCr, RGB, CMYK and YCCK, always delivered as
-// RGB. CMYK is taken as inverted (Adobe's way) and converted as Pillow does. The Exif orientation
-// is ignored, as torchvision's ImageFolder does. The accurate integer IDCT and smooth ("fancy")
-// upsampling: pixels are those of a decode of the whole image. Every warning of the library that
-// means lost data (premature end, bad codes, missing restart markers) is damage.
+// Reads baseline, progressive and arithmetic-coded files in grey, YCbCr, RGB, CMYK and YCCK, and
+// always delivers RGB. Treats CMYK as inverted (as Adobe writes it) and converts it like Pillow.
+// Ignores the Exif orientation, like torchvision's ImageFolder. Uses the accurate integer IDCT and
+// smooth ("fancy") upsampling, so the pixels of a part equal those of a decode of the whole image.
+// Every libjpeg warning that means lost data (premature end, bad codes, missing restart markers)
+// counts as damage.
 class TurboDecoder {
  public:
   TurboDecoder();
@@ -24,14 +25,14 @@ class TurboDecoder {
   TurboDecoder(const TurboDecoder&) = delete;
   TurboDecoder& operator=(const TurboDecoder&) = delete;
 
-  // Reads the header. `bytes` must stay until the image is done with. Throws DamagedImage.
+  // Reads the header. `bytes` must outlive the use of this image. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
-  // Prepares to deliver `box` (inside the image, not empty). `padding` bytes behind each row can
-  // be read (they hold anything). Throws DamagedImage.
+  // Prepares to deliver the pixels of `box` (inside the image, not empty). `padding` bytes after
+  // each row will be readable, with any content. Throws DamagedImage.
   void start(const Box& box, int64_t padding);
 
-  // The next rows of the box, from the top; valid until the next call. The end of the box also
+  // Returns the next rows of the box, from the top. Valid until the next call. The last call also
   // checks that the file ends as a JPEG must. Throws DamagedImage.
   RowBlock next();
 
@@ -40,9 +41,9 @@ class TurboDecoder {
   std::unique_ptr<State> state_;
 };
 
-constexpr int64_t kLargestJpegSide = 65500;  // pixels, that libjpeg-turbo writes
+constexpr int64_t kLargestJpegSide = 65500;  // pixels; the largest that libjpeg-turbo writes
 
-// Encodes RGB pixels (width*height*3 bytes); for made-up images. 4:2:0 or 4:4:4.
+// Encodes RGB pixels (height × width × 3 bytes). `subsample`: chroma as 4:2:0, else 4:4:4.
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 #pragma once
-// ImageNet's development kit as it is downloaded, ILSVRC2012_devkit_t12.tar.gz: what classes the
-// validation images have.
+// ImageNet's development kit as downloaded (ILSVRC2012_devkit_t12.tar.gz), which has the classes of
+// the validation images.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,8 @@ struct Devkit {
   std::vector<uint8_t> meta;  // meta.mat
 };
 
-// Nothing where the file is no tar, compressed or not. Throws std::invalid_argument when it is one
-// without these two, or damaged; FileFailure.
+// Returns nothing if the file is not a tar, compressed or not. Throws std::invalid_argument if the
+// tar is damaged or lacks one of the two files; FileFailure.
 std::optional<Devkit> open_devkit(const std::string& path);
 
 }  // namespace shoal::data

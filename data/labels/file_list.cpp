@@ -38,7 +38,7 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                   "', which the training set does not have");
     images.push_back({path, static_cast<int32_t>(found - classes.begin())});
   }
-  if (images.empty()) throw std::invalid_argument(folder + " holds no image");
+  if (images.empty()) throw std::invalid_argument(folder + " has no image");
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(folder));
   std::sort(images.begin(), images.end(), [](const ListedImage& a, const ListedImage& b) {
     return std::tie(a.label, a.path) < std::tie(b.label, b.path);

@@ -1,5 +1,5 @@
 #pragma once
-// Images in files of their own whose classes do not come from their folders.
+// Dataset of image files whose classes do not come from their folders.
 
 #include <cstdint>
 #include <memory>
@@ -34,8 +34,8 @@ class FileListDataset : public Dataset {
   std::vector<std::string> classes_;
 };
 
-// A folder of images without class folders; options.labels tells their classes. They are numbered
-// by class and name. Throws std::invalid_argument.
+// Opens a folder of images without class folders. options.labels gives their classes. Samples are
+// sorted by class and name. Throws std::invalid_argument.
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options);
 

@@ -18,7 +18,7 @@ std::string_view without_tar(std::string_view name) {
   return name.ends_with(".tar") ? name.substr(0, name.size() - 4) : name;
 }
 
-// One image with the parts of its name.
+// An image and the parts of its name.
 struct Part {
   std::string_view class_name, folder, file_name;
   Placed placed;
@@ -64,7 +64,7 @@ class FolderCatalogue {
     if (flat_ == static_cast<int64_t>(scans_[0].size()))
       throw std::invalid_argument(
           files_[0].path +
-          " holds images without classes; name the file that tells them with --val-labels FILE, "
+          " has images without classes; name the file of their classes with --val-labels FILE, "
           "or put them into class folders");
     throw std::invalid_argument(files_[0].path + " holds " + first_flat(0) +
                                 " outside of any class folder");
@@ -82,15 +82,15 @@ class FolderCatalogue {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)
         throw std::invalid_argument("the class " + files_[file].path +
-                                    " holds no image; add some or remove it");
+                                    " has no image; add some or remove it");
       if (flat_of_file_[file] > 0) continue;
       throw std::invalid_argument(files_[file].path +
-                                  " holds class folders, but another tar beside it holds images "
-                                  "without folders; keep them apart");
+                                  " has class folders, but another tar beside it has images "
+                                  "without folders; separate them");
     }
   }
 
-  // True when all names have one more folder, the same, with another folder inside it.
+  // True if all names are in one more common folder that contains another folder.
   bool shares_top_folder() {
     bool first = true;
     for (const Scan& scan : scans_) {
@@ -136,8 +136,7 @@ class FolderCatalogue {
     return count;
   }
 
-  // Images whose classes come from a file count in the training set's classes; the others bring
-  // theirs.
+  // Classes from a file use the training set's class numbers; the others define their own.
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
     std::vector<std::string> names;
@@ -151,7 +150,7 @@ class FolderCatalogue {
       return std::tie(a.class_name, a.folder, a.file_name, a.placed.file, a.placed.entry) <
              std::tie(b.class_name, b.folder, b.file_name, b.placed.file, b.placed.entry);
     });
-    // Of several of the same name the last is what unpacking leaves.
+    // If several have the same name, keep the last one, as unpacking would.
     const auto same = [](const Part& a, const Part& b) {
       return std::tie(a.class_name, a.folder, a.file_name) ==
              std::tie(b.class_name, b.folder, b.file_name);
@@ -176,10 +175,10 @@ class FolderCatalogue {
   const std::vector<SourceFile>& files_;
   const std::vector<Scan>& scans_;
   const OpenOptions& options_;
-  std::vector<int64_t> flat_of_file_;  // images that stand in no folder
+  std::vector<int64_t> flat_of_file_;  // images outside of any folder
   int64_t flat_ = 0;
-  size_t skip_ = 0;       // bytes of the folders around everything
-  std::string_view top_;  // the next of them
+  size_t skip_ = 0;       // length of the common folders around all images
+  std::string_view top_;  // the next common folder
   std::vector<std::string> stems_, label_names_;
   std::vector<Part> parts_;
 };

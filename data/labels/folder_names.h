@@ -1,5 +1,5 @@
 #pragma once
-// Classes from where images stand: folders in tars, names of tars.
+// Takes the classes of images from folders in tars or from the names of tars.
 
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace shoal::data {
 
-// A catalogue of everything by class, folder and name, as data/folder/listing.h orders class folders; the
-// classes are those of tar_source.h. Images without classes get them from options.labels. Throws
-// std::invalid_argument.
+// Returns a catalogue of all images by class, folder and name, in the order of list_folder(). The
+// classes follow the rules of tar_source.h. Images without classes get them from options.labels.
+// Throws std::invalid_argument.
 Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                               const OpenOptions& options);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Labels that stand in texts beside their images.
+// Parses labels that are stored as text beside their images.
 
 #include <cstdint>
 #include <optional>
@@ -11,20 +11,20 @@
 namespace shoal::data {
 
 struct LabelText {
-  int64_t number = kNoNumber;  // from 0 on, when the text is one
-  std::string text;            // else: a class's name
+  int64_t number = kNoNumber;  // 0 or more if the text is a number
+  std::string text;            // else the name of a class
   bool operator==(const LabelText&) const = default;
 };
 
-// A number or a name of one line; blanks around it do not count. Nothing: it is neither (empty,
-// several lines, longer than 200 bytes, below 0).
+// Parses a number or a one-line name; ignores blanks around it. Returns nothing for other texts:
+// empty, several lines, longer than 200 bytes, or below 0.
 std::optional<LabelText> parse_label(std::string_view text);
 
-// The same from JSON: a number or a text, or an object that has one under `label`, `cls`, `class`,
-// `target` or `class_name`, looked for in this order.
+// The same for JSON: a number or a string, or an object with one in `label`, `cls`, `class`,
+// `target` or `class_name`, the first of these that exists.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
-// Puts it into `entry`, a text by way of `scan`.
+// Stores the label in `entry`; `scan` keeps the names of classes.
 void set_label(const LabelText& label, Scan& scan, ScanEntry& entry);
 
 }  // namespace shoal::data

@@ -85,13 +85,13 @@ LabelFile::LabelFile(const std::string& path, const std::string& synsets,
   numbered_ = std::all_of(lines.begin(), lines.end(),
                           [](const std::string& line) { return number_of(line).has_value(); });
   if (!numbered_ && !synsets.empty())
-    throw std::invalid_argument("--val-synsets has no use here: " + path +
-                                " names its classes itself");
+    throw std::invalid_argument("--val-synsets cannot be used here: " + path +
+                                " names the classes itself");
   if (numbered_) {
     if (synsets.empty() && !kit)
       throw std::invalid_argument(
           path_ +
-          " holds the devkit's class numbers; say which class each number means with --val-synsets "
+          " has the devkit's class numbers; give the class of each number with --val-synsets "
           "FILE: the devkit's data/meta.mat, or a file of lines `CLASS NUMBER` (map_clsloc.txt)");
     read_numbers(lines, synsets.empty() ? numbers_in(kit->meta, path) : read_synsets(synsets));
   } else {
@@ -119,7 +119,7 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i == 0 && lines[i] == "ImageId,PredictionString") continue;
     const std::vector<std::string> words = words_of(lines[i]);
-    if (words.size() < 2) refuse_line(path_, i, "expected an image's name and its class");
+    if (words.size() < 2) refuse_line(path_, i, "expected the name of an image and its class");
     const auto [found, fresh] = by_name_.emplace(stem_of(words[0]), words[1]);
     if (!fresh && found->second != words[1])
       refuse_line(path_, i, "another line gives " + words[0] + " another class");
@@ -130,8 +130,8 @@ void LabelFile::read_pairs(const std::vector<std::string>& lines,
     const int64_t number = *number_of(name);
     if (number >= static_cast<int64_t>(known.size()))
       throw std::invalid_argument(path_ + ": the class " + name + " of " + image +
-                                  " is none of the training set's " + std::to_string(known.size()) +
-                                  ", which count from 0 on");
+                                  " is not below " + std::to_string(known.size()) +
+                                  ", the number of classes in the training set");
     name = known[static_cast<size_t>(number)];
   }
 }
@@ -164,7 +164,7 @@ std::map<int64_t, std::string> read_synsets(const std::string& path) {
     if (!number)
       refuse_line(path, i, "expected a class and its number in the devkit, as in `n02119789 1`");
     if (!names.emplace(*number, words[0]).second)
-      refuse_line(path, i, "the number " + words[1] + " stands for another class already");
+      refuse_line(path, i, "another line gives the number " + words[1] + " to another class");
   }
   return names;
 }

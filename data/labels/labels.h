@@ -1,6 +1,5 @@
 #pragma once
-// Classes of images that carry none themselves, from a file beside them: ImageNet's validation
-// images come so.
+// Classes of images from a separate file, as for ImageNet's validation images.
 
 #include <cstdint>
 #include <map>
@@ -10,29 +9,29 @@
 
 namespace shoal::data {
 
-// What --val-labels names. Immutable once made; any thread.
+// The file of --val-labels. Immutable after construction; thread-safe.
 class LabelFile {
  public:
-  // `path` holds one of
+  // `path` contains one of
   //   * lines `NAME CLASS` (blanks or a comma between), the name with or without folder and
-  //     extension, the class by name or, when all are numbers, counting in `known` from 0 on;
+  //     extension, the class by name or, if all are numbers, as an index into `known`;
   //   * ImageId,PredictionString: Kaggle's LOC_val_solution.csv;
   //   * numbers alone, line N for the image whose name ends in N: the devkit's
-  //     ILSVRC2012_validation_ground_truth.txt. Its numbers count in an order of its own, which
-  //     `synsets` tells: the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
-  //   * the whole devkit as it is downloaded (devkit.h), which holds both.
-  // Throws std::invalid_argument for everything else, also when `synsets` is missing or has no use.
+  //     ILSVRC2012_validation_ground_truth.txt. `synsets` maps these numbers to classes: the devkit's
+  //     meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
+  //   * the whole devkit as downloaded (devkit.h), which contains both.
+  // Throws std::invalid_argument for everything else, also if `synsets` is missing or not needed.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 
-  // All class names in it, sorted.
+  // All class names in the file, sorted.
   const std::vector<std::string>& classes() const { return classes_; }
-  // The class of the image of that name: its place in classes(). Throws std::invalid_argument
-  // when it has none.
+  // Returns the class of the image with this name, as an index into classes(). Throws
+  // std::invalid_argument if it has none.
   size_t class_of(const std::string& name) const;
 
  private:
-  // Both: a class's name for each key, which is an image's number or its name.
+  // Both map keys (image numbers or image names) to names of classes.
   void read_numbers(const std::vector<std::string>& lines,
                     const std::map<int64_t, std::string>& names);
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);
@@ -44,7 +43,7 @@ class LabelFile {
   std::unordered_map<std::string, std::string> by_name_;  // names without folder and extension
 };
 
-// Which class each of the devkit's numbers means: number → name. Throws std::invalid_argument.
+// Reads the map from the devkit's class numbers to class names. Throws std::invalid_argument.
 std::map<int64_t, std::string> read_synsets(const std::string& path);
 
 }  // namespace shoal::data

@@ -1,8 +1,8 @@
-// After a head of 128 bytes come elements: a type, a size, the data filled up to 8 bytes; or, in
-// small, all within 8 bytes. One of type 15 is another element, compressed. A matrix (14) holds
-// elements itself: flags with its class, dimensions, name, then its content; an array of structures
-// has as content the length of field names, the names, and a matrix for every field of every
-// structure.
+// After a header of 128 bytes come elements: a type, a size, and the data padded to 8 bytes; small
+// elements fit into 8 bytes as a whole. Type 15 is a compressed element. A matrix (type 14)
+// contains elements: flags with its class, dimensions, name, then its content. The content of an
+// array of structures is the length of the field names, the names, and a matrix for every field of
+// every structure.
 #include "data/labels/mat_file.h"
 
 #include <cstring>
@@ -37,12 +37,12 @@ struct Element {
   Bytes data;
 };
 
-// Takes the first element off `rest`.
+// Removes the first element from `rest` and returns it.
 Element next_element(Bytes& rest) {
   const uint32_t first = word_at(rest, 0);
   Element element;
   size_t size = 0, begin = 8, taken = 8;
-  if (first >> 16 != 0) {  // the small form
+  if (first >> 16 != 0) {  // a small element
     element.type = first & 0xffff;
     size = first >> 16;
     begin = 4;
@@ -79,7 +79,7 @@ Matrix matrix_of(const Element& element) {
   return matrix;
 }
 
-// One number of any of the types that MATLAB may choose for it.
+// Reads one number of any type that MATLAB uses.
 double number_of_matrix(const Matrix& matrix) {
   Bytes rest = matrix.content;
   const Element element = next_element(rest);
@@ -112,7 +112,7 @@ std::string text_of_matrix(const Matrix& matrix) {
   if (matrix.kind != kTextClass) no_meta();
   Bytes rest = matrix.content;
   const Element element = next_element(rest);
-  const bool wide = element.type == 4 || element.type == 17;  // 16 bits a character
+  const bool wide = element.type == 4 || element.type == 17;  // 16 bits per character
   std::string text;
   for (size_t at = 0; at < element.data.size(); at += wide ? 2 : 1)
     text += static_cast<char>(element.data[at]);

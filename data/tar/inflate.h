@@ -1,5 +1,5 @@
 #pragma once
-// What gzip and zlib have compressed, through the system's zlib.
+// Decompresses gzip and zlib data with the system's zlib.
 
 #include <cstdint>
 #include <memory>
@@ -10,14 +10,15 @@
 
 namespace shoal::data {
 
-// True when the bytes begin as gzip or zlib data do.
+// True if the bytes start like gzip or zlib data.
 bool is_compressed(std::span<const uint8_t> head);
 
-// The first bytes of what `head` unpacks to, at most `bytes`; fewer where it is cut or damaged.
+// Returns up to `bytes` bytes decompressed from `head`; fewer if it is cut short or damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
-// The whole file unpacked into memory, under its own path; several gzip members count as one.
-// Throws std::invalid_argument where it is damaged, cut short, or more than 4 GiB.
+// Decompresses the whole file into memory. The result keeps the path. Concatenates several gzip
+// members. Throws std::invalid_argument if the file is damaged, cut short, or larger than 4 GiB
+// decompressed.
 std::shared_ptr<const File> inflate_file(const File& file);
 
 }  // namespace shoal::data

@@ -9,7 +9,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMostBehind = 64 * 1024;  // bytes behind the end mark that are looked at
+constexpr uint64_t kMostBehind =
+    64 * 1024;  // bytes after the end mark that are searched for another tar
 
 class TarLister {
  public:
@@ -23,10 +24,9 @@ class TarLister {
       else
         add_file(entry);
     }
-    // Another tar behind the end mark would be left out without a word.
+    // Otherwise another tar after the end mark would be ignored silently.
     if (walker_.next_archive(kMostBehind))
-      refuse("holds several tars one behind the other; put them into files of their own",
-             walker_.place());
+      refuse("has several tars one after the other; put them into separate files", walker_.place());
     return std::move(members_);
   }
 
@@ -49,7 +49,7 @@ class TarLister {
     for (; noted_ < members_.size(); ++noted_) by_name_[members_[noted_].name] = noted_;
     const auto found = by_name_.find(entry.link);
     if (found == by_name_.end())
-      refuse("links " + entry.name + " to " + entry.link + ", which it does not hold before",
+      refuse("links " + entry.name + " to " + entry.link + ", which is not in the tar before it",
              entry.header_place);
     const TarMember target = members_[found->second];
     members_.push_back(
@@ -60,7 +60,7 @@ class TarLister {
   TarWalker walker_;
   const KeepContent& keep_;
   std::vector<TarMember> members_;
-  std::unordered_map<std::string, size_t> by_name_;  // of the first `noted_` members
+  std::unordered_map<std::string, size_t> by_name_;  // the first `noted_` members
   size_t noted_ = 0;
 };
 

@@ -25,7 +25,7 @@ bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kLargestSampleLabel;
 }
 
-// What scan_tar() must see of a member's content.
+// Number of bytes of a member's content that scan_tar() needs.
 uint64_t content_needed(std::string_view name, uint64_t bytes) {
   if (is_small_label(name, bytes)) return bytes;
   const bool named = has_image_extension(name) || is_tar_name(name) || is_hidden(name);
@@ -37,7 +37,7 @@ void remove_hidden(std::vector<TarMember>& members, LeftOut& left_out) {
       std::erase_if(members, [](const TarMember& member) { return is_hidden(member.name); }));
 }
 
-// Takes away what is neither an image nor a tar.
+// Removes members that are neither images nor tars.
 void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
   std::erase_if(members, [&](const TarMember& member) {
     const auto* const head = reinterpret_cast<const uint8_t*>(member.content.data());
@@ -48,8 +48,7 @@ void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
   });
 }
 
-// A tar of tars is listed by several threads, so that one large file does not take one thread for
-// itself.
+// Lists a tar of tars with several threads, so that a single large file does not occupy one thread.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
                                       int threads, LeftOut& left_out) {
   std::vector<std::vector<TarMember>> found(tars.size());
@@ -64,7 +63,7 @@ std::vector<TarMember> members_inside(const File& file, const std::vector<TarMem
   for (size_t i = 0; i < tars.size(); ++i) {
     if (found[i].empty())
       throw std::invalid_argument(file.path() + ":" + tars[i].name +
-                                  " holds no image; add some or remove it");
+                                  " has no image; add some or remove it");
     left_out.add(others[i]);
     for (TarMember& member : found[i]) all.push_back(std::move(member));
   }
@@ -88,8 +87,8 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabelled) {
   const auto tars = std::count_if(members.begin(), members.end(),
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
-    throw std::invalid_argument(file.path() + " holds both tars and other files; keep them apart");
-  if (tars > 0 && reads == Reads::forward)  // a second time from the front
+    throw std::invalid_argument(file.path() + " has both tars and other files; separate them");
+  if (tars > 0 && reads == Reads::forward)  // reads the file a second time from the start
     members = members_inside(File(file.path(), reads), members, 1, scan.left_out);
   else if (tars > 0)
     members = members_inside(file, members, threads, scan.left_out);

@@ -1,6 +1,6 @@
 #pragma once
-// WebDataset shards: tars in which the files of a sample stand together under one key, as in
-// 0001.jpg, 0001.cls. Source: the WebDataset project's description of its format.
+// WebDataset shards: tars in which consecutive files with the same key form a sample, such as
+// 0001.jpg and 0001.cls. Source: the WebDataset project's description of its format.
 
 #include <cstdint>
 #include <optional>
@@ -14,26 +14,26 @@
 
 namespace shoal::data {
 
-// True when an image has a label (.cls, .json, .txt) of the same key beside it.
+// True if an image has a label (.cls, .json, .txt) with the same key beside it.
 bool is_webdataset(const std::vector<TarMember>& members);
 
-// The samples of the shard `path` in their order, whose labels' content is kept with the members,
-// as far as it is not larger than kLargestSampleLabel; each named by its image. The key is the
-// name up to the first dot of its last part. The image is .jpg, .jpeg, .png or .webp; the label
-// is .cls, else .json (label_text.h), else .txt. Other files of a sample are left alone, and files
-// without an image are left out (Scan::left_out). Throws std::invalid_argument naming a sample with
-// several images, a .cls without an image, or a label that is neither number nor name.
+// Returns the samples of the shard `path` in order, each named by its image. `members` must have
+// the content of labels up to kLargestSampleLabel bytes. The key is the name up to the first dot of
+// its last part. The image is .jpg, .jpeg, .png or .webp. The label is .cls, else .json
+// (label_text.h), else .txt. Ignores other files of a sample. Leaves out files without an image
+// (Scan::left_out). Throws std::invalid_argument that names a sample with several images, a .cls
+// without an image, or a label that is neither a number nor a name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);
 
-// The parts of a member's name: its key; its extension in small letters, without the dot.
+// The parts of a member's name: the key, and the extension in lower case without the dot.
 std::string_view sample_key(std::string_view name);
 std::string sample_extension(std::string_view name);
 bool is_image_name(std::string_view name);
 bool is_label_name(std::string_view name);
-// Of several labels of a sample the one with the lowest rank counts.
+// If a sample has several labels, the one with the lowest rank is used.
 int label_rank(std::string_view name);
-constexpr uint64_t kLargestSampleLabel = uint64_t{1} << 20;  // bytes of a .json
-// The content of the label `name`; nothing: it is neither number nor name.
+constexpr uint64_t kLargestSampleLabel = uint64_t{1} << 20;  // bytes
+// Parses the content of the label `name`. Returns nothing if it is neither a number nor a name.
 std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text);
 
 }  // namespace shoal::data

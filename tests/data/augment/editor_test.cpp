@@ -91,7 +91,7 @@ TEST_CASE("operations equal those of Pillow, torchvision and timm", "[single]") 
   }
 }
 
-TEST_CASE("every processor makes the same bits, at every size, and nothing beside the image",
+TEST_CASE("every instruction set gives the same bits at every size and writes only the image",
           "[single]") {
   Editor portable(Isa::portable);
   std::vector<Editor> editors;
@@ -117,7 +117,7 @@ TEST_CASE("every processor makes the same bits, at every size, and nothing besid
   }
 }
 
-TEST_CASE("places that lie outside the image take the fill colour, all others do not", "[single]") {
+TEST_CASE("pixels from outside the image get the fill color, all others do not", "[single]") {
   const Size size{40, 20};
   Bytes white(static_cast<size_t>(3 * size.width * size.height), 255);
   Editor editor;
@@ -130,7 +130,7 @@ TEST_CASE("places that lie outside the image take the fill colour, all others do
     }
 }
 
-TEST_CASE("a blend goes beyond both images and is cut off", "[single]") {
+TEST_CASE("a blend extrapolates beyond both images and is clamped", "[single]") {
   const Size size{2, 1};
   Bytes a = {0, 100, 200, 10, 20, 30};
   const Bytes b = {100, 50, 255, 20, 30, 41};

@@ -9,7 +9,7 @@
 using namespace shoal::data;
 using namespace shoal::data::augment;
 
-TEST_CASE("magnitudes become what timm and torchvision make of them", "[single]") {
+TEST_CASE("magnitudes give the same amounts as in timm and torchvision", "[single]") {
   const Bytes list = read_golden("augment_levels.txt");
   std::istringstream lines(std::string(list.begin(), list.end()));
   std::string who;
@@ -32,7 +32,7 @@ TEST_CASE("magnitudes become what timm and torchvision make of them", "[single]"
                 .amount);
       }
     }
-    // Where there are two signs the file holds the larger amount.
+    // If both signs are possible, the file has the larger amount.
     REQUIRE(amounts.size() <= 2);
     CHECK(*amounts.rbegin() == Approx(expected).margin(2e-5));
     ++checked;
@@ -40,7 +40,8 @@ TEST_CASE("magnitudes become what timm and torchvision make of them", "[single]"
   CHECK(checked > 400);
 }
 
-TEST_CASE("both signs come alike, and shapes take timm's filter and fill", "[single]") {
+TEST_CASE("both signs are equally likely, and geometric operations use timm's filter and fill",
+          "[single]") {
   TimmScene scene;
   scene.size = {224, 224};
   scene.sampling = Sampling::bilinear;

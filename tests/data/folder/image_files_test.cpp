@@ -21,7 +21,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// What people and their systems leave among images; two hidden files.
+// Files that people and systems leave among images; two of them hidden.
 const Members& strangers() {
   static const Members all = {{"cat/.DS_Store", "x"},         {"cat/._a.jpg", "x"},
                               {"cat/README.txt", "our cats"}, {"cat/Thumbs.db", "\xd0\xcf\x11\xe0"},
@@ -31,7 +31,7 @@ const Members& strangers() {
   return all;
 }
 const char* const kSentence =
-    ": left out 7 files that are no images by name or content (cat/README.txt, cat/Thumbs.db, "
+    ": left out 7 files that are not images by name or content (cat/README.txt, cat/Thumbs.db, "
     "cat/index.csv, …) and 2 hidden files";
 
 // Images with and without an image's name; one of them damaged.
@@ -49,7 +49,7 @@ Members below(const Members& members, const std::string& folder) {
   return found;
 }
 
-// Opens a source and keeps what it warns of.
+// Opens a source and keeps its warnings.
 struct Opened {
   explicit Opened(const std::string& source, OpenOptions options = {}) {
     options.warning = [this](const std::string& text) { warnings.push_back(text); };
@@ -73,7 +73,7 @@ struct Mixed {
 
 }  // namespace
 
-TEST_CASE("an image is what has an image's name or an image's content") {
+TEST_CASE("a file is an image by its name or by its content") {
   const std::string jpeg = jpeg_text(1), text = "hello";
   for (const char* name : {"a.jpg", "a.JPEG", "b/a.png", "a.b.webp", "a.gif", "a.heic"})
     CHECK(is_image(name, bytes_of(text)));
@@ -85,7 +85,7 @@ TEST_CASE("an image is what has an image's name or an image's content") {
   CHECK(is_image_file("/nonexistent/file"));  // reading it will say why
 }
 
-TEST_CASE("files that are no images are left out of class folders, counted and named once") {
+TEST_CASE("files that are not images are left out of class folders and reported once") {
   const Mixed mixed;
   const Opened opened(mixed.folder / "set");
   CHECK(described(*opened.data) == mixed.expected);
@@ -96,10 +96,10 @@ TEST_CASE("a class folder without an image is refused") {
   TempFolder t;
   t.write("cat/a.jpg", jpeg_text(1));
   t.write("notes/README.txt", "our cats");
-  CHECK_THAT(message_of(t.path()), Contains("notes holds no image (notes/README.txt is none by"));
+  CHECK_THAT(message_of(t.path()), Contains("notes has no image (notes/README.txt is not one by"));
 }
 
-TEST_CASE("a cached listing knows what it left out, and that it is still no image") {
+TEST_CASE("a cached listing knows the files it left out and notices when one becomes an image") {
   const Mixed mixed;
   const TempFolder cache;
   const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1);
@@ -115,12 +115,12 @@ TEST_CASE("a cached listing knows what it left out, and that it is still no imag
   CHECK(size() == 4);
   CHECK(load_listing(cache.path(), mixed.folder / "set"));
   CHECK(size() == 4);
-  // Written in place: its folder does not change.
+  // Written in place, so its folder does not change.
   std::ofstream(mixed.folder / "set/dog/empty") << jpeg_text(9);
   CHECK(size() == 5);
 }
 
-TEST_CASE("files that are no images are left out of tars of every shape") {
+TEST_CASE("files that are not images are left out of tars of every layout") {
   const Mixed mixed;
   const TempFolder& t = mixed.folder;
   t.write("set.tar", make_tar(mixed.all));
@@ -145,7 +145,7 @@ TEST_CASE("files that are no images are left out of tars of every shape") {
   CHECK_THAT(Opened(t / "classes").warnings[0], Contains("(cat.tar:README.txt, "));
 }
 
-TEST_CASE("what a tar leaves out is said again when its list comes from the cache") {
+TEST_CASE("files left out of a tar are reported again when its list comes from the cache") {
   TempFolder t;
   const TempFolder cache;
   t.write("set.tar", make_tar(Mixed().all));
@@ -158,7 +158,7 @@ TEST_CASE("what a tar leaves out is said again when its list comes from the cach
   CHECK(Opened(t / "set.tar", options).warnings == first);
 }
 
-TEST_CASE("files that are no images need no label, and a manifest may name them") {
+TEST_CASE("files that are not images need no label, and a manifest may name them") {
   TempFolder t;
   t.write("flat/1.jpg", "a");
   t.write("flat/2.jpg", "b");
@@ -168,14 +168,15 @@ TEST_CASE("files that are no images need no label, and a manifest may name them"
   options.labels = t / "labels";
   const Opened flat(t / "flat", options);
   CHECK(described(*flat.data) == Texts{"0 cat 1.jpg a", "1 dog 2.jpg b"});
-  CHECK_THAT(flat.warnings.at(0), Contains("1 file that is no image") && Contains("(README.txt)"));
+  CHECK_THAT(flat.warnings.at(0),
+             Contains("1 file that is not an image") && Contains("(README.txt)"));
   t.write("a.manifest", R"(["flat/1.jpg", "flat/README.txt", "flat/2.jpg"])");
   const Opened manifest(t / "a.manifest");
   CHECK(manifest.data->size() == 2);
   CHECK_THAT(manifest.warnings.at(0), Contains("1 file"));
 }
 
-TEST_CASE("packed sets and class folders made anew hold no files that are no images") {
+TEST_CASE("packed sets and rewritten class folders have only images") {
   const Mixed mixed;
   const TempFolder& t = mixed.folder;
   const auto data = open_dataset(t / "set");

@@ -49,7 +49,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("images come from files, folders, tars and packed sets, in the order they are named") {
+TEST_CASE("images come from files, folders, tars and packed sets in the given order") {
   const Fixture f;
   write(f.at("one.jpg"), jpeg_text(1));
   write(f.at("folder/b/2.jpg"), jpeg_text(2));
@@ -66,7 +66,7 @@ TEST_CASE("images come from files, folders, tars and packed sets, in the order t
   CHECK(all.warnings.empty());
 }
 
-TEST_CASE("a folder may hold sets among its images, and a pattern names several files") {
+TEST_CASE("a folder may contain sets among its images, and a pattern names several files") {
   const Fixture f;
   write(f.at("all/a.jpg"), jpeg_text(1));
   write(f.at("all/b.tar"), make_tar({{"x.jpg", jpeg_text(2)}}));
@@ -77,7 +77,7 @@ TEST_CASE("a folder may hold sets among its images, and a pattern names several 
   CHECK(seen({f.at("all/*.jpg"), f.at("all/c*")}).contents == jpegs({1, 3}));
 }
 
-TEST_CASE("labels are not needed, and those that training refuses do no harm") {
+TEST_CASE("labels are not needed, and invalid ones are ignored") {
   const Fixture f;
   write(f.at("captions.tar"), make_tar({{"1.jpg", jpeg_text(1)},
                                         {"1.txt", "a cat\nthat looks at a dog"},
@@ -105,7 +105,7 @@ TEST_CASE("labels are not needed, and those that training refuses do no harm") {
   CHECK(seen({f.at("list.json")}).contents == jpegs({1}));
 }
 
-TEST_CASE("files of a folder that are no images are left out and told once") {
+TEST_CASE("files of a folder that are not images are left out and reported once") {
   const Fixture f;
   write(f.at("x/a.jpg"), jpeg_text(1));
   write(f.at("x/README.txt"), "our cats");
@@ -120,14 +120,14 @@ TEST_CASE("files of a folder that are no images are left out and told once") {
   CHECK(seen({f.at("x/README.txt")}).contents == Texts{"our cats"});  // named: reading it fails
 }
 
-TEST_CASE("a source without images is an error, a missing file one of reading") {
+TEST_CASE("a source without images is an error; a missing file is reported by read()") {
   const Fixture f;
   write(f.at("x/README.txt"), "our cats");
-  CHECK_THROWS_WITH(open_images({f.at("x")}, {}), Contains(f.at("x") + " holds no image"));
+  CHECK_THROWS_WITH(open_images({f.at("x")}, {}), Contains(f.at("x") + " has no image"));
   CHECK_THROWS_WITH(open_images({f.at("*.jpg")}, {}), Contains("*.jpg"));
   CHECK_THROWS_WITH(open_images({"pipe:" + f.at("x")}, {}), Contains("is a pipe"));
   const auto missing = open_images({f.at("none.jpg")}, {});
   std::vector<uint8_t> bytes;
   REQUIRE(missing->size() == 1);
-  CHECK_THROWS_WITH(missing->read(0, bytes), "there is no such file or folder");
+  CHECK_THROWS_WITH(missing->read(0, bytes), "the file does not exist");
 }

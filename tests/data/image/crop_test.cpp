@@ -5,7 +5,8 @@
 
 using namespace shoal::data;
 
-TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for", "[single]") {
+TEST_CASE("random crops are inside the image and have the requested area and aspect ratio",
+          "[single]") {
   const Size image{500, 375};
   const TransformOptions options;
   KeyedRandom random(1);
@@ -28,7 +29,7 @@ TEST_CASE("random crops lie inside, with the area and the aspect ratio asked for
   CHECK(log_ratio / n == Approx(0.0309).margin(0.005));
 }
 
-TEST_CASE("an image too narrow for any try gets the largest central box in range", "[single]") {
+TEST_CASE("an image too narrow for every try gets the largest central box in range", "[single]") {
   KeyedRandom random(2);
   TransformOptions options;
   const Box wide = random_resized_crop({1000, 10}, options, random);

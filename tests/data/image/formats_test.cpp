@@ -45,7 +45,8 @@ Bytes bytes_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a format is known by its first bytes and its header states the size", "[single]") {
+TEST_CASE("formats are recognized by their first bytes, and their headers give the size",
+          "[single]") {
   for (const Stored& image : stored_images()) {
     INFO(image.name);
     CHECK(recognise(image.bytes) == image.format);
@@ -59,7 +60,7 @@ TEST_CASE("a format is known by its first bytes and its header states the size",
   }
 }
 
-TEST_CASE("a header that is cut short or of another format is damage", "[single]") {
+TEST_CASE("a truncated header or one of another format counts as damage", "[single]") {
   for (const Stored& image : stored_images()) {
     if (image.format == Format::jpeg) continue;
     INFO(image.name);
@@ -80,7 +81,7 @@ TEST_CASE("a bitmap stored from the top down has a positive height", "[single]")
   CHECK(stated_size(Format::bmp, file).height == 5);
 }
 
-TEST_CASE("a decoded image lies at the front of a buffer that keeps its size", "[single]") {
+TEST_CASE("a decoded image is at the start of a buffer that keeps its capacity", "[single]") {
   Bytes pixels;
   const Size large{31, 20}, small{7, 5};
   for (const Size& size : {large, small}) {
@@ -93,7 +94,7 @@ TEST_CASE("a decoded image lies at the front of a buffer that keeps its size", "
   }
 }
 
-TEST_CASE("a size out of bounds is refused before the image is unpacked, and so are bad pixels",
+TEST_CASE("a size out of bounds is refused before decoding, and damaged pixels are refused",
           "[single]") {
   Bytes pixels;
   Bytes bomb = encode_bmp(formula_image({7, 5}), {7, 5});

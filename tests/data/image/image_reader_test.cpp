@@ -37,8 +37,7 @@ std::vector<Golden> goldens() {
 
 }  // namespace
 
-TEST_CASE("every format is recognised by content and has the pixels that Pillow gives it",
-          "[single]") {
+TEST_CASE("every format is recognized by content and has Pillow's pixels", "[single]") {
   ImageReader reader;
   for (const Golden& g : goldens()) {
     INFO(g.name);
@@ -64,7 +63,7 @@ TEST_CASE("empty files, text and other formats are damaged images", "[single]") 
   }
 }
 
-TEST_CASE("files of other formats that are cut short or scrambled never crash", "[single]") {
+TEST_CASE("truncated or scrambled files of other formats never crash", "[single]") {
   KeyedRandom random(8);
   ImageReader reader;
   std::map<std::string, int> refused;
@@ -89,7 +88,7 @@ TEST_CASE("files of other formats that are cut short or scrambled never crash", 
   }
 }
 
-TEST_CASE("a bomb is refused by its header", "[single]") {
+TEST_CASE("a decompression bomb is refused by its header", "[single]") {
   ImageReader reader;
   Bytes png = read_golden("images/rgb.png");
   for (size_t i = 17; i < 24; ++i) png[i] = i == 20 ? 0 : 0xff;

@@ -93,7 +93,7 @@ Bytes exact(const Bytes& file, const Request& c, Interpolation interpolation) {
 
 }  // namespace
 
-TEST_CASE("the fast way is near the exact one, and the same on every processor", "[single]") {
+TEST_CASE("the fast resize is close to the exact one and the same on every processor", "[single]") {
   double sum = 0;
   int count = 0;
   uint64_t seed = 0;
@@ -115,7 +115,7 @@ TEST_CASE("the fast way is near the exact one, and the same on every processor",
   CHECK(sum / count > 50);
 }
 
-TEST_CASE("a transform takes the fast way where it is asked to", "[single]") {
+TEST_CASE("a transform uses the fast resize if it is requested", "[single]") {
   const Bytes image = photograph({300, 220}, 7);
   const Bytes file = encode_jpeg(image.data(), {300, 220}, 90, true);
   TransformOptions options;

@@ -17,7 +17,7 @@ Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation
   const Box box = resizer.needed();
   Bytes padded = pixels;
   padded.insert(padded.end(), static_cast<size_t>(resizer.padding()), uint8_t{0});
-  // In two pushes, the first of an odd number of rows.
+  // In two pushes, the first with an odd number of rows.
   const int64_t stride = 3 * in.width, first = std::min<int64_t>(box.height, 7);
   const uint8_t* start = padded.data() + box.top * stride + 3 * box.left;
   resizer.push({start, stride, first});
@@ -29,7 +29,7 @@ Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation
 
 }  // namespace
 
-TEST_CASE("resizing gives the bits of Pillow 13, enlarging and reducing, both filters",
+TEST_CASE("resizing is bit-equal to Pillow 13 for enlarging and reducing with both filters",
           "[single]") {
   std::istringstream cases([] {
     const Bytes text = read_golden("resize.txt");
@@ -56,7 +56,7 @@ TEST_CASE("resizing gives the bits of Pillow 13, enlarging and reducing, both fi
     for (const Isa isa : supported_isas())
       CHECK(largest_difference(resize(formula_image(in), in, out, how, isa), expected) == 0);
     ++checked;
-    // Pillow 12 gives the same, except where the order of the passes is another.
+    // Pillow 12 gives the same bits, except where the order of the passes differs.
     const int difference = largest_difference(before, expected);
     if (how == Interpolation::bilinear) CHECK(difference <= 1);
     if (difference == 0) continue;
@@ -78,7 +78,7 @@ TEST_CASE("every instruction set gives the same bits", "[single]") {
       }
 }
 
-TEST_CASE("the same size is a copy and a flat image stays flat", "[single]") {
+TEST_CASE("resizing to the same size copies, and a uniform image stays uniform", "[single]") {
   const Size size{45, 31};
   const Bytes image = formula_image(size);
   CHECK(resize(image, size, size, Interpolation::bilinear) == image);
@@ -105,7 +105,7 @@ TEST_CASE("a mirrored resize is the mirror image of the resize", "[single]") {
 
 TEST_CASE("a part of the output needs only a part of the source and has the same pixels",
           "[single]") {
-  // The second with the vertical pass first.
+  // The second case has the vertical pass first.
   const Size in = GENERATE(Size{200, 120}, Size{200, 480}), out{100, 60};
   const Bytes image = formula_image(in), whole = resize(image, in, out, Interpolation::bilinear);
   Resizer resizer;

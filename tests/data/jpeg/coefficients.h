@@ -5,8 +5,8 @@
 
 namespace shoal::data {
 
-// The largest magnitude of all of a JPEG, dequantised. Images have at most 8192 and a little.
-// Throws std::runtime_error where they cannot be read.
+// The largest magnitude of all dequantized coefficients of a JPEG; slightly above 8192 at most for
+// real images. Throws std::runtime_error if they cannot be read.
 int largest_coefficient(const Bytes& file);
 
 }  // namespace shoal::data

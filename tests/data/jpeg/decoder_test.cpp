@@ -27,7 +27,8 @@ Bytes cut(const Bytes& whole, const Size& size, const Box& box) {
 
 }  // namespace
 
-TEST_CASE("a part of an image has the pixels of the whole, whatever the sampling", "[single]") {
+TEST_CASE("a part of an image has the pixels of the whole image for every chroma subsampling",
+          "[single]") {
   KeyedRandom random(9);
   JpegDecoder decoder;
   std::vector<Bytes> files;
@@ -51,7 +52,7 @@ TEST_CASE("a part of an image has the pixels of the whole, whatever the sampling
   }
 }
 
-TEST_CASE("a file cut short at any place is damaged, even when the wanted part is there",
+TEST_CASE("a file cut short anywhere is damaged, even if the requested part is complete",
           "[single]") {
   JpegDecoder decoder;
   for (const char* name : kFiles) {
@@ -69,7 +70,7 @@ TEST_CASE("a file cut short at any place is damaged, even when the wanted part i
   }
 }
 
-TEST_CASE("bytes behind the end of a JPEG and between its segments do no harm", "[single]") {
+TEST_CASE("bytes after the end of a JPEG and between its segments are ignored", "[single]") {
   JpegDecoder decoder;
   Bytes file = read_golden("images/baseline_420.jpg");
   const Bytes clean = read_box(decoder, file, {0, 0, 67, 45});
@@ -103,7 +104,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage", "[s
   }
 }
 
-TEST_CASE("a huge stated size is refused before memory is taken for it", "[single]") {
+TEST_CASE("a huge size in the header is refused before memory is allocated", "[single]") {
   JpegDecoder decoder;
   Bytes file = read_golden("images/baseline_444.jpg");
   for (size_t i = 0; i + 8 < file.size(); ++i)
@@ -116,7 +117,7 @@ TEST_CASE("a huge stated size is refused before memory is taken for it", "[singl
 
 namespace {
 
-// Files that our own decoder takes: sampling, quality and sizes around the borders of an MCU.
+// Files for our own decoder: subsampling, quality and sizes around multiples of an MCU.
 std::vector<Bytes> own_files() {
   std::vector<Bytes> files;
   for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
@@ -144,7 +145,7 @@ Box random_box(KeyedRandom& random, const Size& size) {
   return box;
 }
 
-// The box by our own decoder, or nothing when it leaves the file to libjpeg-turbo.
+// Decodes the box with our own decoder. Returns nothing if it leaves the file to libjpeg-turbo.
 Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box,
                jpeg::SeekIndex* index) {
   if (!decoder.open(file) || !decoder.start(box, index)) return {};
@@ -158,8 +159,10 @@ Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box
 
 }  // namespace
 
-TEST_CASE("our own decoder gives libjpeg-turbo's pixels, without, with and while making an index",
-          "[single]") {
+TEST_CASE(
+    "our own decoder gives libjpeg-turbo's pixels without an index, with one and while building "
+    "one",
+    "[single]") {
   TurboDecoder turbo;
   for (const Isa isa : supported_isas()) {
     KeyedRandom random(12);
@@ -195,7 +198,8 @@ Bytes noise_image(const Size& size, KeyedRandom& random) {
 
 }  // namespace
 
-TEST_CASE("small images of noise have libjpeg-turbo's pixels, or are left to it", "[single]") {
+TEST_CASE("small noise images have libjpeg-turbo's pixels or are left to libjpeg-turbo",
+          "[single]") {
   TurboDecoder turbo;
   KeyedRandom random(7);
   for (const Isa isa : supported_isas()) {
@@ -231,7 +235,7 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
     int64_t ours = 0;
     size_t table_end = 0;
     for (size_t at = 2; at < scan; ++at) {
-      // Changed tables make coefficients that no image has, for which the two may differ.
+      // Changed tables give impossible coefficients, for which the two decoders may differ.
       if (file[at] == 0xff && (file[at + 1] == 0xdb || file[at + 1] == 0xc4))
         table_end = at + 2 + (size_t{file[at + 2]} << 8 | file[at + 3]);
       if (at < table_end) continue;
@@ -250,7 +254,7 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
     }
     CHECK(ours > 1000);
 
-    // Too short an APP0 is not JFIF's, so that Adobe's word counts: RGB.
+    // An APP0 that is too short is not JFIF, so the Adobe marker decides: RGB.
     file[35] = 0;  // the transform
     file.erase(file.begin() + 11, file.begin() + 20);
     file[5] = 7;
@@ -260,8 +264,8 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
   }
 }
 
-TEST_CASE("every instruction set makes the same colours and keeps to its row", "[single]") {
-  constexpr size_t kSlack = 64;  // that kernels may read and overwrite
+TEST_CASE("every instruction set gives the same colors and writes only its row", "[single]") {
+  constexpr size_t kSlack = 64;  // bytes that kernels may read and overwrite
   KeyedRandom random(4);
   Bytes samples[3];
   for (Bytes& bytes : samples) {
@@ -286,7 +290,7 @@ TEST_CASE("every instruction set makes the same colours and keeps to its row", "
         REQUIRE(convert(isa, count, grey) == convert(Isa::portable, count, grey));
 }
 
-TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
+TEST_CASE("an index of another file is detected and ignored", "[single]") {
   const Bytes photo = formula_image({211, 157}), other = formula_image({214, 160});
   const Bytes file = encode_jpeg(photo.data(), {211, 157}, 90, true);
   const Bytes stale = encode_jpeg(other.data(), {211, 157}, 80, true);
@@ -309,7 +313,7 @@ TEST_CASE("an index of another file is noticed and does no harm", "[single]") {
   }
 }
 
-TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, or leaves to it",
+TEST_CASE("our own decoder reads changed bytes like libjpeg-turbo, or leaves them to it",
           "[single]") {
   TurboDecoder turbo;
   for (const Isa isa : supported_isas()) {
@@ -330,7 +334,7 @@ TEST_CASE("what libjpeg-turbo makes of changed bytes our own decoder makes too, 
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
         if (read_box(turbo, broken, box) == pixels) continue;  // throws where it sees damage
-        // Coefficients that no image has overflow 16 bits, in other places than theirs.
+        // Impossible coefficients overflow 16 bits, at other steps than in libjpeg-turbo.
         CHECK(largest_coefficient(broken) > 8300);
       }
     }

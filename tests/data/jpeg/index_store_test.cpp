@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A photograph-like file: enough bytes for its index to be worth its room.
+// A photograph-like file, large enough that its index is stored.
 Bytes noisy_jpeg(uint64_t seed) {
   KeyedRandom random(seed);
   Bytes pixels(300 * 200 * 3);
@@ -35,7 +35,7 @@ SeekIndex index_of(const Bytes& file) {
 
 }  // namespace
 
-TEST_CASE("a packed index is the same again, and takes little room") {
+TEST_CASE("packing and unpacking an index restores it, and it is small") {
   const Bytes file = noisy_jpeg(1);
   const SeekIndex index = index_of(file);
   const std::string packed = jpeg::pack_index(index);
@@ -50,7 +50,7 @@ TEST_CASE("a packed index is the same again, and takes little room") {
     CHECK_FALSE(jpeg::unpack_index(bytes(cut), again));
 }
 
-TEST_CASE("what one store writes another finds; changed images have no index") {
+TEST_CASE("an index that one store writes is found by another; changed images have none") {
   const TempFolder folder;
   const Bytes file = noisy_jpeg(1), other = noisy_jpeg(2);
   const SeekIndex index = index_of(file);
@@ -81,7 +81,7 @@ TEST_CASE("what one store writes another finds; changed images have no index") {
   CHECK(reader.find(3, other, found) == Answer::found);
 }
 
-TEST_CASE("an image whose index would take more than 4 % of its bytes has none") {
+TEST_CASE("an index of more than 4 % of its image's bytes is not stored") {
   const TempFolder folder;
   const Bytes flat(64 * 64 * 3, 90);
   const Bytes file = encode_jpeg(flat.data(), {64, 64}, 90, false);
@@ -93,7 +93,7 @@ TEST_CASE("an image whose index would take more than 4 % of its bytes has none")
   CHECK(store.will_read(0, 1) == 0);
 }
 
-TEST_CASE("damaged and cut files of indexes are as if they were not there") {
+TEST_CASE("damaged and truncated index files are ignored") {
   const TempFolder folder;
   const Bytes file = noisy_jpeg(1);
   const SeekIndex index = index_of(file);
@@ -117,7 +117,7 @@ TEST_CASE("damaged and cut files of indexes are as if they were not there") {
     CHECK(store.find(0, file, found) == Answer::unknown);
     CHECK(found.empty());
   }
-  // The next writer goes on behind half an entry that a killed one left.
+  // The next writer continues after half an entry that a killed one left.
   std::ofstream(folder / "0.places", std::ios::binary | std::ios::app) << "half";
   IndexStore store(folder.path(), 1);
   store.add(0, file, index);
@@ -127,7 +127,8 @@ TEST_CASE("damaged and cut files of indexes are as if they were not there") {
   CHECK(found == index);
 }
 
-TEST_CASE("a folder that cannot be written is told once, and images are read without") {
+TEST_CASE(
+    "a folder that cannot be written gives one warning, and images are read without indexes") {
   const TempFolder folder;
   std::ofstream(folder / "file") << "x";
   int warnings = 0;

@@ -47,7 +47,7 @@ struct Validation {
   OpenOptions options;
 };
 
-// The message of its error; empty where it holds `names`.
+// The message of its error; empty if it has `names`.
 std::string refused_synsets(const std::string& path, const std::map<int64_t, std::string>& names) {
   try {
     return read_synsets(path) == names ? "" : "other names";
@@ -69,7 +69,7 @@ TEST_CASE("the classes of flat images come from a list, Kaggle's table or the de
   CHECK(v.opened("7\n9\n9\n9\n", "n02 7 kit_fox\nn01 9 setter\nn00 8 none\n") == expected);
 }
 
-TEST_CASE("with the training set's classes, labels count in them") {
+TEST_CASE("labels are numbers of the training set's classes") {
   Validation v;
   v.options.classes = {"n00", "n01", "n02"};
   const Texts expected = {"1 n01 2", "1 n01 3", "2 n02 1"};
@@ -77,12 +77,12 @@ TEST_CASE("with the training set's classes, labels count in them") {
   CHECK(v.opened(base + "1 n02\n" + base + "2 n01\n" + base + "3 n01\n") == expected);
   CHECK(v.opened(base + "1 2\n" + base + "2 1\n" + base + "3 1\n") == expected);
   CHECK_THAT(v.refused(base + "1 3\n" + base + "2 1\n" + base + "3 1\n"),
-             Contains("the class 3 of " + base + "1") && Contains("3, which count from 0"));
+             Contains("the class 3 of " + base + "1") && Contains("not below 3"));
   CHECK_THAT(v.refused(base + "1 n09\n" + base + "2 n01\n" + base + "3 n01\n"),
              Contains("class 'n09'") && Contains("training set does not have"));
 }
 
-TEST_CASE("labels that do not suffice are refused with what is missing") {
+TEST_CASE("incomplete labels are refused with what is missing") {
   Validation v;
   const std::string base = "ILSVRC2012_val_0000000";
   CHECK_THAT(v.refused("7\n9\n9\n"), Contains("--val-synsets FILE") && Contains("meta.mat"));
@@ -90,18 +90,18 @@ TEST_CASE("labels that do not suffice are refused with what is missing") {
              Contains("no class for the image") && Contains(base + "3"));
   CHECK_THAT(v.refused("7\n5\n7\n", "n02 7\nn01 9\n"), Contains("line 2") && Contains("number 5"));
   CHECK_THAT(v.refused("7\n9\n9\n", "n02 7\nn01 kit\n"), Contains("synsets line 2"));
-  CHECK_THAT(v.refused("7\n9\n9\n", "n02 7\nn01 7\n"), Contains("another class already"));
+  CHECK_THAT(v.refused("7\n9\n9\n", "n02 7\nn01 7\n"), Contains("to another class"));
   CHECK_THAT(v.refused(base + "1 a\n" + base + "2 b\n"), Contains("no class for the image"));
   CHECK_THAT(v.refused(base + "1 a\n" + base + "1 b\n"), Contains("line 2"));
-  CHECK_THAT(v.refused(base + "1\n"), Contains("expected an image's name and its class"));
+  CHECK_THAT(v.refused(base + "1\n"), Contains("its class"));
   CHECK_THAT(v.refused("\n"), Contains("is empty"));
-  CHECK_THAT(v.refused(base + "1 a\n", "n02 7\n"), Contains("--val-synsets has no use"));
+  CHECK_THAT(v.refused(base + "1 a\n", "n02 7\n"), Contains("--val-synsets cannot be used"));
   v.options.labels = v.folder / "gone";
   CHECK_THAT(message_of(v.folder / "val.tar", v.options),
              Contains("cannot open the file of labels"));
 }
 
-TEST_CASE("the devkit's numbers may be told by a MATLAB file as its meta.mat is") {
+TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat") {
   for (const char* name : {"records/meta.mat", "records/meta_plain.mat"}) {
     INFO(name);
     const std::string path = std::string(SHOAL_SOURCE_DIR "/tests/golden/") + name;
@@ -113,7 +113,7 @@ TEST_CASE("the devkit's numbers may be told by a MATLAB file as its meta.mat is"
     for (size_t cut = 128; cut < whole.size(); ++cut) {
       t.write("cut.mat", Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(cut)));
       const std::string message = refused_synsets(t / "cut.mat", names);
-      // Of the compressed one only zlib's last word is not looked at.
+      // In the compressed file only zlib's last word is not checked.
       if (cut + 8 < whole.size()) CHECK_THAT(message, Contains("cut.mat"));
     }
   }

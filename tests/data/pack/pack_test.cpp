@@ -33,7 +33,7 @@ Bytes batch_pixels(std::shared_ptr<const Dataset> data) {
 
 }  // namespace
 
-TEST_CASE("a packed set holds the same images, labels, names and batches as its source") {
+TEST_CASE("a packed set has the images, labels, names and batches of its source") {
   const TempFolder folder;
   const auto source = noise_images(20);
   PackOptions options;
@@ -67,7 +67,7 @@ TEST_CASE("a packed set holds the same images, labels, names and batches as its 
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 2, [](const std::string&) {}) == 0);
 }
 
-TEST_CASE("large images are reduced, a share is kept as pixels, the rest stays as it was") {
+TEST_CASE("large images are reduced, a share is stored as pixels, the others are unchanged") {
   const TempFolder folder;
   const auto source = noise_images(20);
   PackOptions options;
@@ -93,7 +93,7 @@ TEST_CASE("large images are reduced, a share is kept as pixels, the rest stays a
   }
 }
 
-TEST_CASE("with a quality, images are encoded anew where that saves a tenth") {
+TEST_CASE("with a quality, images are encoded again if that saves a tenth") {
   const TempFolder folder;
   const auto source = noise_images(20);
   PackOptions options;
@@ -116,13 +116,13 @@ TEST_CASE("with a quality, images are encoded anew where that saves a tenth") {
     CHECK(size.width == full.width);
     CHECK(size.height == full.height);
   }
-  // Once more with the quality they have: nothing is gained.
+  // Again with the same quality: nothing is saved.
   CHECK(write_pack(pack, folder / "again.pack", options).encoded == 0);
   options.quality = 100;
   CHECK(write_pack(pack, folder / "larger.pack", options).encoded == 0);
 }
 
-TEST_CASE("a set in shards may lie in the folder one is in") {
+TEST_CASE("a set in shards may be in the current folder") {
   const TempFolder folder;
   PackOptions options;
   options.shard_bytes = 100'000;
@@ -131,7 +131,7 @@ TEST_CASE("a set in shards may lie in the folder one is in") {
   CHECK(open_dataset(folder / "here")->size() == 5);
 }
 
-TEST_CASE("an image too long for a JPEG stays as it is") {
+TEST_CASE("an image too long for a JPEG is unchanged") {
   const TempFolder folder;
   const Size size{65501, 1};
   const auto source = std::make_shared<MemoryDataset>(
@@ -146,7 +146,7 @@ TEST_CASE("an image too long for a JPEG stays as it is") {
   CHECK((bytes == source->images[0]));
 }
 
-TEST_CASE("damage is found and named") {
+TEST_CASE("damage is found and reported") {
   const TempFolder folder;
   const auto source = noise_images(10);
   write_pack(*source, folder / "set.pack", {});
@@ -183,7 +183,7 @@ TEST_CASE("damage is found and named") {
   }
 }
 
-TEST_CASE("an image is checked when it is read, pixels the first time and when verified") {
+TEST_CASE("an image is checked when it is read; raw pixels at the first read and when verified") {
   const TempFolder folder;
   PackOptions options;
   options.raw_share = GENERATE(0.0, 1.0);
@@ -211,7 +211,7 @@ TEST_CASE("an image is checked when it is read, pixels the first time and when v
   CHECK(verify_pack(pack, 1, [](const std::string&) {}) == 2);
 }
 
-TEST_CASE("damaged images are left out and named; a set that exists is not overwritten") {
+TEST_CASE("damaged images are left out and reported; an existing set is not overwritten") {
   const TempFolder folder;
   const auto source = noise_images(10);
   source->images[3].resize(200);
@@ -233,7 +233,7 @@ TEST_CASE("damaged images are left out and named; a set that exists is not overw
   CHECK_THROWS_AS(write_pack(*source, folder / "none.pack", wrong), std::invalid_argument);
 }
 
-TEST_CASE("a set in shards holds the same images as one file") {
+TEST_CASE("a set in shards has the same images as one file") {
   const test::TemporaryDirectory directory;
   const auto source = noise_images(23);
   const std::string one = directory.path() / "one.pack", many = directory.path() / "many";
@@ -275,13 +275,13 @@ TEST_CASE("a set in shards holds the same images as one file") {
   CHECK(write_pack(*source, many, options).images == 23);
 }
 
-TEST_CASE("a folder that is no packed set is not packed into") {
+TEST_CASE("a folder that is not a packed set is not written to") {
   const test::TemporaryDirectory directory;
   write_bytes(directory.path() / "letter.txt", {1, 2, 3});
   PackOptions options;
   options.shard_bytes = 1000;
   CHECK_THROWS_WITH(write_pack(*noise_images(2), directory.path(), options),
-                    Catch::Contains("is not empty"));
+                    Catch::Contains("neither empty"));
   CHECK_THROWS_WITH(write_pack(*noise_images(2), directory.path() / "letter.txt", options),
                     Catch::Contains("is a file"));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of packed sets share.
+// Shared by the tests of packed sets.
 
 #include <fstream>
 #include <iterator>

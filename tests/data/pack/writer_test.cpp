@@ -13,7 +13,7 @@ using namespace shoal;
 using namespace shoal::data;
 namespace fs = std::filesystem;
 
-TEST_CASE("packing goes on where it was interrupted, and only the same request does") {
+TEST_CASE("packing continues after an interruption, but only for the same request") {
   const TempFolder folder;
   const auto source = noise_images(60);
   PackOptions options;
@@ -26,7 +26,7 @@ TEST_CASE("packing goes on where it was interrupted, and only the same request d
     CHECK_THROWS_AS(write_pack(*source, folder / "set.pack", options, interrupt), Interrupted);
     CHECK_FALSE(fs::exists(folder / "set.pack"));
   }
-  // What a killed process had written beyond its table, and half an entry of it.
+  // Data that a killed process had written beyond its table, and half an entry of the table.
   std::ofstream(folder / "set.pack.partial", std::ios::binary | std::ios::app) << "torn";
   std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -40,7 +40,7 @@ TEST_CASE("packing goes on where it was interrupted, and only the same request d
   CHECK(write_pack(*source, folder / "other.pack", options).resumed == 0);
 }
 
-TEST_CASE("what a machine lost of an interrupted set is packed again") {
+TEST_CASE("data of an interrupted set that a power loss destroyed is packed again") {
   const TempFolder folder;
   const auto source = noise_images(60);
   source->images[2].resize(200);
@@ -49,7 +49,7 @@ TEST_CASE("what a machine lost of an interrupted set is packed again") {
     if (done >= 40) throw std::runtime_error("stop");
   };
   CHECK_THROWS(write_pack(*source, folder / "set.pack", {}, interrupt));
-  // The last pages never reached the disk.
+  // The last pages did not reach the disk.
   Bytes torn = file_bytes(folder / "set.pack.partial");
   std::fill(torn.begin() + static_cast<int64_t>(torn.size() * 2 / 3), torn.end(), uint8_t{0});
   write_bytes(folder / "set.pack.partial", torn);
@@ -60,8 +60,7 @@ TEST_CASE("what a machine lost of an interrupted set is packed again") {
   CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
 }
 
-TEST_CASE(
-    "what is known to be on the disk is not read again, and a torn table ends where it is torn") {
+TEST_CASE("data before the last mark is not read again, and a damaged table ends at the damage") {
   const TempFolder folder;
   const auto source = noise_images(60);
   const auto interrupt = [](int64_t done) {
@@ -93,7 +92,7 @@ TEST_CASE(
     before = resumed;
   }
   CHECK(before >= 46);
-  // Behind a note that all is on the disk nothing of it is looked at: a change there goes unseen.
+  // Data before a mark is not read again: a change there is not noticed.
   Bytes changed = data;
   changed[data.size() / 2] ^= 1;
   write_bytes(folder / "set.pack.partial", changed);
@@ -113,7 +112,7 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
 }
 
-TEST_CASE("one writer at a time packs to a place, and nothing but the set is left") {
+TEST_CASE("only one writer at a time packs to a place, and only the set remains") {
   const TempFolder folder;
   const auto source = noise_images(10);
   const auto beside = [&](int64_t) {
@@ -130,10 +129,10 @@ TEST_CASE("one writer at a time packs to a place, and nothing but the set is lef
   for (const auto& entry : fs::directory_iterator(folder.path()))
     left.insert(entry.path().filename());
   CHECK(left == std::set<std::string>{"mine", "set.pack"});
-  CHECK_THROWS_WITH(PackedDataset(folder / "mine"), Catch::Contains("is no packed set"));
+  CHECK_THROWS_WITH(PackedDataset(folder / "mine"), Catch::Contains("is not a packed set"));
 }
 
-TEST_CASE("a set in shards that was interrupted goes on, and is refused until it is whole") {
+TEST_CASE("an interrupted set in shards continues, and is refused until it is complete") {
   const test::TemporaryDirectory directory;
   const auto source = noise_images(23);
   const std::string whole = directory.path() / "whole", killed = directory.path() / "killed";

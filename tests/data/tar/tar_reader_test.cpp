@@ -35,7 +35,7 @@ Texts names_of(const std::vector<TarMember>& members) {
   return names;
 }
 
-// Empty where the tar is refused.
+// Empty if the tar is refused.
 Texts names_or_none(const std::string& path) {
   try {
     return names_of(members_of(path));
@@ -87,7 +87,7 @@ std::string with_pax(const std::string& records, const std::string& size_field,
 
 }  // namespace
 
-TEST_CASE("tars of Python and GNU tar in every format give their names and contents") {
+TEST_CASE("tars of Python and GNU tar in every format have the expected names and contents") {
   const std::vector<std::pair<std::string, int>> kinds = {
       {"python-ustar", 1}, {"python-gnu", 2}, {"python-pax", 2}, {"gnu-v7", 0},
       {"gnu-oldgnu", 2},   {"gnu-gnu", 2},    {"gnu-ustar", 1},  {"gnu-posix", 2}};
@@ -102,14 +102,15 @@ TEST_CASE("tars of Python and GNU tar in every format give their names and conte
   CHECK_FALSE(is_tar(File(SHOAL_SOURCE_DIR "/tests/golden/resize_13.bin")));
 }
 
-TEST_CASE("folders are left out, a leading ./ does not count, hard links are their targets") {
+TEST_CASE(
+    "folders are left out, a leading ./ is removed, hard links have the content of their targets") {
   CHECK(names_of(members_of(golden_tar("gnu-folders"))) == Texts{"cat/1.jpg", "cat/2.jpg"});
   const auto members = members_of(golden_tar("gnu-link"));
   CHECK(names_of(members) == Texts{"cat/1.jpg", "cat/same.jpg"});
   CHECK(content_of(golden_tar("gnu-link"), members[1]) == "content of cat/1.jpg");
 }
 
-TEST_CASE("a tar that is looked through without seeking gives the same members") {
+TEST_CASE("a tar that is read without seeking has the same members") {
   const TempFolder folder;
   std::string large(3'000'000, 'a');  // several pieces of 4 MiB, with headers across their ends
   folder.write("a.tar", make_tar({{"cat/1.jpg", large},
@@ -125,13 +126,13 @@ TEST_CASE("a tar that is looked through without seeking gives the same members")
   CHECK_THROWS_WITH(list_tar(whole, 0, bytes - 1024), Contains("no end mark"));
 }
 
-TEST_CASE("what cannot be read in place is refused by name") {
+TEST_CASE("members that cannot be read in place are refused by name") {
   for (const char* name : {"gnu-sparse", "gnu-sparse-posix"})
     CHECK_THROWS_WITH(members_of(golden_tar(name)), Contains("sparse"));
   CHECK_THROWS_WITH(members_of(golden_tar("gnu-symbolic")),
                     Contains("symbolic link cat/symbolic.jpg") && Contains("--dereference"));
   CHECK_THAT(message_of_tar(tar_header("a", octal(0), 'M')), Contains("multi-volume"));
-  CHECK_THAT(message_of_tar(tar_header("a", octal(0), '1')), Contains("does not hold before"));
+  CHECK_THAT(message_of_tar(tar_header("a", octal(0), '1')), Contains("not in the tar before"));
 }
 
 TEST_CASE("sizes may be large: base 256 and pax") {
@@ -147,8 +148,8 @@ TEST_CASE("sizes may be large: base 256 and pax") {
   base256[4] = 1;  // 2^56 bytes
   CHECK_THAT(message_of_tar(tar_header("a", base256)), Contains("cut short"));
   base256[0] = static_cast<char>(0xff);
-  CHECK_THAT(message_of_tar(tar_header("a", base256)), Contains("states no size"));
-  CHECK_THAT(message_of_tar(tar_header("a", "12x")), Contains("states no size"));
+  CHECK_THAT(message_of_tar(tar_header("a", base256)), Contains("has no size"));
+  CHECK_THAT(message_of_tar(tar_header("a", "12x")), Contains("has no size"));
 }
 
 TEST_CASE("wrong pax records are refused") {
@@ -161,7 +162,7 @@ TEST_CASE("wrong pax records are refused") {
   CHECK_THAT(message_of_tar(many), Contains("too long"));
 }
 
-TEST_CASE("a tar that is cut short anywhere is named so", "[single]") {
+TEST_CASE("a tar that is cut short anywhere is reported as such", "[single]") {
   const File file(golden_tar("python-pax"));
   std::string whole(static_cast<size_t>(file.stamp().bytes), '\0');
   file.read_at(0, whole.data(), static_cast<int64_t>(whole.size()));
@@ -189,15 +190,15 @@ TEST_CASE("a changed bit in any header is found", "[single]") {
       folder.write("a.tar", bad);
       INFO(header << " " << bit);
       const Texts found = names_or_none(folder / "a.tar");
-      // What fills the checksum's own field up has more than one form.
+      // The padding of the checksum field has several valid forms.
       const bool in_checksum = bit / 8 >= 148 && bit / 8 < 156;
       CHECK((found.empty() || (in_checksum && found == good)));
     }
   }
 }
 
-TEST_CASE("several tars one behind the other are refused rather than read in part") {
+TEST_CASE("several tars one after the other are refused rather than read in part") {
   const std::string one = make_tar({{"cat/1.jpg", "one"}});
-  CHECK_THAT(message_of_tar(one + one), Contains("one behind the other"));
+  CHECK_THAT(message_of_tar(one + one), Contains("one after the other"));
   CHECK(message_of_tar(one + std::string(10240, '\0')).empty());
 }

@@ -24,7 +24,7 @@ std::string text_of(const Bytes& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Two classes with folders inside, as they would be unpacked and as tars of every shape.
+// Two classes with folders inside, as class folders and as tars of every layout.
 struct Shapes {
   Shapes() {
     for (const char* name : {"cat/b.jpg", "cat/a.jpg", "cat/sub/z.jpg", "cat/sub-1/y.jpg",
@@ -61,7 +61,7 @@ uint64_t epoch_hash(std::shared_ptr<const Dataset> data) {
 
 }  // namespace
 
-TEST_CASE("tars of every shape hold the same images in the same order as class folders") {
+TEST_CASE("tars of every layout have the same images in the same order as class folders") {
   const Shapes shapes;
   const auto expected = open_dataset(shapes.folder / "folder");
   for (const char* name : {"whole.tar", "around.tar", "classes", "nested.tar", "classes/*.tar",
@@ -78,13 +78,13 @@ TEST_CASE("tars of every shape hold the same images in the same order as class f
         shapes.folder / "classes/cat.tar:a.jpg");
 }
 
-TEST_CASE("of members of one name the last counts, as in unpacking") {
+TEST_CASE("the last of several members with the same name is used, as in unpacking") {
   TempFolder t;
   t.write("a.tar", make_tar({{"cat/1.jpg", "old"}, {"dog/1.jpg", "dog"}, {"cat/1.jpg", "new"}}));
   CHECK(described(*open_dataset(t / "a.tar")) == Texts{"0 cat 1.jpg new", "1 dog 1.jpg dog"});
 }
 
-TEST_CASE("tars that cannot be understood are refused with what to do") {
+TEST_CASE("unsupported tars are refused with advice") {
   TempFolder t;
   t.write("flat.tar", make_tar({{"1.jpg", "x"}, {"2.jpg", "y"}}));
   CHECK_THAT(message_of(t / "flat.tar"), Contains("flat.tar") && Contains("--val-labels FILE"));
@@ -93,14 +93,14 @@ TEST_CASE("tars that cannot be understood are refused with what to do") {
   t.write("both.tar", make_tar({{"cat.tar", make_tar({{"1.jpg", "x"}})}, {"2.jpg", "y"}}));
   CHECK_THAT(message_of(t / "both.tar"), Contains("both tars and other files"));
   t.write("empty.tar", make_tar({}));
-  CHECK_THAT(message_of(t / "nested/none"), Contains("there is no folder"));
+  CHECK_THAT(message_of(t / "nested/none"), Contains("does not exist"));
   t.write("no-image.tar", make_tar({{"cat.tar", make_tar({})}}));
-  CHECK_THAT(message_of(t / "no-image.tar"), Contains("cat.tar holds no image"));
+  CHECK_THAT(message_of(t / "no-image.tar"), Contains("cat.tar has no image"));
   t.write("classes/cat.tar", make_tar({{"1.jpg", "x"}}));
   t.write("classes/dog.tar", make_tar({{".hidden", "x"}}));
-  CHECK_THAT(message_of(t / "classes"), Contains("dog.tar holds no image"));
+  CHECK_THAT(message_of(t / "classes"), Contains("dog.tar has no image"));
   t.write("classes/dog.tar", make_tar({{"dog/1.jpg", "x"}}));
-  CHECK_THAT(message_of(t / "classes"), Contains("keep them apart"));
+  CHECK_THAT(message_of(t / "classes"), Contains("separate them"));
   t.write("images/1.jpg", made_jpeg(1));
   CHECK_THAT(message_of(t / "images"), Contains("<class>/<images>"));
   t.write("texts/1.txt", "nothing");
@@ -110,7 +110,7 @@ TEST_CASE("tars that cannot be understood are refused with what to do") {
   CHECK_THAT(message_of(t / "{flat,gone}.tar"), Contains("gone.tar"));
 }
 
-TEST_CASE("the second opening takes what was found from the cache, until a tar changes") {
+TEST_CASE("the second opening uses the cache until a tar changes") {
   const Shapes shapes;
   const TempFolder cache;
   int scanned = 0;
@@ -138,7 +138,7 @@ TEST_CASE("the second opening takes what was found from the cache, until a tar c
   CHECK(scanned == 7);
 }
 
-TEST_CASE("few files stay open, and a tar that changes under a run is an error") {
+TEST_CASE("few files stay open, and a tar that changes during a run is an error") {
   TempFolder t;
   for (int i = 0; i < 40; ++i)
     t.write("classes/" + std::to_string(i) + ".tar", make_tar({{"a.jpg", std::to_string(i)}}));
@@ -166,7 +166,7 @@ TEST_CASE("few files stay open, and a tar that changes under a run is an error")
                     Contains("7.tar has changed"));
 }
 
-TEST_CASE("shoal pack takes tars") {
+TEST_CASE("shoal pack reads tars") {
   const Shapes shapes;
   const auto source = open_dataset(shapes.folder / "nested.tar");
   write_pack(*source, shapes.folder / "set.pack", {});
@@ -174,7 +174,7 @@ TEST_CASE("shoal pack takes tars") {
   CHECK(described(*pack) == described(*source));
 }
 
-TEST_CASE("seek indexes that are learnt from class folders serve tars of them") {
+TEST_CASE("seek indexes from class folders are valid for tars of them") {
   const Shapes shapes;
   const TempFolder store;
   LoaderOptions options;
