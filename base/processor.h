@@ -1,6 +1,7 @@
 #pragma once
-// Instruction sets that vector loops are compiled for and this processor has. Files of such loops
-// may include this header: it holds nothing that the linker could share between instruction sets.
+// Instruction sets of this processor that vector loops are compiled for. Files of such loops may
+// include this header: it has no templates or inline functions, which the linker would share
+// between instruction sets.
 
 namespace shoal {
 

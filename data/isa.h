@@ -1,17 +1,18 @@
 #pragma once
-// Which instruction set the inner loops of this folder use. All of them give the same bits. The
-// files of those loops include this one, so it holds nothing that the linker could share.
+// Instruction sets of the inner loops of this folder. All give the same bits. The files of these
+// loops include this header, so it must not contain templates or inline functions: the linker would
+// keep one copy for all.
 
 namespace shoal::data {
 
 enum class Isa {
   portable,
-  avx2,    // with FMA, BMI1 and BMI2
-  avx512,  // F, BW, VL, VBMI, VBMI2 and VNNI; loops that gain less than a tenth stay avx2's
+  avx2,
+  avx512,  // loops that gain less than 10 % use those of avx2
 };
 constexpr Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};  // the best last
 
-bool supported(Isa isa);  // by this processor
-Isa best_isa();           // of those that are
+bool supported(Isa isa);  // by this processor; see base/processor.h
+Isa best_isa();           // the best supported one
 
 }  // namespace shoal::data

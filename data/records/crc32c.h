@@ -1,5 +1,6 @@
 #pragma once
-// CRC-32C (Castagnoli), as TFRecords are checked with. Source: RFC 3720, appendix B.4.
+// CRC-32C (Castagnoli), the checksum of TFRecords. Source: RFC 3720, appendix B.4. Own code,
+// because Debian 12 has no C or C++ library for it.
 
 #include <cstddef>
 #include <cstdint>
