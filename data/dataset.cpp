@@ -1,84 +1,22 @@
-// The table of kinds of datasets.
 #include "data/dataset.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/hash.h"
-#include "data/folder/image_folder.h"
-#include "data/folder/patterns.h"
-#include "data/pack/reader.h"
-#include "data/pack/shards.h"
 #include "data/random.h"
-#include "data/sources/open.h"
-#include "data/sources/scan_files.h"
-#include "data/sources/synthetic.h"
-#include "data/stream/pipes.h"
 
 namespace shoal::data {
-namespace {
 
-using Opened = std::shared_ptr<const Dataset>;
-
-Opened open_folder(const std::string& path, const OpenOptions& options) {
-  return open_image_folder(path,
-                           {options.cache_dir, options.threads, options.progress, options.warning});
-}
-
-Opened open_path(const std::string& path, const OpenOptions& options) {
-  const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
-  const bool file = std::filesystem::is_regular_file(path) || is_pattern(path);
-  if (!packed && (file || holds_only_files(path))) return open_records(path, options);
-  if (!options.labels.empty()) refuse_labels(path);
-  if (one) return std::make_shared<PackedDataset>(path);
-  if (sharded) return std::make_shared<ShardedDataset>(path);
-  return open_folder(path, options);
-}
-
-Opened open_synthetic(const std::string& text, const OpenOptions& given) {
-  if (!given.labels.empty()) refuse_labels("synthetic:" + text);
-  SyntheticOptions options;
-  int64_t* const fields[] = {&options.images, &options.classes, &options.width, &options.height};
-  const char separators[] = {':', ':', 'x', '\0'};
-  const char *at = text.data(), *const end = at + text.size();
-  bool good = true;
-  int field = 0;
-  for (; good && field < 4; ++field) {
-    const auto result = std::from_chars(at, end, *fields[field]);
-    good = result.ec == std::errc();
-    at = result.ptr;
-    if (at == end) break;
-    good = good && *at++ == separators[field];
+void ForwardingDataset::will_read(int64_t first, int64_t count) const {
+  for (int64_t i = first, end = first + count; i < end;) {
+    const int64_t begin = inner_sample(i++);
+    int64_t length = 1;  // of a run of neighbours
+    while (i < end && inner_sample(i) == begin + length) ++i, ++length;
+    inner_->will_read(begin, length);
   }
-  if (!good || at != end || field == 2)
-    throw std::invalid_argument(
-        "'synthetic:" + text +
-        "' is not understood; write synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]");
-  return make_synthetic(options);
-}
-
-struct Kind {
-  std::string_view prefix;
-  Opened (*open)(const std::string&, const OpenOptions&);
-};
-constexpr Kind kKinds[] = {
-    {"synthetic:", open_synthetic},
-    {"folder:", open_folder},
-    {"pipe:", open_pipes},
-    {"", open_path},
-};
-
-}  // namespace
-
-std::shared_ptr<const Dataset> open_dataset(const std::string& source, const OpenOptions& options) {
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const Kind& k) { return source.starts_with(k.prefix); });
-  return kind->open(source.substr(kind->prefix.size()), options);
 }
 
 uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
@@ -104,7 +42,7 @@ std::string quoted_names(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
 }
 
-void check_same_classes(const Dataset& train, const Dataset& val) {
+void check_same_classes(const Source& train, const Source& val) {
   const auto &a = train.classes(), &b = val.classes();
   if (a == b) return;
   const auto missing = [](std::vector<std::string> from, std::vector<std::string> in) {

@@ -17,16 +17,7 @@
 namespace shoal::app {
 namespace {
 
-// By rank. Collective.
-std::vector<int64_t> gather_number(const dist::Group& group, int64_t mine) {
-  at::Tensor number = at::zeros({1}, at::kLong);
-  *number.mutable_data_ptr<int64_t>() = mine;
-  std::vector<int64_t> all;
-  for (const at::Tensor& one : group.all_gather(number)) all.push_back(one.item<int64_t>());
-  return all;
-}
-
-// By rank. Collective.
+// Returns the text of each rank. Collective.
 std::vector<std::string> gather_text(const dist::Group& group, const std::string& mine) {
   const auto sizes = gather_number(group, static_cast<int64_t>(mine.size()));
   at::Tensor text = at::zeros({*std::max_element(sizes.begin(), sizes.end()) + 1}, at::kByte);
@@ -39,6 +30,7 @@ std::vector<std::string> gather_text(const dist::Group& group, const std::string
   return all;
 }
 
+// The names in `text`, each of which ends with a zero byte.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> names;
   for (size_t begin = 0; begin < text.size();) {
@@ -50,6 +42,14 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<int64_t> gather_number(const dist::Group& group, int64_t mine) {
+  at::Tensor number = at::zeros({1}, at::kLong);
+  *number.mutable_data_ptr<int64_t>() = mine;
+  std::vector<int64_t> all;
+  for (const at::Tensor& one : group.all_gather(number)) all.push_back(one.item<int64_t>());
+  return all;
+}
 
 std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data::Dataset> dataset,
                                                       const dist::Communicator& communicator) {
@@ -78,7 +78,7 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
       option + " " + source + ": " + others + " found other images than rank " +
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
       " images): names, sizes, labels or classes differ; give every host the "
-      "same, or say that each has its own with --sharded");
+      "same images, or use --sharded if each host has its own");
 }
 
 uint64_t host_token(const dist::Communicator& communicator) {
@@ -89,8 +89,8 @@ uint64_t host_token(const dist::Communicator& communicator) {
   return static_cast<uint64_t>(all[static_cast<size_t>(env.rank - env.local_rank)]);
 }
 
-Shares count_shares(const data::Dataset& dataset, const dist::Communicator& communicator) {
-  const auto sizes = gather_number(communicator.main, dataset.size());
+Shares count_shares(const data::Source& source, const dist::Communicator& communicator) {
+  const auto sizes = gather_number(communicator.main, source.size());
   Shares shares;
   shares.smallest = *std::min_element(sizes.begin(), sizes.end());
   const auto of_host = static_cast<size_t>(communicator.env.local_world_size);

@@ -42,15 +42,12 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// DATA itself, or the half of it that is measured.
-std::string measured_half(const std::string& data, bool train) {
-  const fs::path half = fs::path(data) / (train ? "train" : "val");
-  for (const fs::path& path : {half, fs::path(half.string() + ".pack")})
-    if (fs::exists(path)) return path.string();
-  return data;
+// The training or validation images in DATA if it holds any, else DATA itself.
+data::Location measured_images(const std::string& data, bool train) {
+  return data::find_split(data, train ? "train" : "val").value_or(data::resolve(data));
 }
 
-std::shared_ptr<const data::Dataset> open(const std::string& source, const std::string& cache) {
+std::shared_ptr<const data::Dataset> open(const data::Location& source, const std::string& cache) {
   data::OpenOptions options;
   options.cache_dir = cache;
   options.warning = log::warning;
@@ -62,7 +59,7 @@ std::shared_ptr<const data::Dataset> open(const std::string& source, const std::
     log::status("");
     return dataset;
   } catch (const std::invalid_argument& error) {
-    throw UserError(source + ": " + error.what());
+    throw UserError(source.text + ": " + error.what());
   }
 }
 
@@ -148,7 +145,7 @@ int bench_command(const Arguments& arguments) {
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   if (!arguments.job.cache_dir && indexes) temporary.emplace();
   const std::string cache = arguments.job.cache_dir.value_or("");
-  auto dataset = open(measured_half(arguments.paths[1], !arguments.bench.eval), cache);
+  auto dataset = open(measured_images(arguments.paths[1], !arguments.bench.eval), cache);
   if (arguments.job.cache_bytes > 0)
     dataset = std::make_shared<data::CachedDataset>(dataset, arguments.job.cache_bytes);
 

@@ -42,7 +42,8 @@ int eval_command(const Arguments& arguments) {
   begin(arguments.job, env);
   Weights weights = open_weights(arguments);
   if (!weights.job.cache_dir) weights.job.cache_dir = "";  // there is no --output for it
-  take_held_out(weights.job, weights.val_split, env.rank == 0);
+  const DataPlaces places = find_data(weights.job);
+  take_held_out(weights.job, places, weights.val_split, env.rank == 0);
   const auto train = arguments.origins.find("train");
   const bool named = train != arguments.origins.end() && train->second == "command line";
   if (weights.job.val_split == 0 && named)
@@ -52,7 +53,7 @@ int eval_command(const Arguments& arguments) {
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =
-      open_datasets(weights.job, /*with_train=*/false, weights.classes, communicator);
+      open_datasets(weights.job, places, /*with_train=*/false, weights.classes, communicator);
   check_class_count(weights, datasets.val->classes().size(), "the data has");
   const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),

@@ -11,7 +11,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
-#include "data/sources/open.h"
+#include "data/sources/location.h"
 
 namespace shoal::app {
 namespace {
@@ -139,7 +139,7 @@ int pack(const Arguments& arguments, int threads) {
   opening.in_order = true;
   if (!opening.synsets.empty() && opening.labels.empty())
     throw UserError("--val-synsets has no use without --val-labels");
-  if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(source))
+  if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(data::resolve(source)))
     throw UserError("--tfrecord-keys has no use: " + source + " holds no TFRecords");
   require_apart(source, arguments.paths[1]);
   const auto dataset = data::open_dataset(source, opening);

@@ -32,15 +32,17 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   here.local_world_size = env.local_world_size;
   here.train_images = datasets.train ? datasets.train->size() : 0;
   here.val_images = datasets.val->size();
-  const bool streamed = datasets.train && datasets.train->streamed();
-  here.train_streamed = streamed && here.train_images == 0;
-  here.train_whole_files = streamed && !here.train_streamed;
-  if (datasets.train && !here.train_streamed && is_sharded(job, "train")) {
+  using data::Access;
+  const Access access = datasets.train ? datasets.train->access() : Access::random;
+  here.train_streamed = access == Access::pipe;
+  here.train_whole_files = access == Access::sequential;
+  if (datasets.train && !here.train_streamed && train::is_sharded(job, "train")) {
     const Shares shares = count_shares(*datasets.train, communicator);
     here.train_images = shares.all;
     here.smallest_share = shares.smallest;
   }
-  if (is_sharded(job, "val")) here.val_images = count_shares(*datasets.val, communicator).all;
+  if (train::is_sharded(job, "val"))
+    here.val_images = count_shares(*datasets.val, communicator).all;
   here.classes = static_cast<int64_t>(datasets.val->classes().size());
   here.processors = usable_processors() * (bound_by_parent() ? env.local_world_size : 1);
   here.on_gpu = gpus.count > 0;

@@ -113,19 +113,20 @@ int train_command(const Arguments& given) {
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
   if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
-  check_data_is_there(arguments.job);         // now that every host can say so
+  const DataPlaces places = find_data(arguments.job);
+  check_data_exists(arguments.job, places);  // after connecting, so that every host can report it
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
-    take_held_out(arguments.job, train::val_split_in(source->settings), env.rank == 0);
+    take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
   models::describe(arguments.job.model);  // a name that is none is said before images are listed
-  const Datasets datasets = open_datasets(arguments.job, !arguments.job.eval_only,
+  const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
   train::ResolvedJob job = settle(arguments.job, gpus, datasets, communicator);
-  job.index_dir = index_folder(arguments.job);
+  job.index_dir = index_folder(arguments.job, places);
   job.train_source = datasets.train_source;
   job.val_source = datasets.val_source;
   job.provenance = {kVersion, kCommit, command_text(arguments)};

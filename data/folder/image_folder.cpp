@@ -32,7 +32,7 @@ bool concerns_one_file(int error, const std::string& path) {
   }
 }
 
-class ImageFolder : public Dataset {
+class ImageFolder : public BasicDataset {
  public:
   ImageFolder(std::string root, Listing listing)
       : root_(std::move(root)), listing_(std::move(listing)) {}

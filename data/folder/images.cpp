@@ -26,7 +26,7 @@ struct ImageSource {
   int64_t end = 0;  // the sample after its last one
 };
 
-class Images : public Dataset {
+class Images : public BasicDataset {
  public:
   void add(std::string file) { parts_.push_back({std::move(file), nullptr, size() + 1}); }
   void add(std::shared_ptr<const Dataset> set) {

@@ -16,7 +16,7 @@ struct ListedImage {
   int32_t label = 0;
 };
 
-class FileListDataset : public Dataset {
+class FileListDataset : public BasicDataset {
  public:
   FileListDataset(std::vector<ListedImage> images, std::vector<std::string> classes)
       : images_(std::move(images)), classes_(std::move(classes)) {}

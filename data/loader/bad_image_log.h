@@ -1,7 +1,6 @@
 #pragma once
-// Remembers damaged images so that each is named once.
+// Reports each damaged image once.
 
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -10,21 +9,21 @@
 
 namespace shoal::data {
 
-// Shared by the workers of a loader, for its whole life.
+// Shared by the workers of a loader. Thread-safe.
 class BadImageLog {
  public:
   explicit BadImageLog(std::function<void(const std::string&)> on_bad)
       : on_bad_(std::move(on_bad)) {}
 
-  // Calls on_bad with `sentence` the first time it hears of `sample`; one call at a time.
-  void report(int64_t sample, const std::string& sentence) {
+  // Calls on_bad with "NAME: REASON" the first time that `name` is reported; one call at a time.
+  void report(const std::string& name, const std::string& reason) {
     const std::lock_guard lock(mutex_);
-    if (named_.insert(sample).second && on_bad_) on_bad_(sentence);
+    if (reported_.insert(name).second && on_bad_) on_bad_(name + ": " + reason);
   }
 
  private:
   std::mutex mutex_;
-  std::unordered_set<int64_t> named_;
+  std::unordered_set<std::string> reported_;
   std::function<void(const std::string&)> on_bad_;
 };
 

@@ -3,30 +3,32 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/errors.h"
 #include "data/random.h"
 
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kTogether = 16;  // a power of two
+constexpr int64_t kRepeatBlock = 16;  // samples that are repeated in place; a power of two
+// If so many images in a row are damaged, the data as a whole is broken.
+constexpr int64_t kMaxReplacements = 1000;
 
-// Which of the images that stand together is at place `i`. Places 2k and 2k + 1 are mixed: in
-// repetition r they hold an image and the one whose number differs in the bits of r + 1, so that
-// fifteen repetitions meet fifteen partners.
+// The sample of a block at place `i`. Places 2k and 2k + 1 are mixed: in repetition r they hold a
+// sample and the one whose number differs in the bits of r + 1, so that fifteen repetitions meet
+// fifteen partners.
 int64_t paired(int64_t i, int64_t repetition) {
-  const int64_t bits = repetition % (kTogether - 1) + 1, lowest = bits & -bits;
+  const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
-  const int64_t first = (pair - low) * 2 + low;  // the pair's number with a zero at that bit
+  const int64_t first = (pair - low) * 2 + low;  // the number of the pair with a 0 at that bit
   return i % 2 == 0 ? first : first ^ bits;
 }
 
 }  // namespace
 
-Feed::Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-           Order order, int64_t repeats, const BatchPlan& plan)
-    : dataset_(std::move(dataset)),
-      seed_(seed),
-      epoch_(epoch),
+DatasetFeed::DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch,
+                         bool shuffled, Order order, int64_t repeats, const BatchPlan& plan)
+    : Feed(seed, epoch),
+      dataset_(std::move(dataset)),
       shuffled_(shuffled),
       repeats_(shuffled ? repeats : 1),
       random_(dataset_->size(), seed, epoch),
@@ -34,17 +36,7 @@ Feed::Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch,
   if (shuffled && order == Order::chunked) chunked_.emplace(dataset_->size(), seed, epoch);
 }
 
-Feed::Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> stream,
-           const BatchPlan& plan, uint64_t seed, int64_t epoch)
-    : dataset_(std::move(dataset)),
-      seed_(seed),
-      epoch_(epoch),
-      shuffled_(false),
-      repeats_(1),
-      stream_(std::move(stream)),
-      plan_(plan) {}
-
-void Feed::announce(int64_t position, const WillRead& will_read) const {
+void DatasetFeed::announce(int64_t position, const WillRead& will_read) const {
   const Place at = place(position);
   const bool by_chunks = chunked_ && plan_.hosts == 1;
   if (!by_chunks || at.in_order < ChunkedOrder::kWindow) {
@@ -55,41 +47,85 @@ void Feed::announce(int64_t position, const WillRead& will_read) const {
   if (!by_chunks || at.repetition > 0 || at.in_order % ChunkedOrder::kChunk != 0) return;
   const auto [first, count] = chunked_->ahead(at.in_order);
   const int64_t before_end = std::min(count, size() - first);
-  if (before_end > 0) will_read(first, before_end);
-  if (count > before_end) will_read(0, count - before_end);
+  if (before_end > 0) announce_samples(first, before_end, will_read);
+  if (count > before_end) announce_samples(0, count - before_end, will_read);
 }
 
-void Feed::announce_number(int64_t number, const WillRead& will_read) const {
+void DatasetFeed::announce_number(int64_t number, const WillRead& will_read) const {
   const int64_t position = plan_.position(number);
   if (number / plan_.batch_size >= plan_.batches() || position >= plan_.samples) return;
-  if (place(position).repetition == 0) will_read(sample(position), 1);
+  if (place(position).repetition == 0) announce_samples(sample(position), 1, will_read);
 }
 
-Feed::Place Feed::place(int64_t position) const {
+DatasetFeed::Place DatasetFeed::place(int64_t position) const {
   if (repeats_ == 1) return {position, 0};
-  const int64_t block = position / (kTogether * repeats_);
-  const int64_t within = position % (kTogether * repeats_);
-  const int64_t repetition = within / kTogether;
-  const int64_t in_order = block * kTogether + paired(within % kTogether, repetition);
+  const int64_t block = position / (kRepeatBlock * repeats_);
+  const int64_t within = position % (kRepeatBlock * repeats_);
+  const int64_t repetition = within / kRepeatBlock;
+  const int64_t in_order = block * kRepeatBlock + paired(within % kRepeatBlock, repetition);
   return {in_order % size(), repetition};
 }
 
-uint64_t Feed::key(int64_t position) const {
-  if (stream_) return sample_key(seed_, epoch_, position);
-  const uint64_t key = sample_key(seed_, epoch_, sample(position));
+void DatasetFeed::announce_samples(int64_t first, int64_t count, const WillRead& will_read) const {
+  dataset_->will_read(first, count);
+  will_read(first, count);
+}
+
+uint64_t DatasetFeed::key(int64_t position) const {
+  const uint64_t key = sample_key(seed(), epoch(), sample(position));
   const int64_t repetition = shuffled_ ? place(position).repetition : 0;
   if (repetition == 0) return key;
   return combine(combine(key, static_cast<uint64_t>(Purpose::repetition)),
                  static_cast<uint64_t>(repetition));
 }
 
-Ticket Feed::ticket(int64_t position) const {
-  Ticket ticket;
-  ticket.position = position;
-  ticket.sample = sample(position);
-  ticket.key = key(position);
-  ticket.label = dataset_->label(ticket.sample);
-  return ticket;
+std::optional<Ticket> DatasetFeed::ticket(int64_t position) const {
+  const int64_t found = sample(position);
+  return Ticket{position, found, key(position), dataset_->label(found), {}};
+}
+
+std::optional<Ticket> DatasetFeed::replacement(const Ticket& damaged, int64_t attempt) const {
+  if (attempt > std::min(size() - 1, kMaxReplacements)) return std::nullopt;
+  const int64_t found = sample((damaged.position + attempt) % size());
+  return Ticket{damaged.position, found, damaged.key, dataset_->label(found), {}};
+}
+
+std::span<const uint8_t> DatasetFeed::read(const Ticket& ticket,
+                                           std::vector<uint8_t>& buffer) const {
+  dataset_->read(ticket.sample, buffer);
+  return buffer;
+}
+
+bool DatasetFeed::seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const {
+  if (!dataset_->keeps_indexes()) return false;
+  if (!dataset_->seek_index(ticket.sample, index)) index.clear();
+  return true;
+}
+
+uint64_t StreamFeed::key(int64_t position) const {
+  return sample_key(seed(), epoch(), position);
+}
+
+std::optional<Ticket> StreamFeed::ticket(int64_t position) const {
+  const int64_t number = plan_.number(position);
+  auto drawn = stream_->draw(number);
+  if (!drawn) return std::nullopt;
+  const int32_t label = drawn->image->label;
+  return Ticket{position, number, key(position), label, std::move(*drawn)};
+}
+
+std::optional<Ticket> StreamFeed::replacement(const Ticket& damaged, int64_t attempt) const {
+  const auto& spares = damaged.drawn.spares;
+  const auto index = static_cast<size_t>(attempt - 1);
+  if (index >= spares.size() || !spares[index]) return std::nullopt;
+  return Ticket{
+      damaged.position, damaged.sample, damaged.key, spares[index]->label, {spares[index], {}}};
+}
+
+std::span<const uint8_t> StreamFeed::read(const Ticket& ticket, std::vector<uint8_t>&) const {
+  const StreamImage& image = *ticket.drawn.image;
+  if (!image.damage.empty()) throw DamagedImage(image.damage);
+  return image.bytes;
 }
 
 }  // namespace shoal::data

@@ -1,26 +1,28 @@
 #pragma once
-// A feed of tickets: which image stands at which place of an epoch's global order, and under
-// which key.
+// A feed says which image belongs to each position of an epoch's global order and under which
+// random key, and reads it. There is one for each kind of source.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "data/data_options.h"
 #include "data/dataset.h"
-#include "data/loader/batch.h"
 #include "data/loader/order.h"
 #include "data/stream/epoch.h"
 
 namespace shoal::data {
 
-// How an epoch's global order is cut into batches: batch i of rank r holds [i*B*W + r*B, i*B*W +
-// (r+1)*B).
+// How the global order of an epoch is cut into batches: batch i of rank r holds the positions
+// [i*B*W + r*B, i*B*W + (r+1)*B), B = batch_size, W = world_size.
 struct BatchPlan {
   int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
   bool drop_last = true;
-  int64_t hosts = 1;  // that share the order, each with a page cache of its own
+  int64_t hosts = 1;  // that share the order, each with its own page cache
 
   int64_t batches() const {
     const int64_t global = batch_size * world_size;
@@ -31,7 +33,7 @@ struct BatchPlan {
     const int64_t left = samples - first_position(batch);
     return left < 0 ? 0 : left < batch_size ? left : batch_size;
   }
-  // How many positions of this rank come before `position`, one of its own; and the other way.
+  // Number of positions of this rank before `position`, which must be its own; and the inverse.
   int64_t number(int64_t position) const {
     return position / (batch_size * world_size) * batch_size + position % batch_size;
   }
@@ -40,44 +42,78 @@ struct BatchPlan {
   }
 };
 
-// The feed of a Dataset: keyed permutation in training, listing order in evaluation. Immutable; any
-// thread.
+// One image to be made into a row: issued by a feed, carried out by a worker.
+struct Ticket {
+  int64_t position = 0;  // in the global order of the epoch, 0..n-1
+  int64_t sample = 0;    // index into the dataset; of a stream, number of the image on this rank
+  uint64_t key = 0;      // seeds all randomness of this image in this epoch
+  int32_t label = 0;
+  StreamEpoch::Drawn drawn;  // streams only: the image and its spares
+};
+
+// Immutable. Thread-safe.
 class Feed {
  public:
-  // `repeats`: of each image, in training. Sixteen images of the order stand there in turn,
-  // then the same again with other neighbours, and so on; an epoch has as many places as without,
-  // so the order's end is not reached. `plan` says which positions are this rank's, for announce().
-  Feed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-       Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
+  Feed(uint64_t seed, int64_t epoch) : seed_(seed), epoch_(epoch) {}
+  virtual ~Feed() = default;
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
 
-  // The feed of a stream's epoch: `plan` says which positions are this rank's; they are its numbers
-  // one after the other, and each image's key is that of its position.
-  Feed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<StreamEpoch> stream,
-       const BatchPlan& plan, uint64_t seed, int64_t epoch);
-
-  int64_t size() const { return random_.size(); }
   uint64_t seed() const { return seed_; }
   int64_t epoch() const { return epoch_; }
-  const Dataset& dataset() const { return *dataset_; }
-  StreamEpoch* stream() const { return stream_.get(); }  // null: images can be read in any order
+  // The key of the image at `position`.
+  virtual uint64_t key(int64_t position) const = 0;
+  // The image at `position`, which must be one of this rank's. Returns nothing if a stream ends
+  // before it. Blocks until a stream has read that far, and throws what its reader threw.
+  virtual std::optional<Ticket> ticket(int64_t position) const = 0;
+  // The image that takes the place of a damaged one: the first one to try has `attempt` 1. It keeps
+  // the key, so the result does not depend on what other rows have met. Nothing: no more.
+  virtual std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const = 0;
+  // Returns the encoded image: in `buffer`, or in memory that lives as long as the ticket. Throws
+  // DamagedImage, and what Dataset::read throws.
+  virtual std::span<const uint8_t> read(const Ticket& ticket,
+                                        std::vector<uint8_t>& buffer) const = 0;
+  virtual std::string name(const Ticket& ticket) const = 0;  // for messages
+  // Reads the seek index that the source keeps with the image, empty if there is none for it; call
+  // after read(). Returns false if the source keeps no indexes.
+  virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
+  using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
+  // Announces to the dataset and to `will_read` the images to be read later, as far as it is up to
+  // `position` to do so. Random order: each image kAhead before its turn (not for the first ones of
+  // an epoch resumed in its middle), so that the disk has enough to do whatever the number of
+  // threads. Chunked order on one host: whole chunks that come later, each announced by one rank.
+  virtual void announce(int64_t position, const WillRead& will_read) const = 0;
+  static constexpr int64_t kAhead = 64;  // images of this rank
+
+ private:
+  uint64_t seed_;
+  int64_t epoch_;
+};
+
+// The feed of a Dataset: keyed permutation in training, listing order in evaluation.
+class DatasetFeed final : public Feed {
+ public:
+  // `repeats`: how often each image appears, in training. Each block of 16 samples is repeated in
+  // place, each time with different batch neighbours. The length of an epoch stays the same, so it
+  // ends before the end of the order. `plan` says which positions are this rank's, for announce().
+  DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
+              Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
+
+  int64_t size() const { return random_.size(); }
   int64_t sample(int64_t position) const {
-    if (stream_) return plan_.number(position);
     if (!shuffled_) return position;
     const int64_t at = place(position).in_order;
     return chunked_ ? (*chunked_)(at) : random_(at);
   }
-  // The key of the image at `position`.
-  uint64_t key(int64_t position) const;
-  // 0 <= position < size()
-  Ticket ticket(int64_t position) const;
-  using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
-  // Tells `will_read` what will be read later, when it is the turn of `position` to do so: of a
-  // random order each image, kAhead before its turn (but for the first ones of an epoch that is
-  // taken up in its middle), so that a disk has much to do at a time whatever the number of
-  // threads; of a chunked order on one host the chunks that come, whole, each by one rank.
-  void announce(int64_t position, const WillRead& will_read) const;
-  static constexpr int64_t kAhead = 64;  // images of this rank
+  uint64_t key(int64_t position) const override;
+  std::optional<Ticket> ticket(int64_t position) const override;
+  // The next samples of the order.
+  std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
+  std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
+  std::string name(const Ticket& ticket) const override { return dataset_->name(ticket.sample); }
+  bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const override;
+  void announce(int64_t position, const WillRead& will_read) const override;
 
  private:
   struct Place {
@@ -85,14 +121,34 @@ class Feed {
   };
   Place place(int64_t position) const;
   void announce_number(int64_t number, const WillRead& will_read) const;
+  void announce_samples(int64_t first, int64_t count, const WillRead& will_read) const;
 
   std::shared_ptr<const Dataset> dataset_;
-  uint64_t seed_;
-  int64_t epoch_;
   bool shuffled_;
   int64_t repeats_;
   EpochOrder random_;
   std::optional<ChunkedOrder> chunked_;
+  BatchPlan plan_;
+};
+
+// The feed of one epoch of a Stream: the positions of this rank are the numbers 0, 1, … of its
+// images. Keys depend on the position.
+class StreamFeed final : public Feed {
+ public:
+  StreamFeed(std::shared_ptr<StreamEpoch> stream, const BatchPlan& plan, uint64_t seed,
+             int64_t epoch)
+      : Feed(seed, epoch), stream_(std::move(stream)), plan_(plan) {}
+
+  uint64_t key(int64_t position) const override;
+  std::optional<Ticket> ticket(int64_t position) const override;
+  // The spares of the image.
+  std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
+  std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
+  std::string name(const Ticket& ticket) const override { return ticket.drawn.image->name; }
+  bool seek_index(const Ticket&, jpeg::SeekIndex&) const override { return false; }
+  void announce(int64_t, const WillRead&) const override {}
+
+ private:
   std::shared_ptr<StreamEpoch> stream_;
   BatchPlan plan_;
 };

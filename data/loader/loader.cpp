@@ -14,6 +14,7 @@
 #include "data/loader/mix.h"
 #include "data/loader/ring.h"
 #include "data/loader/worker.h"
+#include "data/stream/stream.h"
 
 namespace shoal::data {
 namespace {
@@ -29,10 +30,10 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr int64_t kEndless = int64_t{1} << 60;  // images of a stream whose length is not known
+constexpr int64_t kEndless = int64_t{1} << 60;  // images of a stream: it says when it ends
 
-BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
-  BatchPlan plan = {dataset.streamed() ? kEndless : dataset.size(),
+BatchPlan make_plan(const Source& source, const LoaderOptions& options) {
+  BatchPlan plan = {source.access() == Access::random ? source.size() : kEndless,
                     options.batch_size,
                     options.rank,
                     options.world_size,
@@ -43,7 +44,7 @@ BatchPlan make_plan(const Dataset& dataset, const LoaderOptions& options) {
   return plan;
 }
 
-LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
+LoaderOptions checked(LoaderOptions options, const Source& source) {
   const auto require = [](bool good, const std::string& message) {
     if (!good) throw std::invalid_argument(message);
   };
@@ -56,19 +57,18 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
           "mixup and cutmix mix images in pairs: the batch size must be even, not " +
               std::to_string(options.batch_size));
   require(options.repeats >= 1 && options.repeats <= 64,
-          "each image can stand 1 to 64 times in an epoch, not " + std::to_string(options.repeats));
+          "an epoch can repeat each image 1 to 64 times, not " + std::to_string(options.repeats));
   const Progression& sides = options.progression;
   require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
-          "an update whose images share a size must consist of whole batches");
+          "with a size schedule, a step must consist of whole batches");
   require(sides.smallest == 0 ||
               (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
           "the smallest size must be a multiple of 32 pixels, and at most the largest");
-  require(dataset.streamed() || dataset.size() > 0, "the dataset holds no image");
-  require(!dataset.streamed() || options.repeats == 1,
-          "images of a stream cannot stand several times in an epoch");
-  require(!options.train || make_plan(dataset, options).batches() > 0,
-          "the dataset holds " + std::to_string(dataset.size()) +
-              " images, fewer than one batch over all processes (" +
+  require(source.access() == Access::random || options.repeats == 1,
+          "images of a stream cannot be repeated within an epoch");
+  require(!options.train || make_plan(source, options).batches() > 0,
+          "there are " + std::to_string(source.size()) +
+              " training images, fewer than one batch over all processes (" +
               std::to_string(options.batch_size * options.world_size) + "): lower the batch size");
   options.threads = std::max(options.threads, 1);
   options.batches_ahead = std::max(options.batches_ahead, 1);
@@ -78,27 +78,29 @@ LoaderOptions checked(LoaderOptions options, const Dataset& dataset) {
 }  // namespace
 
 struct Loader::Impl {
+  // One of the two is null.
   std::shared_ptr<const Dataset> dataset;
+  std::shared_ptr<const Stream> stream;
   LoaderOptions options;
   BatchPlan plan;
   BadImageLog log;
   std::optional<jpeg::IndexStore> indexes;
   Ring ring;
-  std::shared_ptr<StreamEpoch> stream;  // of a stream: the epoch under way
-  std::vector<StageClock> clocks;       // of each thread, or none
-  std::vector<std::jthread> threads;
+  std::shared_ptr<StreamEpoch> stream_epoch;  // the current one
+  std::vector<StageClock> clocks;             // one per thread, or none
+  std::vector<std::jthread> threads;          // last member: joined first
 
-  Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& requested,
+  Impl(const std::shared_ptr<const Source>& source, const LoaderOptions& requested,
        const std::function<void(const std::string&)>& warning, BufferAllocator allocator)
-      : dataset(std::move(set)),
-        options(checked(requested, *dataset)),
-        plan(make_plan(*dataset, options)),
+      : dataset(std::dynamic_pointer_cast<const Dataset>(source)),
+        stream(std::dynamic_pointer_cast<const Stream>(source)),
+        options(checked(requested, *source)),
+        plan(make_plan(*source, options)),
         log(warning),
         ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
              options.train ? 1 : count_of(options.transform.eval_views)),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
-    const bool learns = !dataset->keeps_indexes() && !dataset->streamed();
-    if (options.train && !options.index_dir.empty() && learns)
+    if (options.train && !options.index_dir.empty() && dataset && !dataset->keeps_indexes())
       indexes.emplace(options.index_dir, dataset->size(), warning);
     const BlockSignals block;
     try {
@@ -111,28 +113,32 @@ struct Loader::Impl {
 
   ~Impl() {
     ring.close();
-    if (stream) stream->abandon();
-  }  // threads, the last member, are joined first of all members
-
-  std::shared_ptr<const Feed> feed(int64_t epoch) const {
-    const int64_t number = options.train ? epoch : 0;  // evaluation's epochs are all alike
-    return std::make_shared<const Feed>(dataset, options.seed, number, options.train, options.order,
-                                        options.repeats, plan);
+    if (stream_epoch) stream_epoch->abandon();
   }
 
-  // What a stream is in the middle of is given up first: nobody may wait for it.
-  void start_streamed(int64_t epoch, int64_t first_batch) {
-    if (stream) stream->end();
-    EpochRequest request{options.seed, epoch, options.train, first_batch * options.batch_size,
-                         options.batches * options.batch_size};
-    stream = dataset->begin_epoch(request);
-    ring.restart(std::make_shared<const Feed>(dataset, stream, plan, options.seed, epoch),
+  std::shared_ptr<const Feed> dataset_feed(int64_t epoch) const {
+    const int64_t number = options.train ? epoch : 0;  // epochs of evaluation are all alike
+    return std::make_shared<const DatasetFeed>(dataset, options.seed, number, options.train,
+                                               options.order, options.repeats, plan);
+  }
+
+  void start_dataset(int64_t epoch, int64_t first_batch) {
+    if (indexes) indexes->refresh();
+    ring.restart(dataset_feed(epoch), first_batch, dataset_feed(epoch + 1));
+  }
+
+  void start_stream(int64_t epoch, int64_t first_batch) {
+    if (stream_epoch) stream_epoch->end();  // first, so that no worker waits for it
+    const EpochRequest request{options.seed, epoch, options.train, first_batch * options.batch_size,
+                               options.batches * options.batch_size};
+    stream_epoch = stream->begin_epoch(request);
+    ring.restart(std::make_shared<const StreamFeed>(stream_epoch, plan, options.seed, epoch),
                  first_batch);
   }
 
   void work(int number) {
     if (!clocks.empty()) clocks[static_cast<size_t>(number)].attach();
-    std::unique_ptr<Worker> worker;  // made inside the try: its memory may be missing, too
+    std::unique_ptr<Worker> worker;  // made inside the try: it may run out of memory, too
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);
       try {
@@ -145,9 +151,9 @@ struct Loader::Impl {
   }
 };
 
-Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
+Loader::Loader(const std::shared_ptr<const Source>& source, LoaderOptions options,
                std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
-    : impl_(std::make_unique<Impl>(std::move(dataset), options, on_bad, std::move(allocator))) {}
+    : impl_(std::make_unique<Impl>(source, options, on_bad, std::move(allocator))) {}
 
 Loader::~Loader() = default;
 
@@ -159,9 +165,10 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
   if (first_batch < 0 || first_batch > batches_per_epoch())
     throw std::invalid_argument("batch " + std::to_string(first_batch) + " is not in an epoch of " +
                                 std::to_string(batches_per_epoch()));
-  if (impl_->dataset->streamed()) return impl_->start_streamed(epoch, first_batch);
-  if (impl_->indexes) impl_->indexes->refresh();
-  impl_->ring.restart(impl_->feed(epoch), first_batch, impl_->feed(epoch + 1));
+  if (impl_->stream)
+    impl_->start_stream(epoch, first_batch);
+  else
+    impl_->start_dataset(epoch, first_batch);
 }
 
 const Batch* Loader::next() {
@@ -169,18 +176,19 @@ const Batch* Loader::next() {
 }
 
 bool Loader::uneven() const {
-  return impl_->options.uneven || impl_->dataset->streamed();
+  return impl_->options.uneven || impl_->stream;
 }
 
 bool Loader::has_batches(int64_t count, const std::function<bool()>& give_up) {
-  return !impl_->stream || impl_->stream->has(count * impl_->options.batch_size, give_up);
+  return !impl_->stream_epoch ||
+         impl_->stream_epoch->has(count * impl_->options.batch_size, give_up);
 }
 
 StreamCounts Loader::count_rest(std::chrono::milliseconds patience,
                                 const std::function<bool()>& give_up) {
-  if (!impl_->stream) return {};
-  impl_->stream->pass_rest(patience, give_up);
-  return impl_->stream->counts();
+  if (!impl_->stream_epoch) return {};
+  impl_->stream_epoch->pass_rest(patience, give_up);
+  return impl_->stream_epoch->counts();
 }
 
 LoaderStats Loader::stats() const {

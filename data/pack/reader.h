@@ -20,7 +20,7 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 // Maps the table, which all processes share. Reads images by read(2), so a bad disk block damages
 // one image and does not raise a signal. Checks the hash of each image; that of raw pixels only at
 // the first read, because it takes as long as reading them. DamagedImage names the problem.
-class PackedDataset : public Dataset {
+class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another
   // version, is cut short or has a damaged table; std::runtime_error for system errors.

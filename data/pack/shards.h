@@ -45,7 +45,7 @@ bool is_sharded_set(const std::string& path);
 std::vector<std::string> packed_files(const std::string& path);
 
 // All files of a set in shards as one dataset.
-class ShardedDataset : public Dataset {
+class ShardedDataset : public BasicDataset {
  public:
   // Throws what PackedDataset and packed_files() throw, and std::invalid_argument if files have
   // different classes.

@@ -5,9 +5,9 @@
 namespace shoal::data {
 
 CachedDataset::CachedDataset(std::shared_ptr<const Dataset> source, int64_t limit_bytes)
-    : source_(std::move(source)),
+    : ForwardingDataset(std::move(source)),
       limit_(limit_bytes),
-      kept_(new std::atomic<Kept*>[static_cast<size_t>(source_->size())] {}) {}
+      kept_(new std::atomic<Kept*>[static_cast<size_t>(size())] {}) {}
 
 CachedDataset::~CachedDataset() {
   for (int64_t i = 0; i < size(); ++i) delete kept_[static_cast<size_t>(i)].load();
@@ -19,11 +19,11 @@ void CachedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
     bytes = kept->bytes;
     return;
   }
-  source_->read(sample, bytes);
+  inner().read(sample, bytes);
   keep(sample, bytes);
 }
 
-// Two threads may read the same image at the same time: the first one's bytes are kept.
+// Two threads may read the same image at the same time: the bytes of the first are kept.
 void CachedDataset::keep(int64_t sample, const std::vector<uint8_t>& bytes) const {
   const auto size = static_cast<int64_t>(bytes.size() + sizeof(Kept));
   if (used_.fetch_add(size, std::memory_order_relaxed) + size > limit_) {
@@ -42,7 +42,7 @@ void CachedDataset::keep(int64_t sample, const std::vector<uint8_t>& bytes) cons
 void CachedDataset::will_read(int64_t first, int64_t count) const {
   for (int64_t i = first; i < first + count; ++i)
     if (!kept_[static_cast<size_t>(i)].load(std::memory_order_relaxed))
-      return source_->will_read(first, count);
+      return inner().will_read(first, count);
 }
 
 }  // namespace shoal::data

@@ -54,7 +54,7 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
 Catalogue catalogue_unlabelled(const std::vector<Scan>& scans);
 
 // Reads images that lie in one piece. Names are PATH:NAME.
-class ContainerDataset : public Dataset {
+class ContainerDataset : public BasicDataset {
  public:
   ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue,
                    Reads reads = Reads::seeking);

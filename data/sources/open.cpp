@@ -133,17 +133,4 @@ std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenO
   return kind->open(paths, options);
 }
 
-bool holds_tf_records(const std::string& source) {
-  Paths paths;
-  if (holds_only_files(source)) {
-    paths = files_in(source);
-  } else if (is_pattern(source)) {
-    paths = expand_pattern(source);
-  } else if (fs::is_regular_file(source)) {
-    paths = {source};
-  }
-  return std::any_of(paths.begin(), paths.end(),
-                     [](const std::string& path) { return is_tf_record(File(path)); });
-}
-
 }  // namespace shoal::data

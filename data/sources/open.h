@@ -1,5 +1,5 @@
 #pragma once
-// Opens what is no folder of class folders: files of records, told apart by their first bytes.
+// Opens files of records, told apart by their first bytes.
 
 #include <memory>
 #include <string>
@@ -8,19 +8,16 @@
 
 namespace shoal::data {
 
-// `path`: a file, a pattern (patterns.h), or a folder without class folders. Files of a folder that
-// are of no kind are left out, which options.warning is told. Throws std::invalid_argument when
-// nothing is of a kind that can be read, or several kinds stand together.
+// `path`: a file, a pattern (folder/patterns.h), or a folder without class folders. Skips files of
+// unknown kind in a folder, with a call of options.warning. Throws std::invalid_argument if no file
+// can be read or the files are of several kinds.
 std::shared_ptr<const Dataset> open_records(const std::string& path, const OpenOptions& options);
 
-// True when the file is of a kind that open_records() reads: a tar, RecordIO, TFRecords; a manifest
-// only where the user names the file itself.
+// Whether open_records() can read the file: a tar, RecordIO, TFRecords. A manifest counts only if
+// `named`, that is, if the user named this file.
 bool is_record_file(const std::string& path, bool named);
 
-// True when the folder holds files but no folders, so that it cannot hold class folders.
+// Whether the folder holds files but no folders, so that it cannot hold class folders.
 bool holds_only_files(const std::string& folder);
-
-// True when `source` (as open_dataset takes it) is TFRecords.
-bool holds_tf_records(const std::string& source);
 
 }  // namespace shoal::data

@@ -22,36 +22,22 @@ bool are_numbers(const std::vector<std::string>& names) {
   return true;
 }
 
-class Relabelled : public Dataset {
+class Relabelled : public ForwardingDataset {
  public:
   Relabelled(std::shared_ptr<const Dataset> source, std::vector<std::string> classes,
-             std::vector<int32_t> places)
-      : source_(std::move(source)), classes_(std::move(classes)), places_(std::move(places)) {}
+             std::vector<int32_t> labels)
+      : ForwardingDataset(std::move(source)),
+        classes_(std::move(classes)),
+        labels_(std::move(labels)) {}
 
-  int64_t size() const override { return source_->size(); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int32_t label(int64_t sample) const override {
-    return places_[static_cast<size_t>(source_->label(sample))];
+    return labels_[static_cast<size_t>(inner().label(sample))];
   }
-  std::string name(int64_t sample) const override { return source_->name(sample); }
-  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    source_->read(sample, bytes);
-  }
-  void will_read(int64_t first, int64_t count) const override { source_->will_read(first, count); }
-  bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override {
-    return source_->seek_index(sample, index);
-  }
-  bool keeps_indexes() const override { return source_->keeps_indexes(); }
-  int64_t encoded_bytes(int64_t sample) const override { return source_->encoded_bytes(sample); }
-  std::optional<FilePlace> file_place(int64_t sample) const override {
-    return source_->file_place(sample);
-  }
-  void start_over() const override { source_->start_over(); }
 
  private:
-  std::shared_ptr<const Dataset> source_;
   std::vector<std::string> classes_;
-  std::vector<int32_t> places_;  // of the source's classes in classes_
+  std::vector<int32_t> labels_;  // by label in the inner dataset
 };
 
 }  // namespace
@@ -70,17 +56,17 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
                                             const std::string& whose) {
   const std::vector<std::string>& own = source->classes();
   if (own == classes) return source;
-  std::unordered_map<std::string_view, int32_t> place_of;
-  for (size_t i = 0; i < classes.size(); ++i) place_of.emplace(classes[i], static_cast<int32_t>(i));
+  std::unordered_map<std::string_view, int32_t> label_of;
+  for (size_t i = 0; i < classes.size(); ++i) label_of.emplace(classes[i], static_cast<int32_t>(i));
   const bool numbers = are_numbers(own) && are_numbers(classes) && own.size() <= classes.size();
-  std::vector<int32_t> places;
+  std::vector<int32_t> labels;
   std::vector<std::string> unknown;
   for (size_t i = 0; i < own.size(); ++i) {
-    const auto found = place_of.find(own[i]);
+    const auto found = label_of.find(own[i]);
     if (numbers) {
-      places.push_back(static_cast<int32_t>(i));
-    } else if (found != place_of.end()) {
-      places.push_back(found->second);
+      labels.push_back(static_cast<int32_t>(i));
+    } else if (found != label_of.end()) {
+      labels.push_back(found->second);
     } else {
       unknown.push_back(own[i]);
     }
@@ -88,7 +74,7 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
   if (!unknown.empty())
     throw std::invalid_argument("not among the " + std::to_string(classes.size()) + " classes of " +
                                 whose + ": " + quoted_names(unknown));
-  return std::make_shared<Relabelled>(std::move(source), std::move(classes), std::move(places));
+  return std::make_shared<Relabelled>(std::move(source), std::move(classes), std::move(labels));
 }
 
 }  // namespace shoal::data

@@ -9,38 +9,19 @@
 namespace shoal::data {
 namespace {
 
-class Subset : public Dataset {
+class Subset : public ForwardingDataset {
  public:
   Subset(std::shared_ptr<const Dataset> source, std::vector<int64_t> samples)
-      : source_(std::move(source)), samples_(std::move(samples)) {}
+      : ForwardingDataset(std::move(source)), samples_(std::move(samples)) {}
 
   int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
-  const std::vector<std::string>& classes() const override { return source_->classes(); }
-  int32_t label(int64_t sample) const override { return source_->label(at(sample)); }
-  std::string name(int64_t sample) const override { return source_->name(at(sample)); }
-  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    source_->read(at(sample), bytes);
-  }
-  void will_read(int64_t first, int64_t count) const override {
-    for (int64_t i = first; i < first + count; ++i) source_->will_read(at(i), 1);
-  }
-  bool seek_index(int64_t sample, jpeg::SeekIndex& index) const override {
-    return source_->seek_index(at(sample), index);
-  }
-  bool keeps_indexes() const override { return source_->keeps_indexes(); }
-  int64_t encoded_bytes(int64_t sample) const override {
-    return source_->encoded_bytes(at(sample));
-  }
-  std::optional<FilePlace> file_place(int64_t sample) const override {
-    return source_->file_place(at(sample));
-  }
-  void start_over() const override { source_->start_over(); }
 
  private:
-  int64_t at(int64_t sample) const { return samples_[static_cast<size_t>(sample)]; }
+  int64_t inner_sample(int64_t sample) const override {
+    return samples_[static_cast<size_t>(sample)];
+  }
 
-  std::shared_ptr<const Dataset> source_;
-  std::vector<int64_t> samples_;  // of the source
+  std::vector<int64_t> samples_;  // of the inner dataset
 };
 
 }  // namespace

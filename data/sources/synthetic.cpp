@@ -44,7 +44,7 @@ std::vector<uint8_t> draw(const SyntheticOptions& o, int64_t index) {
   return pixels;
 }
 
-class Synthetic : public Dataset {
+class Synthetic : public BasicDataset {
  public:
   explicit Synthetic(const SyntheticOptions& o) : options_(o) {
     for (int64_t i = 0; i < o.classes; ++i) {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "data/stream/epoch.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/relay.h"
 #include "data/stream/shuffled.h"
@@ -13,9 +12,9 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kReady = 256;  // images
+constexpr int64_t kReady = 256;  // images read ahead
 
-// A stream and the pipe it reads.
+// A stream together with the pipe that it reads.
 class PipedStream : public RecordStream {
  public:
   PipedStream(const std::string& path, std::shared_ptr<Interrupt> interrupt,
@@ -29,7 +28,7 @@ class PipedStream : public RecordStream {
   std::unique_ptr<RecordStream> stream_;
 };
 
-// Of the images of another stream those whose numbers are `index`, `index` + `count` ….
+// Every `count`-th image of another stream, from number `index` on.
 class SharedStream : public RecordStream {
  public:
   SharedStream(std::unique_ptr<RecordStream> stream, int64_t index, int64_t count)
@@ -50,7 +49,7 @@ class NoImages : public RecordStream {
   bool next(StreamImage&) override { return false; }
 };
 
-class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
+class Pipes : public Stream, public std::enable_shared_from_this<Pipes> {
  public:
   Pipes(std::string path, const OpenOptions& options)
       : path_(std::move(path)),
@@ -63,18 +62,15 @@ class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
         patience_(options.pipe_patience) {}
 
   ~Pipes() override {
-    std::error_code ignored;  // where it is not empty, others are still in it
+    std::error_code ignored;  // not empty while other processes still use it
     if (relay_.count > 1) std::filesystem::remove(relay_.folder, ignored);
   }
   Pipes(const Pipes&) = delete;
   Pipes& operator=(const Pipes&) = delete;
 
+  Access access() const override { return Access::pipe; }
   int64_t size() const override { return 0; }
   const std::vector<std::string>& classes() const override { return labels_.classes(); }
-  int32_t label(int64_t) const override { unknown(); }
-  std::string name(int64_t) const override { return path_; }
-  void read(int64_t, std::vector<uint8_t>&) const override { unknown(); }
-  bool streamed() const override { return true; }
 
   std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const override {
     const auto interrupt = std::make_shared<Interrupt>();
@@ -89,7 +85,7 @@ class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
   }
 
  private:
-  // This process's images of the pipe of that number.
+  // The images that this process takes from pipe `number`.
   std::unique_ptr<RecordStream> open_own(int64_t number,
                                          const std::shared_ptr<Interrupt>& interrupt) const {
     if (path_.empty()) return std::make_unique<NoImages>();
@@ -100,10 +96,6 @@ class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
         index_, count_);
     if (relay_.count == 1) return stream;
     return open_relay(std::move(stream), relay_, number, interrupt, patience_);
-  }
-
-  [[noreturn]] void unknown() const {
-    throw std::logic_error(path_ + " is read from front to back only");
   }
 
   std::string path_;
@@ -117,16 +109,12 @@ class Pipes : public Dataset, public std::enable_shared_from_this<Pipes> {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> open_pipes(const std::string& path, const OpenOptions& options) {
+std::shared_ptr<const Stream> open_pipes(const std::string& path, const OpenOptions& options) {
   if (options.classes.empty())
     throw std::invalid_argument(
-        "a pipe cannot be looked over to find the classes; name them with --classes FILE (one name "
-        "in each line), or --classes N where labels are numbers");
+        "a pipe cannot be searched for its classes; name them with --classes FILE (one name per "
+        "line), or give their number with --classes N if labels are numbers");
   return std::make_shared<Pipes>(path, options);
-}
-
-bool is_pipe_source(const std::string& source) {
-  return source.starts_with("pipe:");
 }
 
 }  // namespace shoal::data

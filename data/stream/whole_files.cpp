@@ -9,7 +9,6 @@
 
 #include "data/errors.h"
 #include "data/loader/order.h"
-#include "data/stream/epoch.h"
 #include "data/stream/pipe_source.h"
 #include "data/stream/shuffled.h"
 
@@ -17,17 +16,17 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kFilesAtATime = 16;  // in training
-constexpr int64_t kReady = 256;       // images
+constexpr int64_t kReady = 256;       // images read ahead
 
-// Places in a line of images.
+// A range of places in the line of all images.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// The images of some stretches, of so many stretches at a time one in turn.
+// The images of some stretches: reads `at_a_time` stretches at once, an image of each in turn.
 class TurnsStream : public RecordStream {
  public:
-  // `line`: the sample at each place. `stop` ends the stream before its next image.
+  // `line`: the sample at each place. When `*stop` is true, the next read throws Interrupted.
   TurnsStream(std::shared_ptr<const Dataset> set, std::shared_ptr<const std::vector<int64_t>> line,
               std::vector<Stretch> stretches, size_t at_a_time,
               std::shared_ptr<const std::atomic<bool>> stop)
@@ -75,7 +74,7 @@ class TurnsStream : public RecordStream {
   std::shared_ptr<const std::atomic<bool>> stop_;
 };
 
-class WholeFiles : public Dataset {
+class WholeFiles : public Stream {
  public:
   WholeFiles(std::shared_ptr<const Dataset> set, const WholeFilesShare& share)
       : set_(std::move(set)), share_(share) {
@@ -94,15 +93,9 @@ class WholeFiles : public Dataset {
     line_ = std::make_shared<const std::vector<int64_t>>(std::move(line));
   }
 
+  Access access() const override { return Access::sequential; }
   int64_t size() const override { return set_->size(); }
   const std::vector<std::string>& classes() const override { return set_->classes(); }
-  int32_t label(int64_t sample) const override { return set_->label(sample); }
-  std::string name(int64_t sample) const override { return set_->name(sample); }
-  int64_t encoded_bytes(int64_t sample) const override { return set_->encoded_bytes(sample); }
-  void read(int64_t sample, std::vector<uint8_t>&) const override {
-    throw std::logic_error(name(sample) + " is read from front to back only");
-  }
-  bool streamed() const override { return true; }
 
   std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const override {
     const auto stop = std::make_shared<std::atomic<bool>>(false);
@@ -116,13 +109,13 @@ class WholeFiles : public Dataset {
   }
 
  private:
-  // Of the files in the order of this epoch, what lies in this reader's stretch of them all.
+  // The parts of files, in the order of this epoch, that this reader reads.
   std::vector<Stretch> own_stretches(const EpochRequest& request) const {
     const int64_t begin = size() * share_.index / share_.count;
     const int64_t end = size() * (share_.index + 1) / share_.count;
     const EpochOrder order(static_cast<int64_t>(files_.size()), request.seed, request.epoch);
     std::vector<Stretch> own;
-    int64_t place = 0;  // in this epoch's line
+    int64_t place = 0;  // in the line of this epoch
     for (int64_t i = 0; i < order.size(); ++i) {
       const Stretch& file = files_[static_cast<size_t>(request.shuffled ? order(i) : i)];
       const int64_t from = std::max(begin - place, int64_t{0});
@@ -135,15 +128,15 @@ class WholeFiles : public Dataset {
 
   std::shared_ptr<const Dataset> set_;
   WholeFilesShare share_;
-  std::shared_ptr<const std::vector<int64_t>> line_;  // by file and place in it
-  std::vector<Stretch> files_;                        // of the line
+  std::shared_ptr<const std::vector<int64_t>> line_;  // by file and offset
+  std::vector<Stretch> files_;                        // the place of each file in the line
 };
 
 }  // namespace
 
-std::shared_ptr<const Dataset> read_whole_files(std::shared_ptr<const Dataset> set,
-                                                const WholeFilesShare& share) {
-  if (set->streamed() || set->size() == 0 || !set->file_place(0)) return set;
+std::shared_ptr<const Stream> read_whole_files(std::shared_ptr<const Dataset> set,
+                                               const WholeFilesShare& share) {
+  if (set->size() == 0 || !set->file_place(0)) return nullptr;
   return std::make_shared<WholeFiles>(std::move(set), share);
 }
 

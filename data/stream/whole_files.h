@@ -1,27 +1,28 @@
 #pragma once
-// Files that hold many images each, read from front to back: for file systems on which a seek
-// costs more than the bytes between (SageMaker's FastFile).
+// Reads files that hold many images each from front to back, for file systems where a seek costs more
+// than the bytes between (SageMaker FastFile).
 
 #include <cstdint>
 #include <memory>
 
 #include "data/dataset.h"
+#include "data/stream/stream.h"
 
 namespace shoal::data {
 
-// Of all images those of reader `index` of `count`.
+// Which part of the images this process reads: part `index` of `count`.
 struct WholeFilesShare {
   int64_t index = 0, count = 1;
   int64_t shuffle_buffer = 1024;  // images (stream/shuffled.h)
 };
 
-// `set`, whose files were opened with Reads::forward, as a stream whose length is known. The files
-// stand in a line, in an order of seed and epoch (in evaluation as they are listed), their images
-// as they lie in them. Each reader has a stretch of that line, as long as the others' to one
-// image, so that each image is read once by all of them together; only where its stretch begins
-// does it seek. In training 16 files are read at a time, an image of each in turn, so that files
-// of one class mix. Returns `set` itself where it has no file_place(): class folders, packed sets.
-std::shared_ptr<const Dataset> read_whole_files(std::shared_ptr<const Dataset> set,
-                                                const WholeFilesShare& share);
+// Turns `set`, whose files were opened with Reads::forward, into a stream of known length. All images
+// form a line: files in an order that depends on seed and epoch (in evaluation: as listed), images
+// as they lie in their file. The line is cut into `count` stretches of equal length (to one image),
+// one per reader, so that each image is read exactly once; a reader seeks only where its stretch
+// begins. Training reads 16 files at once, an image of each in turn, to mix files that hold one
+// class each. Returns null if `set` has no image or no file_place() (class folders, packed sets).
+std::shared_ptr<const Stream> read_whole_files(std::shared_ptr<const Dataset> set,
+                                               const WholeFilesShare& share);
 
 }  // namespace shoal::data

@@ -17,14 +17,14 @@ constexpr uint64_t kMostInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
 constexpr size_t kMostOfOne = 1032;         // bytes that deflate can make of one byte, at most
 
-class Stream {
+class Inflater {
  public:
-  Stream() {
+  Inflater() {
     constexpr int kGzipOrZlib = 15 + 32;
     if (::inflateInit2(&z_, kGzipOrZlib) != Z_OK) throw std::bad_alloc();
   }
-  ~Stream() { ::inflateEnd(&z_); }
-  Stream(const Stream&) = delete;
+  ~Inflater() { ::inflateEnd(&z_); }
+  Inflater(const Inflater&) = delete;
 
   z_stream* operator->() { return &z_; }
   int step() { return ::inflate(&z_, Z_NO_FLUSH); }
@@ -46,7 +46,7 @@ bool is_compressed(std::span<const uint8_t> head) {
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
   bytes = std::min(bytes, kMostOfOne * head.size());
   std::vector<uint8_t> out(bytes);
-  Stream stream;
+  Inflater stream;
   stream->next_in = const_cast<uint8_t*>(head.data());
   stream->avail_in = static_cast<uInt>(head.size());
   stream->next_out = out.data();
@@ -65,7 +65,7 @@ std::shared_ptr<const File> inflate_file(const File& file) {
     throw std::invalid_argument(file.path() + " " + what);
   };
   std::vector<uint8_t> in(kPiece), out(kPiece);
-  Stream stream;
+  Inflater stream;
   uint64_t at = 0, written = 0;
   bool ended = false, full = false;  // full: the input read so far may give more output
   for (;;) {

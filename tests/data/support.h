@@ -48,7 +48,7 @@ std::vector<Isa> supported_isas();
 int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
 
 // Encoded images in memory; label i % classes.
-class MemoryDataset : public Dataset {
+class MemoryDataset : public BasicDataset {
  public:
   explicit MemoryDataset(std::vector<Bytes> images, int64_t classes = 3);
   int64_t size() const override { return static_cast<int64_t>(images.size()); }

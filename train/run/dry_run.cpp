@@ -54,9 +54,9 @@ void check_writable(const std::string& folder, const char* option) {
 }  // namespace
 
 DryRun dry_run(const ResolvedJob& job, const Start& start,
-               std::shared_ptr<const data::Dataset> train, std::shared_ptr<const data::Dataset> val,
+               std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator) {
-  if (job.train_streamed || (val->streamed() && val->size() == 0))
+  if (job.train_streamed || val->access() == data::Access::pipe)
     throw UserError(
         "--dry-run cannot try pipes: what it reads would be gone for the run itself; try it with "
         "images in files");

@@ -26,7 +26,7 @@ struct DryRun {
 // UserError for what cannot be continued or pipes, std::runtime_error for damaged data, a disk
 // without room for a checkpoint, a loss or gradient that is not finite.
 DryRun dry_run(const ResolvedJob& job, const Start& start,
-               std::shared_ptr<const data::Dataset> train, std::shared_ptr<const data::Dataset> val,
+               std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator);
 
 }  // namespace shoal::train

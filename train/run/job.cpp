@@ -159,6 +159,10 @@ int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model) {
   return std::max(val_size, resize);
 }
 
+bool is_sharded(const Job& job, const std::string& split) {
+  return job.sharded == "both" || job.sharded == (job.val_split > 0 ? "train" : split);
+}
+
 std::string checkpoint_directory(const Job& job) {
   return job.checkpoint_dir.value_or(job.output + "/checkpoints");
 }
@@ -176,10 +180,8 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.world_size = here.world_size;
   out.local_world_size = here.local_world_size;
   const bool several_hosts = here.world_size > here.local_world_size;
-  out.train_sharded = several_hosts && (job.sharded == "train" || job.sharded == "both");
-  out.val_sharded = job.val_split > 0
-                        ? out.train_sharded
-                        : several_hosts && (job.sharded == "val" || job.sharded == "both");
+  out.train_sharded = several_hosts && is_sharded(job, "train");
+  out.val_sharded = several_hosts && is_sharded(job, "val");
   out.train_images = here.train_images;
   out.val_images = here.val_images;
   require(!job.classes || here.classes == 0 || *job.classes >= here.classes,

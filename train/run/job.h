@@ -223,6 +223,10 @@ void check_values(const Job& job);
 // resize to crop (256 to 224 for ResNet, 1 for the larger EfficientNets).
 int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model);
 
+// Whether each host holds its own share of `split`, train or val (--sharded). With --val-split both
+// come from the training images.
+bool is_sharded(const Job& job, const std::string& split);
+
 std::string checkpoint_directory(const Job& job);  // --checkpoint-dir, else OUTPUT/checkpoints
 
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);

@@ -34,8 +34,8 @@ namespace {
 
 class Run {
  public:
-  Run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
-      std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator)
+  Run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
+      std::shared_ptr<const data::Source> val, dist::Communicator& communicator)
       : job_(job),
         communicator_(communicator),
         classes_(val->classes()),
@@ -415,8 +415,8 @@ std::optional<Exported> Run::export_finished() {
 
 }  // namespace
 
-RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
-              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator,
+RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
+              std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
               const std::function<std::string(const std::exception&)>& describe) {
   Run run(job, std::move(start), std::move(train), std::move(val), communicator);
   try {

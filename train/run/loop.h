@@ -26,8 +26,8 @@ struct RunResult {
 // Rank 0 writes files and metric lines. `describe` turns the exception that ends a run into the
 // sentence that summary.json gives as the reason. Throws UserError for what cannot be continued,
 // std::runtime_error for the world's failures.
-RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Dataset> train,
-              std::shared_ptr<const data::Dataset> val, dist::Communicator& communicator,
+RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
+              std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
               const std::function<std::string(const std::exception&)>& describe);
 
 }  // namespace shoal::train

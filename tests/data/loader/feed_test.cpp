@@ -11,12 +11,11 @@ using namespace shoal::data;
 
 TEST_CASE("a training feed follows the epoch's order and keys each sample by seed and epoch") {
   const auto data = made_dataset(17);
-  const Feed feed(data, 5, 3, true);
+  const DatasetFeed feed(data, 5, 3, true);
   const EpochOrder order(17, 5, 3);
   CHECK(feed.size() == 17);
-  CHECK(&feed.dataset() == data.get());
   for (int64_t position = 0; position < 17; ++position) {
-    const Ticket ticket = feed.ticket(position);
+    const Ticket ticket = *feed.ticket(position);
     CHECK(ticket.position == position);
     CHECK(ticket.sample == order(position));
     CHECK(feed.sample(position) == order(position));
@@ -28,11 +27,11 @@ TEST_CASE("a training feed follows the epoch's order and keys each sample by see
 
 TEST_CASE("an evaluation feed follows the listing") {
   const auto data = made_dataset(6);
-  const Feed feed(data, 5, 3, false);
+  const DatasetFeed feed(data, 5, 3, false);
   for (int64_t position = 0; position < 6; ++position) {
-    CHECK(feed.ticket(position).sample == position);
-    CHECK(feed.ticket(position).key == sample_key(5, 3, position));
-    CHECK(feed.ticket(position).label == data->label(position));
+    CHECK(feed.ticket(position)->sample == position);
+    CHECK(feed.ticket(position)->key == sample_key(5, 3, position));
+    CHECK(feed.ticket(position)->label == data->label(position));
   }
 }
 
@@ -52,7 +51,7 @@ TEST_CASE("each image of a rank, and none of another's, is announced before its 
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(1000));
   Announced announced;
   const BatchPlan plan{1000, 8, 1, 3, true};
-  const Feed feed(data, 5, 3, true, Order::random, 1, plan);
+  const DatasetFeed feed(data, 5, 3, true, Order::random, 1, plan);
   std::set<int64_t> own;
   for (int64_t number = 0; number < plan.batches() * 8; ++number) {
     const int64_t position = plan.position(number);
@@ -70,7 +69,7 @@ TEST_CASE("in chunked order too, in the first window and behind it") {
   constexpr int64_t kImages = 3 * ChunkedOrder::kWindow;
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
-  const Feed feed(data, 5, 3, true, Order::chunked, 1, BatchPlan{kImages, 8, 0, 1, true});
+  const DatasetFeed feed(data, 5, 3, true, Order::chunked, 1, BatchPlan{kImages, 8, 0, 1, true});
   int64_t missed = 0;
   for (int64_t position = 0; position < kImages; ++position) {
     missed += !announced.times.contains(feed.sample(position));
@@ -84,7 +83,7 @@ TEST_CASE("and of three hosts each announces its own images") {
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
   const BatchPlan plan{kImages, 8, 1, 3, true, 3};
-  const Feed feed(data, 5, 3, true, Order::chunked, 1, plan);
+  const DatasetFeed feed(data, 5, 3, true, Order::chunked, 1, plan);
   std::set<int64_t> own;
   int64_t missed = 0;
   for (int64_t number = 0; number < plan.batches() * 8; ++number) {
@@ -102,7 +101,7 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
   std::set<uint64_t> keys;
   for (const uint64_t seed : {0, 1}) {
     for (const int64_t epoch : {0, 1, 2}) {
-      const Feed feed(data, seed, epoch, true);
+      const DatasetFeed feed(data, seed, epoch, true);
       for (int64_t position = 0; position < 10; ++position) keys.insert(feed.key(position));
     }
   }
@@ -112,13 +111,13 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
 TEST_CASE("a repeated image stands in its epoch so many times, under keys of its own") {
   constexpr int64_t kImages = 192, kRepeats = 3;
   const auto data = made_dataset(kImages);
-  const Feed feed(data, 5, 3, true, Order::random, kRepeats);
+  const DatasetFeed feed(data, 5, 3, true, Order::random, kRepeats);
   const EpochOrder order(kImages, 5, 3);
   std::map<int64_t, int> times;
   std::set<uint64_t> keys;
   std::set<std::pair<int64_t, int64_t>> pairs;
   for (int64_t position = 0; position < kImages; ++position) {
-    const Ticket ticket = feed.ticket(position);
+    const Ticket ticket = *feed.ticket(position);
     CHECK(ticket.sample == feed.sample(position));
     CHECK(ticket.key == feed.key(position));
     CHECK(ticket.label == data->label(ticket.sample));
@@ -138,10 +137,11 @@ TEST_CASE("a repeated image stands in its epoch so many times, under keys of its
 TEST_CASE("few images can be repeated, too, and evaluation repeats none") {
   const auto data = made_dataset(5);
   for (int64_t position = 0; position < 5; ++position) {
-    const int64_t sample = Feed(data, 1, 0, true, Order::random, 4).sample(position);
+    const int64_t sample = DatasetFeed(data, 1, 0, true, Order::random, 4).sample(position);
     CHECK((sample >= 0 && sample < 5));
-    CHECK(Feed(data, 1, 0, false, Order::random, 4).ticket(position).sample == position);
-    CHECK(Feed(data, 1, 0, false, Order::random, 4).key(position) == sample_key(1, 0, position));
+    CHECK(DatasetFeed(data, 1, 0, false, Order::random, 4).ticket(position)->sample == position);
+    CHECK(DatasetFeed(data, 1, 0, false, Order::random, 4).key(position) ==
+          sample_key(1, 0, position));
   }
 }
 

@@ -151,6 +151,18 @@ TEST_CASE("an epoch may begin at any batch, and beginning again abandons what wa
   CHECK_THROWS_AS(loader.start_epoch(0, 11), std::invalid_argument);
 }
 
+TEST_CASE("an empty dataset has an evaluation without batches, and no training") {
+  LoaderOptions options = small();
+  options.train = false;
+  options.world_size = 2;
+  options.uneven = true;
+  Loader loader(made_dataset(0), options);
+  CHECK((loader.batches_per_epoch() == 0 && loader.uneven()));
+  for (int64_t epoch = 0; epoch < 2; ++epoch) CHECK(run(loader, epoch).counts.empty());
+  options.train = true;
+  CHECK_THROWS_AS(Loader(made_dataset(0), options), std::invalid_argument);
+}
+
 TEST_CASE("a batch stays as it is until the next call") {
   const auto data = made_dataset(40);
   LoaderOptions options = small();

@@ -22,7 +22,7 @@ BufferAllocator heap() {
 
 std::shared_ptr<const Feed> feed(int64_t epoch = 0) {
   static const auto data = made_dataset(20);
-  return std::make_shared<const Feed>(data, 1, epoch, true);
+  return std::make_shared<const DatasetFeed>(data, 1, epoch, true);
 }
 
 std::vector<Ring::Job> take(Ring& ring, int64_t rows) {

@@ -36,7 +36,7 @@ struct Desk {
 
   explicit Desk(const LoaderOptions& o) : options(o) {}
   Worker::Result make(int64_t position, int32_t index) {
-    const Feed feed(data, 5, 2, options.train);
+    const DatasetFeed feed(data, 5, 2, options.train);
     return worker.make(feed, position, index, row, pixels.data());
   }
 };
@@ -135,7 +135,7 @@ TEST_CASE("a worker announces what it will read, and waiting for an index is rea
   StageClock clock;
   clock.attach();
   const BatchPlan plan{70, 10, 0, 1, true};
-  const Feed feed(data, 5, 2, true, Order::random, 1, plan);
+  const DatasetFeed feed(data, 5, 2, true, Order::random, 1, plan);
   Row row;
   worker.make(feed, 0, 0, row, pixels.data());
   StageClock::here = nullptr;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 
+#include "data/sources/location.h"
 #include "tests/data/sources/support.h"
 #include "tests/data/stream/support.h"
 
@@ -45,7 +46,7 @@ Rows rows_of(const std::string& tar, const LoaderOptions& options, int64_t first
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", tar);
-  Loader loader(open_dataset("pipe:" + folder / "p", opening(shuffle_buffer)), options);
+  Loader loader(open_stream("pipe:" + folder / "p", opening(shuffle_buffer)), options);
   loader.start_epoch(0, first_batch);
   return rest_of(loader);
 }
@@ -116,7 +117,7 @@ TEST_CASE("each epoch is the next pipe, also after one that was not read to its 
   WriterProcess two(folder / "p_2", tar_of(8));
   LoaderOptions options = small();
   options.batches = 3;
-  Loader loader(open_dataset("pipe:" + folder / "p", opening()), options);
+  Loader loader(open_stream("pipe:" + folder / "p", opening()), options);
   loader.start_epoch(7);
   CHECK(loader.has_batches(3));
   CHECK(rest_of(loader).counts.size() == 3);
@@ -142,7 +143,7 @@ TEST_CASE("what nobody takes of an epoch is counted, as far as it comes") {
   });
   LoaderOptions options = small();
   options.batches = 0;
-  Loader loader(open_dataset("pipe:" + folder / "p", opening(0)), options);
+  Loader loader(open_stream("pipe:" + folder / "p", opening(0)), options);
   loader.start_epoch(0);
   REQUIRE(loader.next() != nullptr);
   const StreamCounts all = loader.count_rest(std::chrono::seconds(60));
@@ -165,7 +166,7 @@ TEST_CASE("a writer that dies in the middle of an image ends the epoch with its 
     write_text(descriptor, tar.substr(0, tar.size() / 2 + 100));
     ::pause();
   });
-  Loader loader(open_dataset("pipe:" + folder / "p", opening(0)), small());
+  Loader loader(open_stream("pipe:" + folder / "p", opening(0)), small());
   loader.start_epoch(0);
   REQUIRE(loader.next() != nullptr);
   writer.kill();
@@ -182,7 +183,7 @@ TEST_CASE("a loader ends at once while its pipe brings nothing") {
   });
   const auto start = std::chrono::steady_clock::now();
   {
-    Loader loader(open_dataset("pipe:" + folder / "p", opening()), small());
+    Loader loader(open_stream("pipe:" + folder / "p", opening()), small());
     loader.start_epoch(0);
     loader.start_epoch(1);  // gives the first up; waits for p_1
   }
@@ -197,7 +198,7 @@ TEST_CASE("several processes may take turns in the images of pipes with the same
     OpenOptions options = opening();
     options.stream_index = index;
     options.stream_count = 3;
-    Loader loader(open_dataset("pipe:" + folder / "p", options), small(false));
+    Loader loader(open_stream("pipe:" + folder / "p", options), small(false));
     loader.start_epoch(0);
     for (const int32_t label : rest_of(loader).labels) ++seen[label];
   }
@@ -206,8 +207,8 @@ TEST_CASE("several processes may take turns in the images of pipes with the same
 }
 
 TEST_CASE("without a pipe an epoch is empty, without classes there is none") {
-  Loader none(open_dataset("pipe:", opening()), small(false));
+  Loader none(open_stream("pipe:", opening()), small(false));
   none.start_epoch(0);
   CHECK(rest_of(none).counts.empty());
-  CHECK_THROWS_WITH(open_dataset("pipe:x"), Contains("--classes FILE"));
+  CHECK_THROWS_WITH(open_stream("pipe:x", {}), Contains("--classes FILE"));
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "data/loader/loader.h"
+#include "data/sources/location.h"
 #include "tests/data/stream/support.h"
 
 using namespace shoal::data;
@@ -14,10 +15,10 @@ using Catch::Contains;
 namespace {
 
 // Process `place` of three on a host that share folder/p.
-std::shared_ptr<const Dataset> shared_pipe(const TempFolder& folder, int64_t place) {
+std::shared_ptr<const Stream> shared_pipe(const TempFolder& folder, int64_t place) {
   OpenOptions options = opening(0);
   options.relay = {folder / "relay", place, 3};
-  return open_dataset("pipe:" + folder / "p", options);
+  return open_stream("pipe:" + folder / "p", options);
 }
 
 // The labels of `most` batches, or of all there are.

@@ -1,0 +1,145 @@
+// The table of kinds.
+#include "data/sources/location.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "data/folder/image_folder.h"
+#include "data/folder/patterns.h"
+#include "data/pack/reader.h"
+#include "data/pack/shards.h"
+#include "data/records/tf_record.h"
+#include "data/sources/open.h"
+#include "data/sources/scan_files.h"
+#include "data/sources/synthetic.h"
+#include "data/stream/pipes.h"
+
+namespace shoal::data {
+namespace {
+
+namespace fs = std::filesystem;
+using Opened = std::shared_ptr<const Dataset>;
+
+Opened open_folder(const std::string& path, const OpenOptions& options) {
+  return open_image_folder(path,
+                           {options.cache_dir, options.threads, options.progress, options.warning});
+}
+
+Opened open_path(const std::string& path, const OpenOptions& options) {
+  const bool one = is_packed_set(path), sharded = is_sharded_set(path), packed = one || sharded;
+  const bool file = fs::is_regular_file(path) || is_pattern(path);
+  if (!packed && (file || holds_only_files(path))) return open_records(path, options);
+  if (!options.labels.empty()) refuse_labels(path);
+  if (one) return std::make_shared<PackedDataset>(path);
+  if (sharded) return std::make_shared<ShardedDataset>(path);
+  return open_folder(path, options);
+}
+
+// `text`: IMAGES[:CLASSES[:WIDTHxHEIGHT]].
+Opened open_synthetic(const std::string& text, const OpenOptions& given) {
+  if (!given.labels.empty()) refuse_labels("synthetic:" + text);
+  SyntheticOptions options;
+  int64_t* const fields[] = {&options.images, &options.classes, &options.width, &options.height};
+  const char separators[] = {':', ':', 'x', '\0'};
+  const char *at = text.data(), *const end = at + text.size();
+  bool good = true;
+  int field = 0;
+  for (; good && field < 4; ++field) {
+    const auto result = std::from_chars(at, end, *fields[field]);
+    good = result.ec == std::errc();
+    at = result.ptr;
+    if (at == end) break;
+    good = good && *at++ == separators[field];
+  }
+  if (!good || at != end || field == 2)
+    throw std::invalid_argument(
+        "'synthetic:" + text +
+        "' is not understood; write synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]");
+  return make_synthetic(options);
+}
+
+Opened refuse_pipe(const std::string& path, const OpenOptions&) {
+  throw std::invalid_argument("the images of pipe:" + path +
+                              " come only once, in an order of their own; only train and eval can "
+                              "read them");
+}
+
+struct KindRow {
+  Location::Kind kind;
+  std::string_view prefix;
+  Opened (*open)(const std::string&, const OpenOptions&);
+};
+constexpr KindRow kKinds[] = {
+    {Location::Kind::synthetic, "synthetic:", open_synthetic},
+    {Location::Kind::folder, "folder:", open_folder},
+    {Location::Kind::pipe, "pipe:", refuse_pipe},
+    {Location::Kind::path, "", open_path},
+};
+
+const KindRow& row_of(std::string_view text) {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds),
+                       [&](const KindRow& row) { return text.starts_with(row.prefix); });
+}
+
+// Where `folder` may hold a split, in this order.
+std::vector<std::string> candidates(const std::string& folder, const std::string& split) {
+  const std::string place = folder + "/" + split;
+  std::vector<std::string> all = {place,          place + ".pack",
+                                  place + ".tar", folder + "/ILSVRC2012_img_" + split + ".tar",
+                                  place + ".rec", place + "-*"};
+  if (split == "val") all.push_back(folder + "/validation-*");
+  return all;
+}
+
+}  // namespace
+
+Location resolve(const std::string& text) {
+  Location location{row_of(text).kind, text};
+  // Opening a pattern with braces names the first file that is missing.
+  if (location.kind == Location::Kind::path) location.exists = is_pattern(text) || fs::exists(text);
+  return location;
+}
+
+std::optional<Location> find_split(const std::string& folder, const std::string& split) {
+  for (const std::string& place : candidates(folder, split))
+    if (fs::exists(place) || matches_files(place)) return Location{Location::Kind::path, place};
+  return std::nullopt;
+}
+
+std::string split_places(const std::string& split) {
+  return split + "/, " + split + ".pack, " + split + ".tar, " + split + ".rec or " + split + "-*";
+}
+
+std::shared_ptr<const Dataset> open_dataset(const Location& location, const OpenOptions& options) {
+  const KindRow& row = row_of(location.text);
+  return row.open(location.text.substr(row.prefix.size()), options);
+}
+
+std::shared_ptr<const Dataset> open_dataset(const std::string& source, const OpenOptions& options) {
+  return open_dataset(Location{row_of(source).kind, source}, options);
+}
+
+std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options) {
+  return open_pipes(text.substr(row_of(text).prefix.size()), options);
+}
+
+bool holds_tf_records(const Location& location) {
+  const std::string& path = location.text;
+  std::vector<std::string> paths;
+  if (holds_only_files(path)) {
+    paths = files_in(path);
+  } else if (is_pattern(path)) {
+    paths = expand_pattern(path);
+  } else if (fs::is_regular_file(path)) {
+    paths = {path};
+  }
+  return std::any_of(paths.begin(), paths.end(),
+                     [](const std::string& file) { return is_tf_record(File(file)); });
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,18 @@
+#pragma once
+// A source whose images come one after the other: pipes (stream/pipes.h), files that are read from
+// front to back (stream/whole_files.h).
+
+#include <memory>
+
+#include "data/source.h"
+#include "data/stream/epoch.h"
+
+namespace shoal::data {
+
+class Stream : public Source {
+ public:
+  // Starts the next epoch and returns its images. End the previous epoch first.
+  virtual std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const = 0;
+};
+
+}  // namespace shoal::data
