@@ -1,0 +1,54 @@
+#include "data/sources/location.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/data/sources/support.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+using Catch::Contains;
+using Kind = Location::Kind;
+
+TEST_CASE("the kind of a source follows from its prefix, and a path must exist") {
+  const TempFolder t;
+  CHECK(resolve("synthetic:8").kind == Kind::synthetic);
+  CHECK(resolve("pipe:" + t / "p").is_pipe());
+  CHECK((resolve("folder:nowhere").kind == Kind::folder && resolve("folder:nowhere").exists));
+  const Location path = resolve(t.path());
+  CHECK((path.kind == Kind::path && path.exists && path.text == t.path()));
+  CHECK_FALSE(resolve(t / "nowhere").exists);
+  CHECK(resolve(t / "{a,b}.tar").exists);  // opening it names the file that is missing
+}
+
+TEST_CASE("a split is found in each of its places, folders first") {
+  const TempFolder t;
+  CHECK_FALSE(find_split(t.path(), "val"));
+  const auto found = [&](const std::string& split = "val") {
+    const auto location = find_split(t.path(), split);
+    return location ? location->text.substr(t.path().size() + 1) : "";
+  };
+  // Each one comes before those that were there already.
+  for (const char* name : {"validation-00000", "val-00000", "val.rec", "ILSVRC2012_img_val.tar",
+                           "val.tar", "val.pack", "val/cat/1.jpg"}) {
+    t.write(name, "x");
+    const std::string expected = name;
+    if (expected.starts_with("validation")) CHECK(found() == "validation-*");
+    if (expected == "val-00000") CHECK(found() == "val-*");
+    if (expected == "val/cat/1.jpg") CHECK(found() == "val");
+    if (expected.ends_with(".rec") || expected.ends_with(".tar") || expected.ends_with(".pack"))
+      CHECK(found() == expected);
+    CHECK(found("train").empty());
+  }
+}
+
+TEST_CASE("TFRecords are recognised in a file, a pattern and a folder; a pipe is no dataset") {
+  const std::string file = golden_record("imagenet.tfrecord");
+  CHECK(holds_tf_records(resolve(file)));
+  CHECK_FALSE(holds_tf_records(resolve(golden_record("plain.rec"))));
+  CHECK_FALSE(holds_tf_records(resolve("synthetic:8")));
+  const TempFolder t;
+  t.write("a.tfrecord", read_golden("records/imagenet.tfrecord"));
+  CHECK(holds_tf_records(resolve(t.path())));
+  CHECK(holds_tf_records(resolve(t / "*.tfrecord")));
+  CHECK_THROWS_WITH(open_dataset("pipe:x"), Contains("pipe:x"));
+}
