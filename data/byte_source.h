@@ -4,29 +4,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data/file.h"
 
 namespace shoal::data {
 
-// One thread at a time.
+// For one thread.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `to` with the next bytes; fewer than `bytes` only at the end. Throws std::runtime_error
-  // where the system fails.
+  // Fills `to` with the next bytes. Returns how many; fewer than `bytes` only at the end. Throws
+  // std::runtime_error where the system fails.
   virtual size_t read(void* to, size_t bytes) = 0;
-  // Passes over the next bytes; returns how many there were, fewer than `bytes` only at the end.
+  // Skips the next bytes. Returns how many there were; fewer than `bytes` only at the end.
   virtual uint64_t skip(uint64_t bytes);
-  virtual uint64_t position() const = 0;        // bytes read and passed over so far
+  virtual uint64_t position() const = 0;        // bytes read and skipped so far
   virtual const std::string& name() const = 0;  // for messages
 };
 
-// A stretch of a file. The file must outlive it.
+// The bytes [begin, end) of `file`, which must outlive the source. position() counts from the
+// beginning of the file.
 class FileSource : public ByteSource {
  public:
-  // [begin, end) of `file`; position() counts from the file's beginning.
   FileSource(const File& file, uint64_t begin, uint64_t end) : file_(file), at_(begin), end_(end) {}
+  explicit FileSource(const File& file)
+      : FileSource(file, 0, static_cast<uint64_t>(file.stamp().bytes)) {}
 
   size_t read(void* to, size_t bytes) override;
   uint64_t skip(uint64_t bytes) override;
@@ -37,5 +41,42 @@ class FileSource : public ByteSource {
   const File& file_;
   uint64_t at_, end_;
 };
+
+// A source whose first bytes can be looked at before they are read. `source` must outlive it.
+class PeekSource : public ByteSource {
+ public:
+  explicit PeekSource(ByteSource& source) : source_(source) {}
+  // Returns the next bytes without reading them; fewer than `bytes` only at the end.
+  const std::vector<uint8_t>& peek(size_t bytes);
+
+  size_t read(void* to, size_t bytes) override;
+  uint64_t position() const override { return source_.position() - (head_.size() - taken_); }
+  const std::string& name() const override { return source_.name(); }
+
+ private:
+  ByteSource& source_;
+  std::vector<uint8_t> head_;
+  size_t taken_ = 0;
+};
+
+// The next `bytes` bytes of `source`, which must outlive it.
+class LimitedSource : public ByteSource {
+ public:
+  LimitedSource(ByteSource& source, uint64_t bytes, std::string name)
+      : source_(source), end_(source.position() + bytes), name_(std::move(name)) {}
+
+  size_t read(void* to, size_t bytes) override;
+  uint64_t position() const override { return source_.position(); }
+  const std::string& name() const override { return name_; }
+
+ private:
+  ByteSource& source_;
+  uint64_t end_;
+  std::string name_;
+};
+
+// Appends the next `count` bytes; false if there are fewer. Memory grows with the bytes that arrive,
+// so a damaged length cannot exhaust it.
+bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
 
 }  // namespace shoal::data

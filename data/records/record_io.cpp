@@ -22,28 +22,19 @@ namespace {
 class RecordScan {
  public:
   RecordScan(const File& file, const RecordList& list, bool unlabelled)
-      : file_(file), list_(list), unlabelled_(unlabelled) {}
+      : file_(file), list_(list), unlabelled_(unlabelled), source_(file), reader_(source_) {}
 
   Scan run() {
-    const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
-    for (uint64_t at = 0; at < bytes; ++number_) {
-      const RecordExtent record = find_record(file_, at, bytes);
-      one(record);
-      at = record.end;
-    }
-    if (waiting_) refuse("is a label without an image");
+    for (RecordExtent record; reader_.next(record);) one(record);
+    if (pairing_.label_waits()) reader_.refuse("is a label without an image");
     return std::move(scan_);
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw std::invalid_argument(file_.path() + ":record " + std::to_string(number_) + " " + what);
-  }
-
   void one(const RecordExtent& record) {
     std::array<uint8_t, kPayloadHead> head{};
     const size_t known = std::min<uint64_t>(record.bytes, head.size());
-    if (!read_payload(file_, record.begin, 0, head.data(), known)) refuse("cannot be read");
+    if (!read_payload(file_, record.begin, 0, head.data(), known)) reader_.refuse("cannot be read");
     const RecordPayload payload = examined(std::span(head).first(known), record.bytes);
     if (payload.kind == RecordPayload::Kind::image)
       wrapped_image(record);
@@ -57,11 +48,11 @@ class RecordScan {
     try {
       return examine_payload(head, bytes, unlabelled_);
     } catch (const std::invalid_argument& error) {
-      refuse(error.what());
+      reader_.refuse(error.what());
     }
   }
 
-  // The image lies `skip` bytes into the payload. A record in parts is found again by its head.
+  // The image begins `skip` bytes into the payload. A record in parts is stored by its first head.
   static ScanEntry entry_of(const RecordExtent& record, uint32_t skip) {
     constexpr uint64_t kPartHead = 8;
     ScanEntry entry;
@@ -84,38 +75,30 @@ class RecordScan {
 
   void wrapped_image(const RecordExtent& record) {
     ScanEntry entry = entry_of(record, 0);
-    if (waiting_) set_label(*waiting_, scan_, entry);
+    if (const auto label = pairing_.image()) set_label(*label, scan_, entry);
     add(entry, "");
-    // A label that stands before belongs to this image, one behind to the last.
-    open_ = !waiting_;
-    waiting_.reset();
   }
 
   void wrapped_label(const RecordExtent& record) {
     std::string text(std::min(record.bytes, kLargestWrappedLabel + 1), '\0');
     if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
-      refuse("cannot be read");
+      reader_.refuse("cannot be read");
     const auto label = parse_wrapped_label(text);
-    if (!label || waiting_) refuse("is neither an image nor a label");
-    if (open_) {
-      set_label(*label, scan_, scan_.entries.back());
-      open_ = false;
-    } else {
-      waiting_ = label;
-    }
+    if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");
+    if (pairing_.label(*label)) set_label(*label, scan_, scan_.entries.back());
   }
 
   void add(const ScanEntry& entry, const std::string& more) {
-    scan_.add(entry, "record " + std::to_string(number_) + more);
+    scan_.add(entry, reader_.name() + more);
   }
 
   const File& file_;
   const RecordList& list_;
   const bool unlabelled_;
+  FileSource source_;
+  RecordIoReader reader_;
+  LabelPairing pairing_;
   Scan scan_;
-  int64_t number_ = 0;
-  bool open_ = false;                 // the last image may still get its label
-  std::optional<LabelText> waiting_;  // the label of the next image
 };
 
 class RecordIoDataset : public ContainerDataset {
@@ -135,9 +118,9 @@ class RecordIoDataset : public ContainerDataset {
 
 bool is_record_io(const File& file) {
   try {
-    const auto bytes = static_cast<uint64_t>(file.stamp().bytes);
-    find_record(file, 0, bytes);
-    return true;
+    FileSource source(file);
+    RecordExtent record;
+    return RecordIoReader(source).next(record);
   } catch (const std::invalid_argument&) {
     return false;
   }

@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <cstring>
-#include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
-#include "data/image/limits.h"
+#include "data/records/record_io.h"
 #include "data/records/record_parts.h"
 #include "data/records/record_payload.h"
-#include "data/stream/pipe_source.h"
-#include "data/stream/record_stream.h"
 
 namespace shoal::data {
 namespace {
@@ -16,61 +13,32 @@ namespace {
 class RecordIoStream : public RecordStream {
  public:
   RecordIoStream(ByteSource& source, const StreamLabels& labels)
-      : source_(source), labels_(labels) {}
+      : source_(source), reader_(source), labels_(labels) {}
 
   bool next(StreamImage& image) override {
-    while (read_record()) {
-      RecordPayload payload;
-      try {
-        payload = examine_payload(
-            std::span(payload_).first(std::min(payload_.size(), kPayloadHead)), payload_.size());
-      } catch (const std::invalid_argument& error) {
-        refuse(error.what());
-      }
+    for (RecordExtent record; reader_.next(record, &payload_);) {
+      const RecordPayload payload = examined();
       if (payload.kind == RecordPayload::Kind::mxnet) {
-        give(image, payload_, {payload.number, ""}, payload.skip, number_);
+        give(image, payload_, {payload.number, ""}, payload.skip, reader_.number());
         return true;
       }
       const bool complete =
           payload.kind == RecordPayload::Kind::image ? wrapped_image(image) : wrapped_label(image);
       if (complete) return true;
     }
-    if (open_) refuse("is an image without a label", open_number_);
-    if (waiting_) refuse("is a label without an image");
+    if (pairing_.image_waits()) reader_.refuse(image_number_, "is an image without a label");
+    if (pairing_.label_waits()) reader_.refuse("is a label without an image");
     return false;
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what, std::optional<int64_t> number = {}) const {
-    throw std::invalid_argument(source_.name() + ":record " +
-                                std::to_string(number.value_or(number_)) + " " + what +
-                                " (before byte " + std::to_string(source_.position()) + ")");
-  }
-
-  // The next record's payload, put together from its parts. False at the end.
-  bool read_record() {
-    payload_.clear();
-    for (bool first = true;; first = false) {
-      PartHead head;
-      const size_t known = source_.read(&head, sizeof head);
-      if (known == 0 && first) return false;
-      number_ += first ? 1 : 0;
-      if (known < sizeof head) refuse("is cut short");
-      if (head.magic != PartHead::kMagic) refuse("is damaged: no record begins where one must");
-      if (head.kind() > PartHead::last || first != head.begins())
-        refuse("is damaged: the parts of a record do not fit");
-      if (!first) append(&PartHead::kMagic, sizeof PartHead::kMagic);
-      if (payload_.size() + head.bytes() > static_cast<size_t>(kMaxFileBytes))
-        refuse("is too large for an image's record");
-      if (!append_bytes(source_, head.bytes(), payload_)) refuse("is cut short");
-      source_.skip(head.filled() - head.bytes());
-      if (head.ends()) return true;
+  RecordPayload examined() const {
+    try {
+      const size_t known = std::min(payload_.size(), kPayloadHead);
+      return examine_payload(std::span(payload_).first(known), payload_.size());
+    } catch (const std::invalid_argument& error) {
+      reader_.refuse(error.what());
     }
-  }
-
-  void append(const void* bytes, size_t count) {
-    const auto* const from = static_cast<const uint8_t*>(bytes);
-    payload_.insert(payload_.end(), from, from + count);
   }
 
   void give(StreamImage& image, const std::vector<uint8_t>& payload, const LabelText& label,
@@ -78,52 +46,47 @@ class RecordIoStream : public RecordStream {
     try {
       image.label = labels_.label_of(label);
     } catch (const std::invalid_argument& error) {
-      refuse(error.what(), number);
+      reader_.refuse(number, error.what());
     }
     image.bytes.assign(payload.begin() + skip, payload.end());
     image.name = source_.name() + ":record " + std::to_string(number);
     image.damage.clear();
   }
 
-  // A label that stands before belongs to this image, one behind it to the last.
+  // Returns true if the image has its label.
   bool wrapped_image(StreamImage& image) {
-    if (open_) refuse("is an image without a label", open_number_);
-    if (waiting_) {
-      give(image, payload_, *std::exchange(waiting_, std::nullopt), 0, number_);
+    if (pairing_.image_waits()) reader_.refuse(image_number_, "is an image without a label");
+    if (const auto label = pairing_.image()) {
+      give(image, payload_, *label, 0, reader_.number());
       return true;
     }
-    open_ = true;
-    open_number_ = number_;
-    open_image_ = payload_;
+    image_number_ = reader_.number();
+    image_ = payload_;
     return false;
   }
 
+  // Returns true if the label completes an image.
   bool wrapped_label(StreamImage& image) {
     const auto label = parse_wrapped_label({payload_.begin(), payload_.end()});
-    if (!label || waiting_) refuse("is neither an image nor a label");
-    if (!open_) {
-      waiting_ = label;
-      return false;
-    }
-    open_ = false;
-    give(image, open_image_, *label, 0, open_number_);
+    if (!label || pairing_.label_waits()) reader_.refuse("is neither an image nor a label");
+    if (!pairing_.label(*label)) return false;
+    give(image, image_, *label, 0, image_number_);
     return true;
   }
 
   ByteSource& source_;
+  RecordIoReader reader_;
   const StreamLabels& labels_;
+  LabelPairing pairing_;
   std::vector<uint8_t> payload_;
-  int64_t number_ = -1;
-  bool open_ = false;  // open_image_ waits for its label
-  int64_t open_number_ = 0;
-  std::vector<uint8_t> open_image_;
-  std::optional<LabelText> waiting_;  // the label of the next image
+  std::vector<uint8_t> image_;  // waits for its label
+  int64_t image_number_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source,
-                                                    const StreamLabels& labels) {
+std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels,
+                                                    const ExampleKeys&) {
   return std::make_unique<RecordIoStream>(source, labels);
 }
 

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "data/image/limits.h"
+
 namespace shoal::data {
 namespace {
 
@@ -14,34 +16,51 @@ bool read_head(const File& file, uint64_t at, PartHead& head) {
 
 }  // namespace
 
-RecordExtent find_record(const File& file, uint64_t at, uint64_t file_bytes) {
-  RecordExtent record;
-  record.begin = at;
-  const auto refuse = [&](const char* what) {
-    throw std::invalid_argument(file.path() + " " + what + " (at byte " + std::to_string(at) + ")");
-  };
-  for (record.parts = 0;;) {
+bool begins_record_io(std::span<const uint8_t> bytes) {
+  uint32_t magic = 0;
+  if (bytes.size() < sizeof(PartHead)) return false;
+  std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == PartHead::kMagic;
+}
+
+bool RecordIoReader::next(RecordExtent& record, std::vector<uint8_t>* payload) {
+  record = {source_.position(), 0, 0, 0};
+  if (payload != nullptr) payload->clear();
+  for (bool first = true;; first = false) {
     PartHead head;
-    if (file_bytes - at < sizeof head) refuse("is cut short in a record");
-    if (!read_head(file, at, head)) refuse("is damaged: no record begins where one must");
-    const bool first = record.parts == 0;
+    const size_t known = source_.read(&head, sizeof head);
+    if (known == 0 && first) return false;
+    number_ += first ? 1 : 0;
+    if (known < sizeof head) refuse("is cut short");
+    if (head.magic != PartHead::kMagic) refuse("is damaged: no record begins where one must");
     if (head.kind() > PartHead::last || first != head.begins())
       refuse("is damaged: the parts of a record do not fit");
-    // The very last filling may be missing.
-    if (head.bytes() > file_bytes - at - sizeof head) refuse("is cut short in a record");
     record.bytes += head.bytes() + (first ? 0 : sizeof PartHead::kMagic);
     ++record.parts;
-    at += sizeof head + head.filled();
+    if (payload == nullptr) {
+      if (source_.skip(head.bytes()) < head.bytes()) refuse("is cut short");
+    } else {
+      if (record.bytes > static_cast<uint64_t>(kMaxFileBytes))
+        refuse("is too large for an image's record");
+      const auto* const magic = reinterpret_cast<const uint8_t*>(&PartHead::kMagic);
+      if (!first) payload->insert(payload->end(), magic, magic + sizeof PartHead::kMagic);
+      if (!append_bytes(source_, head.bytes(), *payload)) refuse("is cut short");
+    }
+    source_.skip(head.padded() - head.bytes());  // missing at the very end of some files
     if (head.ends()) break;
-    if (at > file_bytes) refuse("is cut short in a record");
   }
-  record.end = std::min(at, file_bytes);
-  return record;
+  record.end = source_.position();
+  return true;
+}
+
+void RecordIoReader::refuse(int64_t number, const std::string& what) const {
+  throw std::invalid_argument(source_.name() + ":record " + std::to_string(number) + " " + what +
+                              " (before byte " + std::to_string(source_.position()) + ")");
 }
 
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes) {
   PartHead head;
-  for (uint64_t at = record, place = 0; bytes > 0; at += sizeof head + head.filled()) {
+  for (uint64_t at = record, place = 0; bytes > 0; at += sizeof head + head.padded()) {
     if (!read_head(file, at, head)) return false;
     if (at != record) {  // the magic number between two parts
       for (size_t i = 0; i < sizeof PartHead::kMagic; ++i, ++place) {

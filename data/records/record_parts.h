@@ -1,9 +1,16 @@
 #pragma once
-// The records of a RecordIO file, put together from their parts (record_io.h).
+// The records of RecordIO and their parts (record_io.h).
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "data/byte_source.h"
 #include "data/file.h"
+#include "data/labels/label_text.h"
 
 namespace shoal::data {
 
@@ -14,23 +21,65 @@ struct PartHead {
   uint32_t magic = 0, word = 0;
   uint32_t kind() const { return word >> 29; }
   uint32_t bytes() const { return word & ((1u << 29) - 1); }
-  uint64_t filled() const { return (uint64_t{bytes()} + 3) / 4 * 4; }
+  uint64_t padded() const { return (uint64_t{bytes()} + 3) / 4 * 4; }
   bool begins() const { return kind() == whole || kind() == first; }
   bool ends() const { return kind() == whole || kind() == last; }
 };
 static_assert(sizeof(PartHead) == 8);
 
 struct RecordExtent {
-  uint64_t begin = 0, end = 0;  // of the record in the file, with heads and filling
-  uint64_t bytes = 0;           // of the payload, magic numbers put back
+  uint64_t begin = 0, end = 0;  // of the record in the file, with heads and padding
+  uint64_t bytes = 0;           // of the payload, with the magic numbers put back
   uint32_t parts = 1;
 };
 
-// The record that begins at `at`. Throws std::invalid_argument where it is damaged or cut short.
-RecordExtent find_record(const File& file, uint64_t at, uint64_t file_bytes);
+// Whether bytes begin with the magic number of a part.
+bool begins_record_io(std::span<const uint8_t> bytes);
 
-// Reads `bytes` bytes of the record's payload, from `from` on. Returns false when the file has
-// become shorter or another one.
+// Splits RecordIO bytes into records and puts their parts together.
+class RecordIoReader {
+ public:
+  explicit RecordIoReader(ByteSource& source) : source_(source) {}
+
+  // Passes the next record and returns false at the end. Replaces `payload` with what it holds,
+  // unless null. Throws std::invalid_argument naming place and record if it is damaged, cut short, or
+  // too large for `payload`.
+  bool next(RecordExtent& record, std::vector<uint8_t>* payload = nullptr);
+  int64_t number() const { return number_; }  // of the record, from 0 on
+  std::string name() const { return "record " + std::to_string(number_); }
+  [[noreturn]] void refuse(const std::string& what) const { refuse(number_, what); }
+  [[noreturn]] void refuse(int64_t number, const std::string& what) const;
+
+ private:
+  ByteSource& source_;
+  int64_t number_ = -1;
+};
+
+// Reads `bytes` bytes of the payload of the record at `record`, from byte `from` of the payload on.
+// Returns false if the file has become shorter or is no longer the same.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
+
+// Labels in records of their own belong to the image before them or behind them: to the image before
+// if that has none yet.
+class LabelPairing {
+ public:
+  // Call for each image. Returns its label if that came before it.
+  std::optional<LabelText> image() {
+    image_waits_ = !label_;
+    return std::exchange(label_, std::nullopt);
+  }
+  // Call for each label. Returns true if it belongs to the last image; else it waits for the next.
+  bool label(const LabelText& label) {
+    if (std::exchange(image_waits_, false)) return true;
+    label_ = label;
+    return false;
+  }
+  bool image_waits() const { return image_waits_; }
+  bool label_waits() const { return label_.has_value(); }
+
+ private:
+  bool image_waits_ = false;
+  std::optional<LabelText> label_;
+};
 
 }  // namespace shoal::data

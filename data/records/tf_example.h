@@ -11,24 +11,27 @@
 
 namespace shoal::data {
 
-// Which features are looked for. --tfrecord-keys: image=KEY,label=KEY,class=KEY,name=KEY,
-// label-offset=N,raw=uint8|float32|float64,shape=HxWxC or CxHxW,scale=X. What is not named stays.
+// Which features to look for. --tfrecord-keys: image=KEY,label=KEY,class=KEY,name=KEY,
+// label-offset=N,raw=uint8|float32|float64,shape=HxWxC or CxHxW,scale=X. Keys that are not named keep their defaults.
 struct ExampleKeys {
   std::string image = "image/encoded";            // bytes of a JPEG, PNG …, or of a tensor (raw)
   std::string label = "image/class/label";        // a number, or the class's name as bytes
   std::string class_name = "image/class/synset";  // bytes; may be missing
   std::string name = "image/filename";            // bytes; may be missing
-  // What the first class has as its number. Unset: 1 for image/class/label where no 0 occurs, else
-  // 0.
+  // Number of the first class. Unset: 1 for image/class/label if no 0 occurs, else 0.
   std::optional<int64_t> label_offset;
+  // The number of the first class unless a label 0 occurs.
+  int64_t first_label() const {
+    return label_offset.value_or(label == ExampleKeys().label ? 1 : 0);
+  }
 
   enum class Raw { no, uint8, float32, float64 };
   Raw raw = Raw::no;                            // the image is a tensor of that type
   int64_t height = 0, width = 0, channels = 0;  // of it; 1 or 3 channels
   bool planar = false;                          // C×H×W, else H×W×C
-  double scale = 1;                             // makes levels of 0 … 255 of its values
+  double scale = 1;                             // multiplies its values to give levels 0 … 255
 
-  bool unlabelled = false;  // label and class_name are not looked for
+  bool unlabelled = false;  // ignores label and class_name
 };
 
 // Throws std::invalid_argument naming --tfrecord-keys.

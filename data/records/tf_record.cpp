@@ -15,6 +15,7 @@
 #include "data/records/crc32c.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_example.h"
+#include "data/records/tf_record_reader.h"
 #include "data/sources/catalogue.h"
 #include "data/sources/scan_files.h"
 #include "data/tar/inflate.h"
@@ -22,10 +23,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kLengthBytes = kTfRecordHead, kCheckBytes = kTfRecordCheck;
 constexpr size_t kKeptUnpacked = 2;  // files: the one that is read and the next
-
-using Head = std::array<uint8_t, kLengthBytes>;
 
 enum class Packing { none, whole_file, no_records };
 
@@ -34,56 +32,35 @@ Packing packing_of(const File& file) {
   const int64_t count = file.read_at(0, head.data(), static_cast<int64_t>(head.size()));
   const std::span<const uint8_t> known(head.data(), static_cast<size_t>(count));
   // First, since a length may look like the beginning of zlib data.
-  if (known.size() >= kLengthBytes && tf_record_length(head.data())) return Packing::none;
+  if (begins_tf_record(known)) return Packing::none;
   if (!is_compressed(known)) return Packing::no_records;
-  const std::vector<uint8_t> inside = inflate_head(known, kLengthBytes);
-  const bool records = inside.size() == kLengthBytes && tf_record_length(inside.data());
-  return records ? Packing::whole_file : Packing::no_records;
+  return begins_tf_record(inflate_head(known, kTfRecordHead)) ? Packing::whole_file
+                                                              : Packing::no_records;
 }
 
 bool data_is_whole(const File& file, uint64_t data, uint64_t bytes) {
-  std::vector<uint8_t> all(bytes + kCheckBytes);
+  std::vector<uint8_t> all(bytes + kTfRecordCheck);
   const auto wanted = static_cast<int64_t>(all.size());
   if (file.read_at(data, all.data(), wanted) != wanted) return false;
-  uint32_t check = 0;
-  std::memcpy(&check, all.data() + bytes, sizeof check);
-  return masked_crc(crc32c(0, all.data(), bytes)) == check;
+  return tf_record_is_whole(std::span(all).first(bytes), all.data() + bytes);
 }
 
 class TfRecordScan {
  public:
   TfRecordScan(const File& file, const ExampleKeys& keys,
                const std::function<void(const std::string&)>& warning)
-      : file_(file), keys_(keys), warning_(warning) {}
+      : file_(file), keys_(keys), warning_(warning), source_(file), reader_(source_) {}
 
   Scan run() {
-    const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
-    for (uint64_t at = 0; at < bytes; ++number_) at = record(at, bytes);
+    while (reader_.next()) {
+      const uint64_t behind = reader_.length() + kTfRecordCheck;
+      if (behind < kTfRecordCheck || source_.skip(behind) < behind) reader_.refuse("is cut short");
+      add(reader_.data(), reader_.data() + reader_.length());
+    }
     return std::move(scan_);
   }
 
  private:
-  std::string name() const { return "record " + std::to_string(number_); }
-
-  [[noreturn]] void refuse(uint64_t at, const char* what) const {
-    throw std::invalid_argument(file_.path() + ":" + name() + " " + what + " (at byte " +
-                                std::to_string(at) + ")");
-  }
-
-  // Returns where the next one begins.
-  uint64_t record(uint64_t at, uint64_t file_bytes) {
-    Head head{};
-    if (file_bytes - at < head.size() ||
-        file_.read_at(at, head.data(), kLengthBytes) != static_cast<int64_t>(kLengthBytes))
-      refuse(at, "is cut short");
-    const auto length = tf_record_length(head.data());
-    if (!length) refuse(at, "is damaged: its length has a wrong checksum");
-    const uint64_t data = at + kLengthBytes, left = file_bytes - data;
-    if (left < kCheckBytes || *length > left - kCheckBytes) refuse(at, "is cut short");
-    add(data, data + *length);
-    return data + *length + kCheckBytes;
-  }
-
   void add(uint64_t data, uint64_t end) {
     try {
       const Example example = read_example(file_, data, end, keys_);
@@ -94,9 +71,9 @@ class TfRecordScan {
       entry.behind = within(end - example.image - example.image_bytes);
       if (!example.class_name.empty()) entry.text = scan_.place_of(example.class_name);
       if (example.number) entry.number = checked(*example.number);
-      scan_.add(entry, example.name.empty() ? name() : name() + " (" + example.name + ")");
+      scan_.add(entry, reader_.name() + (example.name.empty() ? "" : " (" + example.name + ")"));
     } catch (const std::invalid_argument& error) {
-      const std::string sentence = file_.path() + ":" + name() + " ";
+      const std::string sentence = file_.path() + ":" + reader_.name() + " ";
       const bool too_large = end - data > static_cast<uint64_t>(kMaxFileBytes);
       if (too_large || data_is_whole(file_, data, end - data))
         throw std::invalid_argument(sentence + error.what());
@@ -120,15 +97,15 @@ class TfRecordScan {
   const File& file_;
   const ExampleKeys& keys_;
   const std::function<void(const std::string&)>& warning_;
+  FileSource source_;
+  TfRecordReader reader_;
   Scan scan_;
-  int64_t number_ = 0;
 };
 
-// Makes labels count from 0 on.
+// Makes the numbers of labels start at 0.
 void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
                   std::vector<Scan>& scans) {
-  const bool usual = keys.label == ExampleKeys().label;
-  int64_t offset = keys.label_offset.value_or(usual ? 1 : 0);
+  int64_t offset = keys.first_label();
   for (const Scan& scan : scans)
     for (const ScanEntry& entry : scan.entries)
       if (entry.number == 0 && !keys.label_offset) offset = 0;
@@ -145,11 +122,11 @@ void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
   }
 }
 
-// Files that are unpacked one after the other. Thread-safe.
+// Unpacks compressed files and keeps the last ones. Thread-safe.
 class UnpackedFiles {
  public:
   std::shared_ptr<const File> open(uint32_t number, const File& packed) const {
-    const std::lock_guard lock(mutex_);  // while unpacking too: the others wait for that file
+    const std::lock_guard lock(mutex_);  // held while unpacking: other threads wait for the file
     for (const auto& [known, file] : kept_)
       if (known == number) return file;
     if (kept_.size() >= kKeptUnpacked) kept_.pop_front();
@@ -179,10 +156,10 @@ class TfRecordDataset : public ContainerDataset {
     bytes.resize(p.bytes);
     read_fully(*file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
     thread_local std::vector<uint8_t> around;  // keeps its memory
-    around.resize(size_t{p.before} + p.behind + kCheckBytes);
+    around.resize(size_t{p.before} + p.behind + kTfRecordCheck);
     read_fully(*file, p.offset - p.before, around.data(), p.before);
     read_fully(*file, p.offset + p.bytes, around.data() + p.before,
-               static_cast<int64_t>(p.behind + kCheckBytes));
+               static_cast<int64_t>(p.behind + kTfRecordCheck));
     uint32_t sum = crc32c(0, around.data(), p.before);
     sum = crc32c(sum, bytes.data(), bytes.size());
     sum = crc32c(sum, around.data() + p.before, p.behind);
@@ -200,15 +177,6 @@ class TfRecordDataset : public ContainerDataset {
 };
 
 }  // namespace
-
-std::optional<uint64_t> tf_record_length(const uint8_t* head) {
-  uint64_t length = 0;
-  uint32_t check = 0;
-  std::memcpy(&length, head, sizeof length);
-  std::memcpy(&check, head + sizeof length, sizeof check);
-  if (masked_crc(crc32c(0, head, sizeof length)) != check) return std::nullopt;
-  return length;
-}
 
 bool is_tf_record(const File& file) {
   return packing_of(file) != Packing::no_records;

@@ -1,14 +1,11 @@
-#include <array>
-#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "data/image/limits.h"
-#include "data/records/crc32c.h"
 #include "data/records/tensor_image.h"
 #include "data/records/tf_record.h"
-#include "data/stream/pipe_source.h"
-#include "data/stream/record_stream.h"
+#include "data/records/tf_record_reader.h"
 
 namespace shoal::data {
 namespace {
@@ -16,30 +13,22 @@ namespace {
 class TfRecordStream : public RecordStream {
  public:
   TfRecordStream(ByteSource& source, const StreamLabels& labels, const ExampleKeys& keys)
-      : source_(source), labels_(labels), keys_(keys) {}
+      : source_(source), reader_(source), labels_(labels), keys_(keys) {}
 
   bool next(StreamImage& image) override {
-    const uint64_t place = source_.position();
-    std::array<uint8_t, kTfRecordHead> head{};
-    const size_t known = source_.read(head.data(), head.size());
-    if (known == 0) return false;
-    ++number_;
-    if (known < head.size()) refuse("is cut short", place);
-    const auto length = tf_record_length(head.data());
-    if (!length) refuse("is damaged: its length has a wrong checksum", place);
-    if (*length > static_cast<uint64_t>(kMaxFileBytes))
-      refuse("is too large for an image's record", place);
+    if (!reader_.next()) return false;
+    if (reader_.length() > static_cast<uint64_t>(kMaxFileBytes))
+      reader_.refuse("is too large for an image's record");
+    const auto length = static_cast<size_t>(reader_.length());
     record_.clear();
-    if (!append_bytes(source_, *length + kTfRecordCheck, record_)) refuse("is cut short", place);
-    uint32_t check = 0;
-    std::memcpy(&check, record_.data() + *length, sizeof check);
-    image.damage = masked_crc(crc32c(0, record_.data(), static_cast<size_t>(*length))) == check
+    if (!append_bytes(source_, length + kTfRecordCheck, record_)) reader_.refuse("is cut short");
+    image.damage = tf_record_is_whole(std::span(record_).first(length), record_.data() + length)
                        ? ""
                        : "its record does not have the checksum it was written with";
     try {
-      take(static_cast<size_t>(*length), image);
+      take(length, image);
     } catch (const std::invalid_argument& error) {
-      if (image.damage.empty()) refuse(error.what(), place);
+      if (image.damage.empty()) reader_.refuse(error.what());
       image.bytes.clear();  // its label is not known either
       image.label = 0;
       image.name = name();
@@ -48,11 +37,7 @@ class TfRecordStream : public RecordStream {
   }
 
  private:
-  std::string name() const { return source_.name() + ":record " + std::to_string(number_); }
-
-  [[noreturn]] void refuse(const std::string& what, uint64_t place) const {
-    throw std::invalid_argument(name() + " " + what + " (at byte " + std::to_string(place) + ")");
-  }
+  std::string name() const { return source_.name() + ":" + reader_.name(); }
 
   void take(size_t length, StreamImage& image) {
     const ReadableMemory memory({record_.data(), length});
@@ -65,8 +50,8 @@ class TfRecordStream : public RecordStream {
       image.bytes = image_of_tensor(image.bytes, keys_);
   }
 
-  // What the first class has as its number cannot be looked for in a stream: it is 1 under
-  // ImageNet's key unless --tfrecord-keys says otherwise.
+  // A stream cannot be searched for a label 0, so the first class is 1 under ImageNet's key unless
+  // --tfrecord-keys says otherwise.
   int32_t label_of(const Example& example) const {
     if (!example.class_name.empty()) {
       try {
@@ -75,8 +60,7 @@ class TfRecordStream : public RecordStream {
         if (!example.number) throw;
       }
     }
-    const int64_t usual = keys_.label == ExampleKeys().label ? 1 : 0;
-    const int64_t offset = keys_.label_offset.value_or(usual);
+    const int64_t offset = keys_.first_label();
     if (*example.number < offset)
       throw std::invalid_argument("has the label " + std::to_string(*example.number) +
                                   ", which lies before label-offset=" + std::to_string(offset) +
@@ -85,9 +69,9 @@ class TfRecordStream : public RecordStream {
   }
 
   ByteSource& source_;
+  TfRecordReader reader_;
   const StreamLabels& labels_;
   const ExampleKeys& keys_;
-  int64_t number_ = -1;
   std::vector<uint8_t> record_;
 };
 

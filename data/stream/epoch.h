@@ -43,6 +43,7 @@ class StreamEpoch {
   // Images that can take the place of a damaged one: those after it in the stream's order; at its
   // end, those before it.
   static constexpr size_t kSpares = 4;
+  static constexpr int64_t kReadAhead = 256;  // images; the usual `ready`
   struct Drawn {
     std::shared_ptr<const StreamImage> image;
     std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null: there is none

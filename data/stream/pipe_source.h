@@ -63,41 +63,4 @@ class PipeSource : public ByteSource {
   size_t begin_ = 0, end_ = 0;  // of what is in it
 };
 
-// Appends the next `count` bytes; false when there are fewer. Memory grows with what comes, not
-// with what a damaged length asks for.
-bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
-
-// Another source whose first bytes can be looked at before they are read. It must outlive this.
-class PeekSource : public ByteSource {
- public:
-  explicit PeekSource(ByteSource& source) : source_(source) {}
-  // The next bytes, which stay; fewer only at the end.
-  const std::vector<uint8_t>& peek(size_t bytes);
-
-  size_t read(void* to, size_t bytes) override;
-  uint64_t position() const override { return source_.position() - (head_.size() - taken_); }
-  const std::string& name() const override { return source_.name(); }
-
- private:
-  ByteSource& source_;
-  std::vector<uint8_t> head_;
-  size_t taken_ = 0;
-};
-
-// The next `bytes` bytes of another source, as a source of their own. It must outlive this.
-class LimitedSource : public ByteSource {
- public:
-  LimitedSource(ByteSource& source, uint64_t bytes, std::string name)
-      : source_(source), end_(source.position() + bytes), name_(std::move(name)) {}
-
-  size_t read(void* to, size_t bytes) override;
-  uint64_t position() const override { return source_.position(); }
-  const std::string& name() const override { return name_; }
-
- private:
-  ByteSource& source_;
-  uint64_t end_;
-  std::string name_;
-};
-
 }  // namespace shoal::data

@@ -12,8 +12,6 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kReady = 256;  // images read ahead
-
 // A stream together with the pipe that it reads.
 class PipedStream : public RecordStream {
  public:
@@ -81,7 +79,7 @@ class Pipes : public Stream, public std::enable_shared_from_this<Pipes> {
                                               request.seed, request.epoch);
     };
     return std::make_shared<StreamEpoch>(
-        open, [interrupt] { interrupt->raise(); }, request, kReady);
+        open, [interrupt] { interrupt->raise(); }, request, StreamEpoch::kReadAhead);
   }
 
  private:

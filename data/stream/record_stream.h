@@ -1,13 +1,12 @@
 #pragma once
 // Images with their labels, one after the other, from bytes that are read once.
 //
-//   tar        WebDataset samples (sources/webdataset.h); images in class folders, or in class
-//              tars inside a tar; images whose names begin with their class
-//              (n01440764_10026.JPEG).
-//              Tars may follow one another, as objects do in a pipe.
-//   TFRecord   tf.Examples (sources/tf_record.h)
-//   RecordIO   MXNet's image records; images and labels that SageMaker wraps
-//              (sources/record_io.h)
+//   tar        WebDataset samples (tar/webdataset.h); images in class folders, or in class tars
+//              inside a tar; images whose names begin with their class (n01440764_10026.JPEG). Tars
+//              may follow one another, as the objects in a pipe do.
+//   TFRecord   tf.Examples (records/tf_record.h)
+//   RecordIO   MXNet's image records; images and labels wrapped by SageMaker
+//              (records/record_io.h)
 
 #include <cstdint>
 #include <memory>
@@ -24,28 +23,22 @@ struct StreamImage {
   std::vector<uint8_t> bytes;  // encoded
   int32_t label = 0;
   std::string name;    // PATH:NAME, for messages
-  std::string damage;  // not empty: the bytes are not what was written, and this says why
+  std::string damage;  // not empty: the bytes are damaged, for this reason
 };
 
-// One thread at a time.
+// For one thread at a time.
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
-  // False at the end. Throws std::invalid_argument naming place and reason where the bytes are
-  // damaged, cut short, of no such kind, or where an image has no label; and what the source
-  // throws.
+  // Reads the next image; returns false at the end. Throws std::invalid_argument naming place and
+  // reason if bytes are damaged, cut short or of another format, or if an image has no label; and
+  // what the source throws.
   virtual bool next(StreamImage& image) = 0;
 };
 
-// Told apart by the first bytes; nothing at all is a stream without images. What is given must
-// outlive the stream.
+// Recognises the format by the first bytes; no bytes at all are a stream without images. The
+// arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
                                           const ExampleKeys& keys);
-
-// For record_stream.cpp: one function for each kind.
-std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels);
-std::unique_ptr<RecordStream> open_tf_record_stream(ByteSource& source, const StreamLabels& labels,
-                                                    const ExampleKeys& keys);
-std::unique_ptr<RecordStream> open_record_io_stream(ByteSource& source, const StreamLabels& labels);
 
 }  // namespace shoal::data

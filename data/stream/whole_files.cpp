@@ -16,7 +16,6 @@ namespace shoal::data {
 namespace {
 
 constexpr size_t kFilesAtATime = 16;  // in training
-constexpr int64_t kReady = 256;       // images read ahead
 
 // A range of places in the line of all images.
 struct Stretch {
@@ -105,7 +104,8 @@ class WholeFiles : public Stream {
         request.shuffled ? share_.shuffle_buffer : 0, request.seed, request.epoch));
     set_->start_over();
     return std::make_shared<StreamEpoch>([stream] { return std::move(*stream); },
-                                         [stop] { *stop = true; }, request, kReady);
+                                         [stop] { *stop = true; }, request,
+                                         StreamEpoch::kReadAhead);
   }
 
  private:

@@ -1,3 +1,5 @@
+#include "data/tar/tar_stream.h"
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -8,8 +10,6 @@
 #include "base/log.h"
 #include "data/folder/image_files.h"
 #include "data/image/limits.h"
-#include "data/stream/pipe_source.h"
-#include "data/stream/record_stream.h"
 #include "data/tar/tar_walker.h"
 #include "data/tar/webdataset.h"
 
@@ -147,7 +147,8 @@ class TarStream : public RecordStream {
 
 }  // namespace
 
-std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels) {
+std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels,
+                                              const ExampleKeys&) {
   return std::make_unique<TarStream>(source, labels, "");
 }
 

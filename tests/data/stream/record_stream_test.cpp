@@ -154,6 +154,6 @@ TEST_CASE("records that were split at the magic number are put together in a str
 
 TEST_CASE("what is compressed or of no kind is refused with advice") {
   CHECK_THAT(error_of_stream(golden_record_bytes("imagenet.tfrecord.gz"), kClasses),
-             Contains("CompressionType Gzip"));
-  CHECK_THAT(error_of_stream(std::string(2000, 'x'), kClasses), Contains("a tar, TFRecord"));
+             Contains("CompressionType"));
+  CHECK_THAT(error_of_stream(std::string(2000, 'x'), kClasses), Contains("TFRecord"));
 }

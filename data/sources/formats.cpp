@@ -1,0 +1,34 @@
+#include "data/sources/formats.h"
+
+#include "data/records/record_io.h"
+#include "data/records/record_parts.h"
+#include "data/records/tf_record.h"
+#include "data/records/tf_record_reader.h"
+#include "data/tar/tar_reader.h"
+#include "data/tar/tar_source.h"
+#include "data/tar/tar_stream.h"
+#include "data/tar/tar_walker.h"
+
+namespace shoal::data {
+namespace {
+
+constexpr RecordFormat kFormats[] = {
+    {"a tar", is_tar, open_tars, begins_tar, open_tar_stream},
+    {"RecordIO", is_record_io, open_record_io, begins_record_io, open_record_io_stream},
+    {"TFRecord", is_tf_record, open_tf_records, begins_tf_record, open_tf_record_stream},
+};
+
+}  // namespace
+
+std::span<const RecordFormat> record_formats() {
+  return kFormats;
+}
+
+std::string format_names() {
+  std::string text;
+  for (const RecordFormat& format : kFormats)
+    text += std::string(text.empty() ? "" : ", ") += format.name;
+  return text;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,16 @@
+#pragma once
+// Images of tars that are read from front to back; tars may follow one another, as the objects in a
+// SageMaker pipe do.
+
+#include <memory>
+
+#include "data/byte_source.h"
+#include "data/stream/record_stream.h"
+
+namespace shoal::data {
+
+// `source` and `labels` must outlive the stream.
+std::unique_ptr<RecordStream> open_tar_stream(ByteSource& source, const StreamLabels& labels,
+                                              const ExampleKeys&);
+
+}  // namespace shoal::data
