@@ -1,7 +1,6 @@
 #pragma once
-// Files that keep what was found out about data folders between runs: numbers and texts one after
-// the other, little-endian as the machine is, behind a line that names the kind and before a hash
-// of everything.
+// Cache files of listings: a line that names the kind, then numbers and texts in the machine's byte
+// order (little-endian), then a hash of everything.
 
 #include <cstdint>
 #include <cstring>
@@ -31,14 +30,14 @@ class CacheWriter {
     value(uint64_t{all.size()});
     out_.append(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(T));
   }
-  std::string finish();  // the file's bytes, with the hash
+  std::string finish();  // returns the bytes of the file, with the hash
 
  private:
   std::string out_;
 };
 
-// Reads what CacheWriter wrote, which must stay as long as the reader; good() turns false, and
-// stays so, where the bytes do not suffice, are damaged or of another kind.
+// Reads what CacheWriter wrote. `bytes` must outlive the reader. good() becomes false and stays so if
+// bytes are missing, damaged or of another kind.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);
@@ -49,7 +48,7 @@ class CacheReader {
     return v;
   }
   std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
-  // A count of things that take at least `bytes_each`.
+  // Reads a count of items that take at least `bytes_each` bytes each.
   uint64_t count(uint64_t bytes_each) {
     const auto n = value<uint64_t>();
     if (n > in_.size() / bytes_each) good_ = false;
@@ -70,10 +69,10 @@ class CacheReader {
   bool good_ = true;
 };
 
-// A file name for what belongs to `path`, without extension.
+// Returns the name of the cache file for `path`, without extension.
 std::string cache_name(std::string_view path);
 
-// True when something changed so recently that a later change might not move its time.
+// Whether something changed so recently that another change might leave its time as it is.
 bool changed_recently(int64_t modified_ns);
 
 std::optional<std::string> read_cache(const std::string& path);

@@ -1,5 +1,5 @@
 #pragma once
-// Settings of reading and augmenting images.
+// Options for reading and augmenting images.
 
 #include <cstdint>
 #include <string>
@@ -8,27 +8,26 @@
 
 namespace shoal::data {
 
-// random, of training images: either, for each image anew.
+// random: drawn for each training image.
 enum class Interpolation { bilinear, bicubic, random };
-// exact: what Pillow 13 gives, bit for bit. fast: from baseline JPEGs within about 50 dB of that,
-// sooner (planar_resampler.h); other images as exact.
+// exact: bit-equal to Pillow 13. fast: baseline JPEGs in less time, with a PSNR of about 50 dB
+// against exact (image/planar_resampler.h); other images as with exact.
 enum class Resize { exact, fast };
-// Who decodes baseline JPEGs: we, or libjpeg-turbo, which gives the same pixels more slowly.
+// Decoder of baseline JPEGs: our own, or libjpeg-turbo, which is slower and gives the same pixels.
 enum class Decoder { shoal, turbo };
 enum class BadImages { replace, error };
-// Of an epoch's images: random, or random among those that lie near each other for a while
-// (order.h).
+// Order of an epoch: random, or random within a window of neighbouring samples (loader/order.h).
 enum class Order { random, chunked };
-// What evaluation looks at of each image: the centre crop; it and its mirror image; it and the
-// four corners; those and their mirror images.
+// Crops that evaluation averages over: the centre crop (none); it and its mirror image (flip); it
+// and the four corners (five); those and their mirror images (ten).
 enum class Views { none, flip, five, ten };
 
-// What changes a training image's colours and shape after crop and flip, in this order.
+// Augmentation of a training image after crop and flip, in this order.
 struct AugmentOptions {
   // Changes the result.
-  std::string policy = "none";     // its operations: see augment/policy.h
-  std::string color_jitter = "0";  // how far colours go: see augment/augmenter.h; 0: not at all
-  double grayscale = 0;            // probability of a grey image
+  std::string policy = "none";     // see augment/policy.h
+  std::string color_jitter = "0";  // strength, see augment/augmenter.h; 0: off
+  double grayscale = 0;            // probability of converting to grey
   double gaussian_blur = 0;        // probability of a blur with a deviation of 0.1 … 2 pixels
   double solarize = 0;             // probability of inverting the levels from 128 on
 };
@@ -54,20 +53,18 @@ struct TransformOptions {
   double flip = 0.5;                                      // probability of a horizontal flip
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;
-  Decoder decoder =
-      Decoder::shoal;  // with turbo there is no fast resize, and no seek index is used
+  Decoder decoder = Decoder::shoal;  // turbo has no fast resize and uses no seek index
   AugmentOptions augment;
   int64_t eval_resize = 256;  // pixels, short side before the centre crop of eval_size
   int64_t eval_size = 224;    // pixels, side of the output in evaluation
   Views eval_views = Views::none;
 };
 
-// What shares one draw of mixup and cutmix: the images of one update, two neighbours, or each
-// image has its own. half: as pair, and of two neighbours only the first goes on, with the second
-// in it.
+// Which images share one draw of mixup and cutmix: all of a step (batch), two neighbours (pair), or
+// none (elem). half: as pair, but only the first of two neighbours is kept, mixed with the second.
 enum class MixMode { batch, pair, elem, half };
-// What stands in an erased rectangle of the normalised image: zeros, one random colour, noise;
-// the latter two are drawn from the standard normal distribution.
+// What fills an erased rectangle of the normalised image: zeros, one random colour, or noise. Colour
+// and noise are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
 
 struct MixOptions {
@@ -77,14 +74,14 @@ struct MixOptions {
   double mix = 1;           // probability that a draw mixes at all
   double switch_mix = 0.5;  // with both on, probability of cutmix
   MixMode mode = MixMode::pair;
-  int64_t group = 0;  // MixMode::batch: images of one update, over all ranks
+  int64_t group = 0;  // MixMode::batch: images of one step, over all ranks
   bool mixes() const { return mixup > 0 || cutmix > 0; }
-  // Images that become one row of what is trained on.
+  // Images that are decoded for one row of the training input.
   int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
-  int64_t erase_count = 1;  // most rectangles, at most kMostErasures; they share the area
-  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the image, all together
+  int64_t erase_count = 1;  // maximum number of rectangles, at most kMostErasures
+  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the image, all rectangles
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
 inline constexpr int64_t kMostErasures = 4;
@@ -94,17 +91,18 @@ struct LoaderOptions {
   uint64_t seed = 0;
   bool train = true;  // keyed random order and augmentation, or listing order and centre crop
   TransformOptions transform;
-  Progression progression;  // of training images; its size is transform.size: see sides()
+  Progression progression;  // of training images; sides() sets its size to transform.size
   MixOptions mix;
   Order order = Order::random;
-  // Each image of an epoch so many times, each time looking different; the epoch's length stays,
-  // so that it holds that many times fewer different images (data/loader/feed.h).
+  // How often an epoch shows each image, augmented differently each time. The length of an epoch
+  // stays the same, so it has that many times fewer different images (loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
   int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
-  // Batches of an epoch, where the data has more; of a stream, at most. 0: all there are.
+  // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
-  // Evaluation: rank and world_size are those of a host, and other hosts have other images.
+  // Evaluation of per-host shares: rank and world_size count within the host, and other hosts may
+  // have another number of images.
   bool uneven = false;
   int64_t rank = 0, world_size = 1;
   Progression sides() const {
@@ -113,42 +111,41 @@ struct LoaderOptions {
     return sides;
   }
   // Changes only the speed.
-  int threads = 1;        // workers
-  int64_t hosts = 1;      // that read this order, each its own part of every batch
-  int batches_ahead = 3;  // finished or half-finished batches kept ready
-  bool hash = false;      // keep the epoch's hash (debugging)
-  bool profile = false;   // keep stage times
-  // Folder for the seek indexes of JPEGs (jpeg/index_store.h), of this dataset only; empty: none.
+  int threads = 1;        // worker threads
+  int64_t hosts = 1;      // hosts that share this order
+  int batches_ahead = 3;  // batches prefetched or in progress
+  bool hash = false;      // computes the hash of the epoch (debugging)
+  bool profile = false;   // measures stage times
+  // Folder for the seek indexes of this dataset's JPEGs (jpeg/index_store.h); empty: none.
   std::string index_dir;
 };
 
-// How long a pipe is waited for.
+// How long to wait for a pipe.
 struct PipePatience {
-  double appear_seconds = 120;  // for the pipe to be there, and for a writer to open it
-  double stall_seconds = 1800;  // for the next bytes
+  double appear_seconds = 120;  // until the pipe exists, and until a writer opens it
+  double stall_seconds = 1800;  // until the next bytes
 };
 
-// Several processes of a host that share one pipe (stream/relay.h).
+// Processes of one host that share a pipe (stream/relay.h).
 struct StreamRelay {
-  std::string folder;            // where they meet; the same for all, and for nobody else
-  int64_t place = 0, count = 1;  // which of how many this is; the first reads the pipe
+  std::string folder;            // for the pipes between them; used by these processes only
+  int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
-// Of packed sets (pack/writer.h).
+// Options for writing packed sets (pack/writer.h).
 struct PackOptions {
-  // Images whose longer side has more pixels are reduced to that and encoded anew; 0: none are.
+  // Reduces images whose longer side has more pixels to this size, and encodes them again; 0: none.
   int64_t max_side = 0;
-  // JPEG quality, 1 … 100, 4:2:0, with which every image is encoded anew that gets a tenth smaller;
-  // 0: only those that are reduced, with 90.
+  // JPEG quality, 1 … 100, 4:2:0: encodes every image again that becomes at least 10 % smaller; 0:
+  // only the reduced ones, with quality 90.
   int quality = 0;
-  double raw_share = 0;  // of images, drawn by their place, that are kept as pixels
-  bool index = true;     // seek indexes of baseline JPEGs
-  // Files of about so many bytes, in a folder; 0: one file.
+  double raw_share = 0;  // share of images stored as pixels, drawn by position
+  bool index = true;     // stores seek indexes of baseline JPEGs
+  // Writes a folder of files of about this size, in bytes; 0: one file.
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
-  // So often what is done is brought to the disk; what came later is read again when an interrupted
-  // set is taken up.
+  // Seconds between fsyncs. An interrupted run reads again what came after the last one.
   double flush_seconds = 10;
 };
 

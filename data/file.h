@@ -1,5 +1,5 @@
 #pragma once
-// A file that is read at any place.
+// Files with random access.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace shoal::data {
 
-// Opening, examining or reading failed. The message names what, the path and the system's reason.
+// Opening, examining or reading a file failed. The message has the path and the system's reason.
 class FileFailure : public std::runtime_error {
  public:
   FileFailure(const char* what, const std::string& path, int error);
@@ -22,21 +22,21 @@ class FileFailure : public std::runtime_error {
   int error_;
 };
 
-// Equal stamps mean that the content is the same, unless somebody set the clock back.
+// Equal stamps mean equal content, unless somebody set the clock back.
 struct FileStamp {
   int64_t bytes = 0, modified_ns = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// Bytes that can be read at any place.
+// Bytes with random access.
 class Readable {
  public:
   virtual ~Readable() = default;
-  // Reads up to `bytes` bytes from `offset` on into `to`; fewer only at the end.
+  // Reads up to `bytes` bytes from `offset` on into `to`. Returns how many; fewer only at the end.
   virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
 };
 
-// A piece of memory, which must outlive it.
+// A view of memory, which must outlive it.
 class ReadableMemory : public Readable {
  public:
   explicit ReadableMemory(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -48,19 +48,18 @@ class ReadableMemory : public Readable {
 
 // How a file is read.
 enum class Reads {
-  seeking,  // only what is asked for
-  // From the first place that is asked for everything, front to back, in pieces of 4 MiB, of which
-  // two are held; what is asked for before these, on its own. For file systems that fetch ahead.
+  seeking,  // only the requested bytes
+  // Everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps two pieces;
+  // earlier bytes are read separately. For file systems that prefetch.
   forward,
-  scattered  // as seeking, and what lies behind is not fetched ahead
+  scattered  // as seeking, with the system's readahead off
 };
 
-// Open for reading as long as it lives. Every method may be called from any thread at the same
-// time; all throw FileFailure.
+// A file that is open for reading. Thread-safe. All functions throw FileFailure.
 class File : public Readable {
  public:
   explicit File(std::string path, Reads reads = Reads::seeking);
-  // Takes `descriptor` over; `path` stands in messages only.
+  // Owns `descriptor`; `path` is for messages only.
   File(int descriptor, std::string path);
   ~File() override;
   File(const File&) = delete;
@@ -68,10 +67,10 @@ class File : public Readable {
 
   FileStamp stamp() const;
   bool is_regular() const;
-  // All of it in memory, shared with other processes; empty where the file is. The caller unmaps it.
+  // Maps the whole file, shared and read-only; empty if the file is. The caller unmaps it.
   std::span<const uint8_t> map() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
-  // The system may fetch this part already. A hint; of no effect where reading is forward.
+  // Hint: asks the system to prefetch this part. No effect with Reads::forward.
   void will_read(uint64_t offset, uint64_t bytes) const;
   const std::string& path() const { return path_; }
 
@@ -83,20 +82,19 @@ class File : public Readable {
   std::unique_ptr<Window> window_;
 };
 
-// Reads a piece of which the file is known to have all. Throws DamagedImage where the disk cannot
-// read this place, FileFailure for what concerns other places too, std::runtime_error when the file
-// has become shorter.
+// Reads exactly `bytes` bytes. Throws DamagedImage if the disk cannot read this place, FileFailure
+// for errors that concern the whole file, std::runtime_error if the file has become shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
-// pread() until `bytes` are there or the file ends; `path` stands in the message of FileFailure.
+// Calls pread() until `bytes` bytes are read or the file ends; `path` is for FileFailure.
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
                   int64_t bytes);
 
-// The system may fetch the file already: a hint. Allocates nothing. Throws FileFailure.
+// Hint: asks the system to prefetch the file. Allocates nothing. Throws FileFailure.
 void will_read_file(const std::string& path);
 
-// Replaces `bytes` with the file and returns how long it is; reads nothing of one that is longer
-// than `most`. Allocates nothing where `bytes` has the room. Throws FileFailure.
+// Replaces `bytes` with the content of the file and returns its size. Reads nothing if that exceeds
+// `most`. Allocates nothing if the capacity of `bytes` suffices. Throws FileFailure.
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes);
 
 }  // namespace shoal::data

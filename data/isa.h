@@ -10,7 +10,7 @@ enum class Isa {
   avx2,
   avx512,  // loops that gain less than 10 % use those of avx2
 };
-constexpr Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};  // the best last
+constexpr Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};  // best last
 
 bool supported(Isa isa);  // by this processor; see base/processor.h
 Isa best_isa();           // the best supported one

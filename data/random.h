@@ -39,7 +39,7 @@ constexpr uint64_t sample_key(uint64_t seed, int64_t epoch, int64_t sample) {
                   static_cast<uint64_t>(sample));
 }
 
-// A sequence of draws that belongs to one key. The i-th 64-bit value is a function of (key, i).
+// The sequence of draws of one key. The i-th 64-bit value is a function of (key, i).
 class KeyedRandom {
  public:
   constexpr explicit KeyedRandom(uint64_t key) : state_(key) {}
@@ -67,8 +67,8 @@ class KeyedRandom {
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
 
-  // Logarithm of a Gamma(shape, 1) variate (Marsaglia and Tsang 2000); the logarithm because small
-  // shapes give values below the smallest double.
+  // Logarithm of a Gamma(shape, 1) variate (Marsaglia and Tsang 2000). The variate itself can be
+  // smaller than the smallest double.
   double log_gamma_variate(double shape) {
     if (shape < 1) return log_gamma_variate(shape + 1) + std::log(1 - uniform()) / shape;
     const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);

@@ -1,6 +1,5 @@
 #pragma once
-// What train and eval do before the first image: which rank this is, logging, threads,
-// settings, connections.
+// What train and eval do before the first image: logging, settings, threads, connections.
 
 #include "app/commands/datasets.h"
 #include "dist/connect.h"
@@ -9,8 +8,8 @@
 
 namespace shoal::app {
 
-// Checks the values, sets logging and the allocator up. Call first. predict, which is never
-// distributed, hands an empty Env.
+// Checks the values, sets up logging and the allocator. Call first. predict, which is never
+// distributed, passes an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
 // Decides everything that is open and sets the compute threads. Collective.

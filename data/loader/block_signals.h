@@ -1,12 +1,12 @@
 #pragma once
-// Signals are the main thread's business.
+// Keeps signals away from worker threads: the main thread handles them.
 
 #include <pthread.h>
 #include <signal.h>
 
 namespace shoal::data {
 
-// Threads started while this lives have signals blocked, except those of a crash.
+// Threads started during its lifetime have all signals blocked except those of a crash.
 class BlockSignals {
  public:
   BlockSignals() {

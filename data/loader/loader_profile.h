@@ -1,5 +1,5 @@
 #pragma once
-// How fast a loader is, where its threads spend their time, and what bounds it.
+// Measures the throughput of a loader, where its threads spend time, and what limits it.
 
 #include <cstdint>
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace shoal::data {
 
-// One measurement with one number of threads.
+// The result of a measurement with one number of threads.
 struct LoaderRate {
   int threads = 0;
   double seconds = 0;
   double images_per_second = 0;
-  double first_batch_seconds = 0;  // from making the loader
-  StageTimes stages;               // of all threads
+  double first_batch_seconds = 0;  // since construction of the loader
+  StageTimes stages;               // sum over all threads
   double cores() const { return stages.cpu_seconds / seconds; }
   double bytes_per_second() const { return static_cast<double>(stages.bytes) / seconds; }
   double cpu_seconds_per_image() const {
@@ -31,18 +31,18 @@ struct LoaderRate {
 };
 
 struct ProfileOptions {
-  LoaderOptions loader;      // its threads are set by the profile
-  std::vector<int> threads;  // empty: 1, 2, 4 … to all processors, and on while reading gains by it
-  double seconds = 5;        // of each measurement, after as long a warm-up in all
+  LoaderOptions loader;      // `threads` is overwritten
+  std::vector<int> threads;  // empty: 1, 2, 4 … up to all processors, further if the disk gains
+  double seconds = 5;        // per measurement, and for one warm-up
   int processors = 1;
-  std::function<bool()> stopped;  // asked between batches; empty: never
+  std::function<bool()> stopped;  // polled between batches; empty: never stops
 };
 
-// `stopped` has said so.
+// Thrown when `stopped` returns true.
 struct ProfileStopped {};
 
-// Reads epoch after epoch; nothing but the loader works meanwhile. `progress` is told the number of
-// threads before each measurement, 0 for the warm-up. Throws what Loader throws, and ProfileStopped.
+// Reads epoch after epoch and does nothing else. Calls `progress` with the number of threads before
+// each measurement, 0 for the warm-up. Throws what Loader throws, and ProfileStopped.
 std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dataset,
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,
@@ -52,11 +52,11 @@ enum class Bound { processors, disk };
 
 struct Advice {
   Bound bound = Bound::processors;
-  int threads = 0;       // that reach the wanted rate here; 0: none do
-  std::string sentence;  // what bounds the rate, and what to do
+  int threads = 0;       // needed for the wanted rate; 0: it cannot be reached here
+  std::string sentence;  // what limits the rate, and what to do
 };
 
-// `rates` in rising order of threads, at least one. `wanted`: images/s, 0 when none is.
+// `rates`: at least one, by increasing number of threads. `wanted`: images/s; 0: no target.
 Advice advise(const std::vector<LoaderRate>& rates, int processors, double wanted);
 
 }  // namespace shoal::data

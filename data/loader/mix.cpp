@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-// The draws of all images that share one.
+// The random sequence for this row; rows that share a draw get the same one.
 KeyedRandom draws_of(const MixOptions& options, const MixRequest& r) {
   const auto key = [&](Purpose purpose, int64_t index) {
     return KeyedRandom(
@@ -104,16 +104,16 @@ void check_mix(const MixOptions& options) {
       options.mix >= 0 && options.mix <= 1 && options.switch_mix >= 0 && options.switch_mix <= 1,
       "the probabilities of mixing and of cutmix must be between 0 and 1");
   require(options.mode != MixMode::batch || !options.mixes() || options.group > 0,
-          "mixing per update needs the number of images of an update");
+          "mixing per step needs the number of images in a step");
   require(options.erase >= 0 && options.erase <= 1,
           "the probability of erasing must be between 0 and 1");
   require(options.erase_count >= 1 && options.erase_count <= kMostErasures,
-          "1 to 4 rectangles of an image can be erased");
+          "the number of erased rectangles must be between 1 and 4");
   require(options.erase_area_min > 0 && options.erase_area_min <= options.erase_area_max &&
               options.erase_area_max <= 1,
-          "the erased share of the area must be a range within (0, 1]");
+          "the erased share of the area must be a range in (0, 1]");
   require(options.erase_ratio > 0 && options.erase_ratio <= 1,
-          "the smallest ratio of an erased rectangle must lie in (0, 1]");
+          "the smallest aspect ratio of an erased rectangle must be in (0, 1]");
 }
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// The global order of one epoch: a random permutation of 0..n-1 that is evaluated place by place,
+// The global order of one epoch: a random permutation of 0..n-1, computed position by position
 // without memory.
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace shoal::data {
 
-// Immutable, cheap to make and to copy; a pure function of (n, seed, epoch), frozen over builds.
+// A pure function of (n, seed, epoch) that is the same in all builds. Immutable, cheap to copy.
 class EpochOrder {
  public:
   EpochOrder() = default;
@@ -24,17 +24,18 @@ class EpochOrder {
   std::array<uint64_t, kRounds> keys_{};
 };
 
-// A random order that stays in one part of the data for a while, so that a disk reads long
-// stretches and the page cache need not hold everything: chunks of neighbouring samples in random
-// order, so many of them at a time, and these samples among each other in random order. Where
-// chunks begin is drawn anew for each epoch. As pure, cheap and frozen as EpochOrder.
+// A random order that reads neighbouring samples close together, so that a disk reads long stretches
+// and the page cache need not hold the whole dataset. Chunks of kChunk neighbouring samples are put
+// in random order; each window of kWindow samples of that is shuffled. The chunk boundaries are
+// drawn for each epoch. As pure, cheap and stable as EpochOrder.
 //
-// How random: of 256 neighbours in the order over ImageNet's listing (1281 images of each of 1000
-// classes in a row) about 185 are of different classes; 226 in EpochOrder.
+// How random: 256 neighbours in the order over ImageNet's listing (1281 images of each of 1000
+// classes in a row) are of about 185 different classes; with EpochOrder 226.
 class ChunkedOrder {
  public:
-  static constexpr int64_t kChunk = 16;             // samples
-  static constexpr int64_t kWindow = 512 * kChunk;  // samples that are mixed: about 0.9 GB
+  static constexpr int64_t kChunk = 16;  // samples
+  static constexpr int64_t kWindow =
+      512 * kChunk;  // samples shuffled together: about 0.9 GB of ImageNet
 
   ChunkedOrder() = default;
   ChunkedOrder(int64_t n, uint64_t seed, int64_t epoch);
@@ -42,16 +43,15 @@ class ChunkedOrder {
   // The sample at `position`, 0 <= position < n. A bijection. About 0.3 µs.
   int64_t operator()(int64_t position) const;
 
-  // Of the samples that come one window after `position`, a multiple of kChunk, a share that is as
-  // long as a chunk: first and count, which may run over the end of the listing to its beginning.
-  // Count 0: there is no such window.
+  // The chunk to prefetch at `position`, a multiple of kChunk: one of those that make up the window
+  // after this one. It may wrap around the end of the listing. Count 0: there is no next window.
   struct Stretch {
     int64_t first = 0, count = 0;
   };
   Stretch ahead(int64_t position) const;
 
  private:
-  int64_t place(int64_t chunked) const;  // from the order of chunks to the listing
+  int64_t place(int64_t chunked) const;  // position in the order of chunks -> sample
 
   int64_t n_ = 0, whole_chunks_ = 0, shift_ = 0, epoch_ = 0;
   uint64_t seed_ = 0;

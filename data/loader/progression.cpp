@@ -15,7 +15,7 @@ int64_t rounded(double pixels) {
   return Progression::kStep * std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
-// A number at `at`, which moves behind it; false when there is none.
+// Parses a number >= 0 and moves `at` behind it; false if there is none.
 bool take_number(const char*& at, const char* end, double& value) {
   const auto [behind, error] = std::from_chars(at, end, value);
   at = behind;

@@ -33,7 +33,7 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
   if (is_expected(*feed, first_batch)) {
     current_ = std::move(following_);
   } else {
-    current_ = following_ = {};  // nothing more can be taken
+    current_ = following_ = {};  // take() finds nothing more
     take_batch_ = opened_ = 0;
     idle_.wait(lock, [this] { return in_flight_ == 0; });
     current_ = {std::move(feed), 0, plan_.batches()};
@@ -48,13 +48,13 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
   open_batches();
 }
 
-// Opens every batch for which a slot is free. The slot of the batch in the consumer's hands is not.
-// Under the lock.
+// Opens every batch for which a slot is free. The slot of the batch that the consumer holds is not.
+// Call with the lock held.
 void Ring::open_batches() {
   const auto slots = static_cast<int64_t>(slots_.size());
   bool opened = false;
-  // A slot is free again once its batch lies before the one held; at the start nothing is held, but
-  // one batch less ahead is simpler than a special case.
+  // A slot is free once its batch comes before the held one. At the start nothing is held, so one
+  // more slot could open; that is not worth a special case.
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
     const int64_t batch = opened_ - span(opened_).origin;
@@ -77,7 +77,7 @@ const Batch* Ring::next() {
   Slot& s = slot(held_);
   ready_.wait(lock, [&s] { return s.left == 0; });
   if (s.error) {
-    --held_;  // asked again, it throws again
+    --held_;  // the next call throws again
     std::rethrow_exception(s.error);
   }
   if (s.rows_made < s.batch.count) {

@@ -1,11 +1,10 @@
 #pragma once
-// The ring of batches that circulate between the workers and the consumer, and who may touch which
-// row when.
+// The ring of batch buffers that circulate between the workers and the consumer.
 //
-// A batch's slot is open from the moment the consumer no longer needs what was in it. Workers take
-// rows of open batches in order; the consumer takes batches in order, each when its last row is
-// done. One batch is in the consumer's hands, `batches_ahead` more are finished or in the making;
-// at an epoch's end these are the first ones of the epoch that is expected to follow.
+// A slot opens when the consumer no longer needs its batch. Workers take rows of open slots in order.
+// The consumer takes batches in order, each when its last row is done. The consumer holds one batch;
+// `batches_ahead` more are finished or in progress. At the end of an epoch these are the first
+// batches of the epoch expected next.
 
 #include <condition_variable>
 #include <cstdint>
@@ -23,26 +22,25 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. sides: height and width of the images, `views` of them per row.
+  // Allocates all memory. `sides`: height and width of the images; `views`: images per row.
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
        const BufferAllocator& allocator, int64_t views = 1);
 
-  // Consumer: begins an epoch. `following`: of the epoch that is expected after it, if any. When
-  // the one that begins was expected and the last one is through, its first batches are there
-  // already; else what is under way is finished and thrown away (a few milliseconds).
+  // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any. Keeps
+  // the prefetched batches if this is the expected epoch and the previous one was read to its end.
+  // Else waits for rows in progress and discards them (a few milliseconds).
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
-  // Consumer: blocks until the next batch is complete, nullptr behind the last. Re-throws what a
-  // worker threw for it. Where a stream ends within a batch, that is handed out with the rows that
-  // there are, unless the plan drops it.
+  // Consumer: waits for the next batch; nullptr after the last one. Re-throws what a worker threw for
+  // it. If a stream ends within a batch, returns the rows that exist, unless the plan drops the batch.
   const Batch* next();
   // Consumer: sums over the batches handed out since restart().
   const LoaderStats& stats() const { return stats_; }
 
-  // Ends take() in all workers.
+  // Makes take() return false in all workers.
   void close();
 
-  // Worker: a row to be made, with everything needed for it; false when closed.
+  // Worker: waits for a row to make; false after close().
   struct Job {
     std::shared_ptr<const Feed> feed;
     int64_t batch = 0, position = 0;
@@ -63,9 +61,9 @@ class Ring {
     Worker::Result sum;
     std::exception_ptr error;  // of the lowest row that failed
     int32_t error_index = 0;
-    int64_t rows_made = 0;  // of them all, unless a stream has ended
+    int64_t rows_made = 0;  // all rows, unless a stream has ended
   };
-  // An epoch in the running numbers of batches: its batch i has number origin + i.
+  // An epoch. Batches are numbered across epochs: batch i of this one has number origin + i.
   struct Span {
     std::shared_ptr<const Feed> feed;
     int64_t origin = 0, end = 0;
@@ -80,17 +78,17 @@ class Ring {
   const Progression sides_;
   const int64_t views_;
   std::vector<Slot> slots_;
-  LoaderStats stats_;  // the consumer's alone
+  LoaderStats stats_;  // used by the consumer only
 
   std::mutex mutex_;
   std::condition_variable work_, ready_, idle_;
   Span current_, following_;
-  int64_t held_ = -1;                      // batch in the consumer's hands
-  int64_t opened_ = 0;                     // batches below have (had) a slot
-  int64_t take_batch_ = 0, take_row_ = 0;  // next row to be given to a worker
-  int64_t in_flight_ = 0;                  // rows being made
+  int64_t held_ = -1;                      // batch that the consumer holds
+  int64_t opened_ = 0;                     // batches below this one have or had a slot
+  int64_t take_batch_ = 0, take_row_ = 0;  // next row for a worker
+  int64_t in_flight_ = 0;                  // rows in progress
   bool closed_ = false;
-  bool ended_ = false;  // a stream has ended; its last batch has been handed out
+  bool ended_ = false;  // a stream has ended and its last batch was returned
 };
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 #pragma once
-// Where the loader's threads spend their time: each thread that has a clock tells it when a stage
-// ends. Without a clock a lap is one look at a thread-local pointer.
+// Measures where the threads of the loader spend their time. Each thread with a clock calls lap() at
+// the end of a stage. Without a clock, lap() only checks a thread-local pointer.
 
 #include <array>
 #include <atomic>
@@ -10,33 +10,33 @@
 namespace shoal::data {
 
 enum class Stage {
-  read,       // bytes from the file system, and the image's kept index
-  entropy,    // Huffman decoding and walking, with stripping and making the index
+  read,       // encoded bytes and the stored seek index
+  entropy,    // Huffman decoding, including byte unstuffing and building the seek index
   transform,  // IDCT
-  library,    // a decode by libjpeg-turbo or OpenCV
-  resize,     // chroma's upsampling, colour, crop, resampling, flip
-  augment,    // what changes pixels after that
-  wait,       // for a free place in a batch
+  library,    // decoding by libjpeg-turbo or OpenCV
+  resize,     // chroma upsampling, colour conversion, crop, resampling, flip
+  augment,    // augmentation after that
+  wait,       // for a free row in a batch
 };
 inline constexpr int kStages = 7;
 std::string stage_name(Stage stage);
 
-// Sums, in seconds.
+// Sums over images.
 struct StageTimes {
   std::array<double, kStages> seconds{};
-  double cpu_seconds = 0;  // of the threads; less than the seconds where they were kept waiting
-  int64_t bytes = 0;       // that were read
+  double cpu_seconds = 0;  // CPU time of the threads; less than the sum of seconds if they waited
+  int64_t bytes = 0;       // read
   int64_t images = 0;
   double of(Stage stage) const { return seconds[static_cast<size_t>(stage)]; }
-  double busy_seconds() const;  // all but waiting for a place
+  double busy_seconds() const;  // all but Stage::wait
   StageTimes& operator+=(const StageTimes& other);
   StageTimes operator-(const StageTimes& other) const;
 };
 
-// One thread's; that thread attaches it and writes, any thread reads the times.
+// The clock of one thread, which attaches it and writes. Any thread may read the times.
 class StageClock {
  public:
-  // From now on laps of the calling thread are counted here, until it ends.
+  // Counts the laps of the calling thread from now on.
   void attach();
   StageTimes times() const;
 
@@ -51,7 +51,7 @@ class StageClock {
   int64_t last_ = 0;
 };
 
-// What the calling thread did since its last lap was `stage`.
+// Adds the time since the last lap of the calling thread to `stage`.
 inline void lap(Stage stage) {
   if (StageClock* clock = StageClock::here) clock->lap(stage);
 }

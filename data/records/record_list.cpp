@@ -30,7 +30,7 @@ RecordList read_record_list(const std::string& records) {
     if (first == std::string::npos || first == last || error != std::errc() ||
         end != line.data() + first)
       throw std::invalid_argument(path + " line " + std::to_string(number) +
-                                  ": expected INDEX, LABEL and PATH with tabs between");
+                                  ": expected INDEX, LABEL and PATH, separated by tabs");
     const std::string label = line.substr(first + 1, last - first - 1);
     RecordList::Line& entry = list.by_id[id];
     entry.path = line.substr(last + 1);

@@ -1,5 +1,5 @@
 #pragma once
-// NAME.lst beside NAME.rec: which file each record was made from, as MXNet's im2rec writes it.
+// NAME.lst beside NAME.rec: the file that each record was made from, as written by MXNet's im2rec.
 
 #include <cstdint>
 #include <string>
@@ -9,16 +9,16 @@ namespace shoal::data {
 
 struct RecordList {
   struct Line {
-    std::string path, folder;  // folder: the first part of the path; empty: it has none
+    std::string path, folder;  // folder: the first part of the path; may be empty
   };
   std::unordered_map<uint64_t, Line> by_id;
-  bool names_classes = false;  // each label stands for one folder and each folder for one label
+  bool names_classes = false;  // labels and folders correspond one to one
 
-  std::string stamp;  // changes with the file
+  std::string stamp;  // changes when the file changes
 };
 
-// The list beside `records`; without lines when there is none. Lines are INDEX, LABEL, PATH with
-// tabs between. Throws std::invalid_argument for a line that is not.
+// Reads the list beside `records`; empty if there is none. Lines are INDEX, LABEL, PATH, separated by
+// tabs. Throws std::invalid_argument for any other line.
 RecordList read_record_list(const std::string& records);
 
 }  // namespace shoal::data

@@ -14,7 +14,7 @@
 
 namespace shoal::data {
 
-// Before each part of a record.
+// The head of each part of a record.
 struct PartHead {
   enum Kind : uint32_t { whole = 0, first = 1, middle = 2, last = 3 };
   static constexpr uint32_t kMagic = 0xced7230a;

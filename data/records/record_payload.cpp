@@ -17,7 +17,7 @@ struct MxnetHead {
 };
 static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
 
-constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag is no MXNet record
+constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag means that this is no MXNet record
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the payload of a RecordIO record is (record_io.h).
+// Recognises the payload of a RecordIO record (record_io.h).
 
 #include <cstdint>
 #include <optional>
@@ -14,18 +14,18 @@ struct RecordPayload {
   enum class Kind { image, mxnet, other };  // mxnet: an image behind MXNet's head
   Kind kind = Kind::other;
   uint32_t skip = 0;           // bytes before the image
-  int64_t number = kNoNumber;  // MXNet's label and number of the record
-  uint64_t id = 0;
+  int64_t number = kNoNumber;  // MXNet: the label
+  uint64_t id = 0;             // MXNet: the number of the record
 };
-constexpr size_t kPayloadHead = 28;  // bytes that tell
+constexpr size_t kPayloadHead = 28;  // bytes needed to recognise the payload
 
-// `head`: the first bytes, kPayloadHead of them or all; `bytes`: of the whole payload. Throws
-// std::invalid_argument, to be put behind the record's name: several labels, or one that is no
-// whole number from 0 on; neither where it is `unlabelled`.
+// `head`: the first kPayloadHead bytes, or all; `bytes`: size of the whole payload. Unless
+// `unlabelled`, throws std::invalid_argument for several labels and for a label that is not a whole
+// number >= 0, with a message to follow the name of the record.
 RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
                               bool unlabelled = false);
 
-// A payload of Kind::other as a label: a number, a name or JSON. Nothing: it is none.
+// Parses a payload of Kind::other as a label: a number, a name or JSON. Nothing if it is none.
 std::optional<LabelText> parse_wrapped_label(const std::string& text);
 constexpr uint64_t kLargestWrappedLabel = 64 * 1024;  // bytes
 

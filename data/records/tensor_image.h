@@ -1,5 +1,5 @@
 #pragma once
-// Images that were stored as tensors.
+// Images stored as tensors.
 
 #include <cstdint>
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace shoal::data {
 
-// The tensor (little-endian, of keys.raw and keys' shape) as uncompressed RGB (raw_pixels.h).
-// Values are multiplied by keys.scale, rounded, and cut to 0 … 255; one channel is repeated. Throws
-// DamagedImage when the bytes are not as many as the shape says.
+// Converts a tensor (little-endian, type keys.raw, shape from keys) to uncompressed RGB
+// (raw_pixels.h). Multiplies values by keys.scale, rounds and clamps them to 0 … 255; repeats a
+// single channel. Throws DamagedImage if the number of bytes does not match the shape.
 std::vector<uint8_t> image_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
-// An Example is a message of one field, Features, which is a map from texts to Feature; a Feature
-// has one of three lists: bytes, floats, whole numbers.
+// An Example is a message with one field, Features: a map from strings to Feature. A Feature has one
+// of three lists: bytes, floats or integers.
 #include "data/records/tf_example.h"
 
 #include <stdexcept>
@@ -27,7 +27,7 @@ class ExampleReader {
   }
 
  private:
-  // Calls visit(content) for each field of that number that has a length.
+  // Calls visit(content) for each length-delimited field with this number.
   template <class Visit>
   void each_message(Extent part, uint64_t number, const Visit& visit) {
     for (WireField field; wire_.next(part, field);)
@@ -83,7 +83,7 @@ class ExampleReader {
     return only;
   }
 
-  // One after the other or packed into one field.
+  // The values may be separate fields or packed into one.
   int64_t only_number(const std::string& key, Extent list) {
     uint64_t value = 0;
     int64_t count = 0;

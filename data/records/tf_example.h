@@ -1,6 +1,6 @@
 #pragma once
-// A tf.Example inside a file: where its image lies, and its label. Reads the protocol buffers'
-// wire format itself. Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev,
+// Finds the image and the label in a tf.Example by reading the protocol buffers wire format.
+// Sources: tensorflow/core/example/{example,feature}.proto; protobuf.dev,
 // "Encoding".
 
 #include <cstdint>
@@ -38,14 +38,14 @@ struct ExampleKeys {
 ExampleKeys parse_example_keys(const std::string& text);
 
 struct Example {
-  uint64_t image = 0, image_bytes = 0;  // place in the file
+  uint64_t image = 0, image_bytes = 0;  // offset and size in the file
   std::optional<int64_t> number;
   std::string class_name, name;
 };
 
-// The example that lies in [begin, end) of `file`; the image itself is not read. Throws
-// std::invalid_argument, to be put behind the record's name, where the bytes are no tf.Example, or
-// one without image or label.
+// Parses the example in [begin, end) of `file` without reading the image. Throws
+// std::invalid_argument, with a message to follow the name of the record, if the bytes are not a
+// tf.Example or it has no image or label.
 Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// The wire format of protocol buffers, read in place: what is not wanted is skipped unread. Source:
+// Reads the wire format of protocol buffers in place; unwanted fields are skipped unread. Source:
 // protobuf.dev, "Encoding".
 
 #include <array>
@@ -18,17 +18,17 @@ struct Extent {
 struct WireField {
   uint64_t number = 0;
   uint64_t value = 0;       // of a varint
-  Extent content;           // of a field with a length
-  bool has_length = false;  // texts, bytes, messages, packed numbers
+  Extent content;           // of a length-delimited field
+  bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 
-// One thread.
+// For one thread.
 class WireReader {
  public:
   explicit WireReader(const Readable& file) : file_(file) {}
 
-  // The field at the beginning of `rest`, which it is taken from; false at the end. Throws
-  // std::invalid_argument where the bytes are no fields.
+  // Reads the first field of `rest` and removes it from there; returns false at the end. Throws
+  // std::invalid_argument if the bytes are not fields.
   bool next(Extent& rest, WireField& field);
   uint64_t varint(Extent& rest);
   std::string text(Extent content);

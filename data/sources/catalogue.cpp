@@ -14,9 +14,9 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMostClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // files at a time, each with 8 MiB of memory
+constexpr size_t kReadForward = 24;  // open files with Reads::forward, 8 MiB of memory each
 
-// Calls visit(file, entry number, entry) for everything in the scans.
+// Calls visit(file, entry number, entry) for every entry of the scans.
 template <class Visit>
 void for_each_entry(const std::vector<Scan>& scans, const Visit& visit) {
   for (uint32_t file = 0; file < scans.size(); ++file)
@@ -36,7 +36,7 @@ class Labeller {
     const bool by_text = all_texts_ && (known_.empty() || texts_known_ || !all_numbers_);
     if (!by_text && !all_numbers_)
       refuse(mixed_file_, mixed_entry_,
-             "has no label of the kind that the other images have (a name or a number)");
+             "has no label of the same kind (name or number) as the other images");
     return by_text ? labelled_by_text() : labelled_by_number();
   }
 
@@ -90,8 +90,7 @@ class Labeller {
     for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
       if (entry.number < 0 || entry.number >= std::min(count, kMostClasses))
         refuse(file, i,
-               "has the label " + std::to_string(entry.number) +
-                   "; labels must lie between 0 and " +
+               "has the label " + std::to_string(entry.number) + "; labels must be between 0 and " +
                    std::to_string(std::min(count, kMostClasses) - 1));
       placed.push_back({file, i, static_cast<int32_t>(entry.number)});
     });
@@ -176,7 +175,7 @@ void ContainerDataset::will_read(int64_t first, int64_t count) const {
       const uint64_t before = std::min<uint64_t>(p.before, p.offset);
       open_file(p.file)->will_read(p.offset - before, before + p.bytes + p.behind);
     }
-  } catch (const std::runtime_error&) {  // reading will say it
+  } catch (const std::runtime_error&) {  // read() will report it
   }
 }
 

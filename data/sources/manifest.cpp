@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr int64_t kLargestManifest = int64_t{1} << 30;
 constexpr std::string_view kMetadata = "-metadata";
 
-// Where the things that a manifest names lie on this machine.
+// Finds the files of a manifest on this machine.
 class LocalPlaces {
  public:
   explicit LocalPlaces(const std::string& manifest)
@@ -43,7 +43,7 @@ class LocalPlaces {
   }
 
  private:
-  // How many folders at the beginning of `rest` are not there below the root.
+  // Number of leading folders of `rest` that do not exist below the root.
   size_t fitting(std::string_view rest, const std::string& place) const {
     for (size_t count = 0;; ++count) {
       if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest))) return count;
@@ -51,8 +51,8 @@ class LocalPlaces {
       if (slash == std::string_view::npos) break;
       rest.remove_prefix(slash + 1);
     }
-    throw std::invalid_argument(manifest_ + " names " + place + ", of which nothing lies in " +
-                                root_ + "; put the images beside the manifest");
+    throw std::invalid_argument(manifest_ + " names " + place + ", which is not in " + root_ +
+                                "; put the images beside the manifest");
   }
 
   std::string manifest_, root_;
@@ -82,7 +82,7 @@ class ManifestScan {
 
   void plain() {
     const json all = json::parse(text_, nullptr, /*allow_exceptions=*/false);
-    if (!all.is_array()) throw std::invalid_argument(path_ + " is no manifest: it is not JSON");
+    if (!all.is_array()) throw std::invalid_argument(path_ + " is not a manifest: it is not JSON");
     std::string prefix;
     for (const json& entry : all) {
       ++number_;
@@ -95,7 +95,7 @@ class ManifestScan {
       const auto& name = entry.get_ref<const std::string&>();
       const size_t slash = name.find('/');
       if (slash == std::string::npos && !unlabelled_)
-        refuse("'" + name + "' stands in no class folder; use an augmented manifest");
+        refuse("'" + name + "' is in no class folder; use an augmented manifest");
       ScanEntry image;
       if (!unlabelled_) image.text = scan_.place_of(name.substr(0, slash));
       scan_.add(image, places_.path_of(prefix + name));
@@ -120,7 +120,7 @@ class ManifestScan {
     }
   }
 
-  // The one attribute that is a label, with the name of its class where the metadata have it.
+  // Sets the label from the one attribute that is a label, and its class name from the metadata.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
     std::optional<LabelText> found;
@@ -136,7 +136,7 @@ class ManifestScan {
       if (name != metadata->end() && name->is_string())
         image.text = scan_.place_of(name->get<std::string>());
     }
-    if (!found) refuse("there is no label: a number from 0 on or a class's name");
+    if (!found) refuse("there is no label: a number >= 0 or the name of a class");
     if (names.find(',') != std::string::npos)
       refuse("there are several labels (" + names + "); leave one");
     set_label(*found, scan_, image);

@@ -1,5 +1,5 @@
 #pragma once
-// SageMaker's manifests, over files that lie beside them. Source: Amazon SageMaker's documentation,
+// SageMaker manifests whose files are in the folder of the manifest. Source: Amazon SageMaker's documentation,
 // "S3DataSource" and "Augmented Manifest".
 //
 //   manifest             [{"prefix": "s3://bucket/path/"}, "cat/1.jpg", …]: the class is the first
@@ -8,8 +8,8 @@
 //                        each image: the class is NAME's number or text, or the metadata's
 //                        class-name
 //
-// A place on S3 is looked for under the manifest's folder, by as much of the end of its path as is
-// there for the first image.
+// For a path on S3, looks in the folder of the manifest for the longest end of the path that exists
+// there. The first image decides how many leading folders are dropped.
 
 #include <memory>
 #include <string>
@@ -20,10 +20,10 @@
 
 namespace shoal::data {
 
-// True when the file begins as JSON does.
+// Whether the file begins like JSON.
 bool is_manifest(const File& file);
 
-// Images in the manifest's order. Throws std::invalid_argument naming file and line or entry.
+// Images in the order of the manifest. Throws std::invalid_argument naming file and line or entry.
 std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& paths,
                                              const OpenOptions& options);
 

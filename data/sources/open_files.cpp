@@ -38,8 +38,8 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   return opened;
 }
 
-// What reads forward would begin anew: the one that was not used for longest is closed. The others
-// are many, and opened quickly.
+// With Reads::forward, a closed file starts again at its beginning, so the least recently used one is
+// closed. Other files open quickly: there the order of opening will do.
 void OpenFiles::used(uint32_t file) const {
   if (order_.back() == file) return;
   order_.erase(std::find(order_.begin(), order_.end(), file));

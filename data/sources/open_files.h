@@ -1,5 +1,5 @@
 #pragma once
-// Many files of which only some are open at a time.
+// Keeps a limited number of many files open.
 
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// A file of a source, and what it was when its images were found.
+// A file of a source, with its stamp when its images were listed.
 struct SourceFile {
   std::string path;
   FileStamp stamp;
@@ -21,14 +21,14 @@ struct SourceFile {
 // Thread-safe.
 class OpenFiles {
  public:
-  // Keeps at most `most` files open, and those in callers' hands. What reads forward holds memory
-  // for each (File).
+  // Keeps at most `most` files open, plus those that callers hold. With Reads::forward each open file
+  // holds memory (File).
   OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads = Reads::seeking);
 
-  // File number `file`, open until the caller lets it go. Throws std::runtime_error when it cannot
-  // be opened or is no longer what it was.
+  // Returns file number `file`; it stays open while the caller holds it. Throws std::runtime_error if
+  // it cannot be opened or has changed.
   std::shared_ptr<const File> open(uint32_t file) const;
-  // Those in callers' hands stay open as long as these hold them.
+  // Files that callers hold stay open as long as they do.
   void close_all() const;
   const SourceFile& at(uint32_t file) const { return files_[file]; }
   size_t open_now() const;  // files
@@ -41,13 +41,13 @@ class OpenFiles {
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  mutable std::deque<uint32_t> order_;  // of opening; of use where that is forward
+  mutable std::deque<uint32_t> order_;  // by time of opening; with Reads::forward, of last use
 };
 
-// A share of what the process may open that leaves room for everything else.
+// Number of files that may be open: a quarter of the process limit, at most 1024.
 size_t open_files_limit();
 
-// The paths with their stamps. Throws std::invalid_argument for what is no file.
+// Returns the paths with their stamps. Throws std::invalid_argument for a path that is not a file.
 std::vector<SourceFile> stamped(const std::vector<std::string>& paths);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// The same work for many things, on several threads.
+// A parallel for loop.
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace shoal::data {
 
-// Calls work(i) for i = 0 … count-1, in no order, on at most `threads` threads, the caller's among
-// them; throws again what was thrown first, after all have stopped.
+// Calls work(i) for i = 0 … count-1, in any order, on at most `threads` threads including the
+// caller. Re-throws the first exception after all threads have stopped.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;

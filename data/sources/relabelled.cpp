@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-// True for 0, 1, 2 …, with or without zeros before.
+// Whether the names are 0, 1, 2, …, with or without leading zeros.
 bool are_numbers(const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i) {
     size_t value = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// A dataset under the classes of a larger set: those of all hosts, of the training images, of a model.
+// Relabels a dataset with the classes of a larger set: of all hosts, the training images or a model.
 
 #include <memory>
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace shoal::data {
 
-// The classes of several sets together, sorted. Where the classes of each are numbers from 0 on,
-// the longest of the lists: a label is its number.
+// Returns the union of several lists of classes, sorted. If all lists are numbers from 0 on, returns
+// the longest list, so that labels keep their numbers.
 std::vector<std::string> united_classes(const std::vector<std::vector<std::string>>& lists);
 
-// A dataset whose labels are places in `classes`, which must hold all of `source`'s. Where both are
-// numbers from 0 on, a label stays what it is. Throws std::invalid_argument that names up to five
-// classes that are not there; `whose` says in it whose `classes` are ("all hosts").
+// Returns `source` with labels that are indices into `classes`, which must include all classes of
+// `source`. If both lists are numbers from 0 on, labels keep their numbers. Throws
+// std::invalid_argument naming up to five missing classes and `whose`, the owner of `classes`
+// ("all hosts").
 std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> source,
                                             std::vector<std::string> classes,
                                             const std::string& whose);

@@ -1,5 +1,5 @@
 #pragma once
-// What was found in one file of a source, and its cache on disk.
+// The images found in one file of a source, and their cache on disk.
 
 #include <cstdint>
 #include <string>
@@ -13,18 +13,18 @@ namespace shoal::data {
 
 constexpr int64_t kNoNumber = -1;
 
-// An image in a file, with the label that stands beside it.
+// An image in a file, with the label stored beside it.
 struct ScanEntry {
   uint64_t offset = 0, bytes = 0;   // of the image in the file
-  uint32_t before = 0, behind = 0;  // bytes of its record around it, for formats with checksums
-  int32_t text = -1;                // its label's place in `texts`; -1: none
+  uint32_t before = 0, behind = 0;  // bytes of its record before and behind, for checksums
+  int32_t text = -1;                // index of its label in `texts`; -1: none
   uint32_t unused = 0;
   int64_t number = kNoNumber;  // its label as a number; kNoNumber: none
 };
 
 struct Scan {
   std::vector<ScanEntry> entries;
-  std::vector<uint64_t> name_ends;  // per entry: where its name ends in `names`
+  std::vector<uint64_t> name_ends;  // per entry: end of its name in `names`
   std::string names;                // all names, one after the other
   std::vector<std::string> texts;   // different labels
   LeftOut left_out;
@@ -39,20 +39,20 @@ struct Scan {
     names += name;
     name_ends.push_back(names.size());
   }
-  // The place of `text` in texts.
+  // Returns the index of `text` in `texts`, after adding it if it is new.
   int32_t place_of(const std::string& text);
 };
 
-// Where scans are kept between runs. `kind`: the format, and whatever else decides what is found.
+// Cache of scans between runs. `kind`: the format and all options that change what is found.
 class ScanCache {
  public:
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
 
-  // Fills in the scans of files that are as they were; returns the numbers of the others.
+  // Sets the scans of files that have not changed; returns the indices of the others.
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
-  // Does nothing without a folder, and where a file changed so recently that a later change might
-  // not move its time. Throws std::runtime_error.
+  // Does nothing without a cache folder, or if a file changed so recently that another change might
+  // leave its time as it is. Throws std::runtime_error.
   void save(const std::vector<Scan>& scans) const;
 
  private:

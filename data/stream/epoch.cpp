@@ -53,7 +53,7 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
     }
     while (!coming_.empty() && wanted) wanted = publish(coming_.size() - 1);
   } catch (const Interrupted&) {
-  } catch (const std::invalid_argument& damage) {  // of the world, not of what the user asked for
+  } catch (const std::invalid_argument& damage) {  // damaged data, not a mistake in the options
     error = std::make_exception_ptr(std::runtime_error(damage.what()));
   } catch (...) {
     error = std::current_exception();
@@ -65,13 +65,13 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   changed_.notify_all();
 }
 
-// An image is published when the ones that may replace it are known. False: no more are wanted.
+// Publishes an image when its spares are known. Returns false if no more images are wanted.
 bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
   coming_.push_back(std::move(image));
   return coming_.size() <= kSpares || publish(kSpares);
 }
 
-// Hands out coming_.front(); `ahead` of the images after it may replace it.
+// Publishes coming_.front(), with the `ahead` images after it as spares.
 bool StreamEpoch::publish(size_t ahead) {
   Drawn drawn{std::move(coming_.front()), {}};
   coming_.pop_front();

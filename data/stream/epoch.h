@@ -1,9 +1,8 @@
 #pragma once
-// The images that one rank draws in one epoch of a stream.
+// The images of one epoch of a stream, on one rank.
 //
-// A thread of its own reads the stream and keeps images ready; workers draw them by number, in
-// any order. What belongs to a number is a pure function of the stream's order, seed and epoch:
-// threads and timing change nothing.
+// A reader thread reads ahead; workers draw images by number, in any order. Which image has which
+// number is a pure function of the stream's order, seed and epoch, independent of threads and timing.
 
 #include <array>
 #include <chrono>
@@ -22,55 +21,54 @@
 
 namespace shoal::data {
 
-// Asked for an epoch.
+// Parameters of an epoch.
 struct EpochRequest {
   uint64_t seed = 0;
   int64_t epoch = 0;
   bool shuffled = true;
-  // This rank's numbers: the first one wanted (those before it are read and dropped), and how many
-  // there are at most; 0: all there are.
+  // Number of the first image wanted (those before it are read and dropped), and the maximum count;
+  // 0: no limit.
   int64_t first = 0, limit = 0;
 };
 
 struct StreamCounts {
-  // Images that could be drawn, with those before EpochRequest::first and those passed over.
+  // Images read so far, including those before EpochRequest::first and those that nobody draws.
   int64_t read = 0;
-  bool complete = false;  // there are no more: the stream has been read to its end
+  bool complete = false;  // the stream was read to its end
 };
 
 class StreamEpoch {
  public:
-  // Images that can take the place of a damaged one: those after it in the stream's order; at its
-  // end, those before it.
+  // Number of images kept to replace a damaged one: those after it in the stream's order; at the end
+  // of the stream, those before it.
   static constexpr size_t kSpares = 4;
   static constexpr int64_t kReadAhead = 256;  // images; the usual `ready`
   struct Drawn {
     std::shared_ptr<const StreamImage> image;
-    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null: there is none
+    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null: no more
   };
 
-  // `open` gives the stream and is called on the reading thread. `interrupt` makes a read of it
-  // throw at once (Interrupted). `ready`: images that are kept ready.
+  // `open` returns the stream; it is called on the reader thread. `interrupt` makes the current and
+  // all later reads throw Interrupted. `ready`: number of images to read ahead.
   StreamEpoch(std::function<std::unique_ptr<RecordStream>()> open, std::function<void()> interrupt,
               const EpochRequest& request, int64_t ready);
   ~StreamEpoch();
   StreamEpoch(const StreamEpoch&) = delete;
   StreamEpoch& operator=(const StreamEpoch&) = delete;
 
-  // Image number `index`, once: waits until it is there. Nothing: the epoch ended before it, or
-  // was abandoned. Throws what the stream threw. Any thread.
+  // Returns image number `index`, only once. Blocks until it was read. Returns nothing if the epoch
+  // ended before it or was abandoned. Throws what the stream threw. Any thread.
   std::optional<Drawn> draw(int64_t index);
-  // True when the epoch has images 0 … count-1: waits until that is known, or `give_up` says so,
-  // which is asked ten times a second. Throws likewise.
+  // Whether the epoch has at least `count` images. Blocks until that is known or `give_up`, polled ten
+  // times a second, returns true. Throws what the stream threw.
   bool has(int64_t count, const std::function<bool()>& give_up = {});
-  // Ends the reading and all waiting. Any thread.
+  // Stops reading and wakes all waiting threads. Any thread.
   void abandon();
-  // Likewise; on return the stream is no longer read. One thread.
+  // Same, and joins the reader thread. Call from one thread.
   void end();
-  // Passes over what was not published yet, up to the end of the epoch, so that counts() knows it:
-  // waits until then, or as long as `patience`, or `give_up` says so. Whoever still draws gets what
-  // was published, and then nothing. Does not throw what the stream threw: counts() is incomplete
-  // then. Any thread.
+  // Reads the rest of the epoch without keeping it, so that counts() includes it. Returns at the end,
+  // after `patience`, or when `give_up` returns true. Images that were kept ready can still be drawn.
+  // If the stream throws, counts() stays incomplete and this does not throw. Any thread.
   void pass_rest(std::chrono::milliseconds patience, const std::function<bool()>& give_up = {});
   StreamCounts counts() const;
 
@@ -84,14 +82,14 @@ class StreamEpoch {
   const int64_t ready_;
   std::function<void()> interrupt_;
 
-  // Of the reading thread.
+  // Used by the reader thread only.
   std::deque<std::shared_ptr<const StreamImage>> coming_,
-      gone_;          // gone_: the last ones, newest first
+      gone_;          // gone_: the last published images, newest first
   int64_t next_ = 0;  // number of coming_.front()
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::optional<Drawn>> slots_;  // of the numbers begin_ …; empty: has been drawn
+  std::deque<std::optional<Drawn>> slots_;  // numbers begin_ and up; empty: already drawn
   int64_t begin_ = 0, wanted_ = 0, passed_ = 0;
   bool ended_ = false, complete_ = false, abandoned_ = false, passing_ = false;
   std::exception_ptr error_;

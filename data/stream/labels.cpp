@@ -22,14 +22,14 @@ const int32_t* StreamLabels::find(std::string_view name) const {
 int32_t StreamLabels::label_of(const LabelText& label) const {
   if (label.number != kNoNumber) {
     if (label.number < 0 || label.number >= static_cast<int64_t>(classes_.size()))
-      throw std::invalid_argument("has the label " + std::to_string(label.number) + " of only " +
-                                  std::to_string(classes_.size()) + " classes" + kNameThem);
+      throw std::invalid_argument("has the label " + std::to_string(label.number) +
+                                  ", but there are only " + std::to_string(classes_.size()) +
+                                  " classes" + kNameThem);
     return static_cast<int32_t>(label.number);
   }
   const int32_t* const found = find(label.text);
   if (found == nullptr)
-    throw std::invalid_argument("has the class '" + label.text + "', which is not known" +
-                                kNameThem);
+    throw std::invalid_argument("has the unknown class '" + label.text + "'" + kNameThem);
   return *found;
 }
 
@@ -45,8 +45,8 @@ int32_t StreamLabels::label_of_name(std::string_view name) const {
   }
   const std::string_view file = name.substr(name.rfind('/') + 1);
   if (const auto* found = find(file.substr(0, file.find('_')))) return *found;
-  throw std::invalid_argument(
-      std::string("has no label beside it, and its name holds no class that is known") + kNameThem);
+  throw std::invalid_argument(std::string("has no label beside it and no known class in its name") +
+                              kNameThem);
 }
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Labels of images in a stream, which cannot be looked over beforehand to find its classes.
+// Labels of images in a stream. Its classes must be known, as it cannot be searched beforehand.
 
 #include <cstdint>
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace shoal::data {
 
-// Immutable; any thread.
+// Immutable. Thread-safe.
 class StreamLabels {
  public:
   explicit StreamLabels(std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
-  // A number counts in classes() from 0 on, a name is one of them. Throws std::invalid_argument, to
-  // be put behind the image's name.
+  // Returns the index of a name in classes(); a number is an index already. Throws
+  // std::invalid_argument with a message to follow the name of the image.
   int32_t label_of(const LabelText& label) const;
-  // The class that the name tells: the innermost of its folders that is one, else what stands
-  // before the first '_' of the file's name. Throws likewise.
+  // Returns the class in the name of an image: the innermost folder that is a class, else the part of
+  // the file name before the first '_'. Throws likewise.
   int32_t label_of_name(std::string_view name) const;
 
  private:

@@ -1,6 +1,6 @@
-// A pipe is opened without blocking, so that nobody hangs in open() for a writer that never comes.
-// Until the first writer has opened it poll() says nothing; from then on it says POLLIN for bytes
-// and POLLHUP once the last writer has gone, also when that one has written nothing.
+// Pipes are opened without blocking, so that open() cannot hang if no writer comes. Until the first
+// writer opens the pipe, poll() reports nothing; then POLLIN for bytes, and POLLHUP once the last
+// writer has closed it, even if it wrote nothing.
 #include "data/stream/pipe_source.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace {
 using PipeClock = std::chrono::steady_clock;
 
 constexpr size_t kPipeBuffer = size_t{1} << 20;  // bytes
-constexpr int kLookAgainMs = 50;                 // for a pipe that is not there yet
+constexpr int kLookAgainMs = 50;                 // poll interval for a pipe that does not exist
 
 double seconds_since(PipeClock::time_point start) {
   return std::chrono::duration<double>(PipeClock::now() - start).count();
@@ -75,7 +75,7 @@ void PipeSource::open() {
     if (seconds_since(start) > patience_.appear_seconds)
       throw std::runtime_error(path_ + " has not appeared within " +
                                whole_seconds(patience_.appear_seconds) +
-                               "; is the channel's name right, and is it in Pipe mode?");
+                               "; check the name of the channel and that it is in Pipe mode");
     pause();
   }
   struct stat status {};
@@ -90,14 +90,14 @@ void PipeSource::pause() const {
   if (::poll(&one, 1, kLookAgainMs) > 0) throw Interrupted();
 }
 
-// Reads what there is; returns 0 at the end.
+// Reads the available bytes into the buffer; returns 0 at the end.
 size_t PipeSource::fill() {
   while (!ended_) {
-    wait_for_bytes(heard_ ? patience_.stall_seconds : patience_.appear_seconds);
+    wait_for_bytes(opened_ ? patience_.stall_seconds : patience_.appear_seconds);
     const ssize_t count = ::read(descriptor_, buffer_.data(), buffer_.size());
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (count < 0) throw FileFailure("read", path_, errno);
-    heard_ = true;
+    opened_ = true;
     begin_ = 0;
     end_ = static_cast<size_t>(count);
     ended_ = count == 0;
@@ -116,9 +116,9 @@ void PipeSource::wait_for_bytes(double seconds) {
     if (found > 0) return;
     if (seconds_since(start) <= seconds) continue;
     throw std::runtime_error(path_ +
-                             (heard_ ? " has brought nothing for " : " has had no writer for ") +
+                             (opened_ ? " has sent nothing for " : " has had no writer for ") +
                              whole_seconds(seconds) + " (at byte " + std::to_string(position_) +
-                             "); look at what writes it");
+                             "); check the process that writes it");
   }
 }
 

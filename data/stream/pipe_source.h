@@ -1,5 +1,5 @@
 #pragma once
-// A named pipe, or a file that is read like one, from its first byte to its end.
+// Reads a named pipe, or a file like one, from its first byte to its end.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-// Wakes whoever waits in a PipeSource. Any thread.
+// Wakes the thread that waits in a PipeSource. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -21,14 +21,14 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  void raise();  // for good
+  void raise();  // stays raised
   int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;
 };
 
-// The reading was ended by an Interrupt: nobody wants the rest.
+// Thrown by reads after an Interrupt.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted() : std::runtime_error("interrupted") {}
@@ -36,13 +36,13 @@ class Interrupted : public std::runtime_error {
 
 class PipeSource : public ByteSource {
  public:
-  // Does not open yet: the first read() does, waits for the pipe to appear and for its writer. A
-  // writer that opens it and closes it again has written an end.
+  // The first read() opens the pipe and waits for it to appear and for a writer. The stream ends when
+  // the last writer closes the pipe, even if it wrote nothing.
   PipeSource(std::string path, std::shared_ptr<Interrupt> interrupt, const PipePatience& patience);
-  ~PipeSource() override;  // the writer gets EPIPE
+  ~PipeSource() override;  // writers get EPIPE
 
-  // Throws Interrupted; std::runtime_error naming the pipe where the patience ends or the system
-  // fails; std::invalid_argument for a path that is neither pipe nor file.
+  // Throws Interrupted; std::runtime_error naming the pipe after a timeout (PipePatience) or if the
+  // system fails; std::invalid_argument for a path that is neither a pipe nor a file.
   size_t read(void* to, size_t bytes) override;
   uint64_t position() const override { return position_; }
   const std::string& name() const override { return path_; }
@@ -57,10 +57,10 @@ class PipeSource : public ByteSource {
   std::shared_ptr<Interrupt> interrupt_;
   PipePatience patience_;
   int descriptor_ = -1;
-  bool ended_ = false, heard_ = false;  // heard_: the writer has been there
+  bool ended_ = false, opened_ = false;  // opened_: a writer has opened the pipe
   uint64_t position_ = 0;
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0, end_ = 0;  // of what is in it
+  size_t begin_ = 0, end_ = 0;  // unread bytes in buffer_
 };
 
 }  // namespace shoal::data

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kEnd = UINT32_MAX;
 constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows
 
-// Before each image; then its bytes, name and damage.
+// Header of an image in a pipe: sizes of what follows (bytes, name, damage), and the label.
 struct Frame {
   uint32_t bytes = 0, name = 0, damage = 0;
   int32_t label = 0;
@@ -28,7 +28,7 @@ std::string relay_path(const StreamRelay& relay, int64_t epoch, int64_t place) {
   return relay.folder + "/" + std::to_string(epoch) + "_" + std::to_string(place);
 }
 
-// The writing end of a pipe that another process reads.
+// The writing end of the pipe to another process.
 class PipeSink {
  public:
   PipeSink(std::string path, std::shared_ptr<Interrupt> interrupt, double patience)
@@ -62,7 +62,7 @@ class PipeSink {
   }
 
  private:
-  // Opens when the reader has: a pipe without one cannot be opened for writing.
+  // Waits for the reader: a pipe without one cannot be opened for writing.
   void open() {
     const auto start = std::chrono::steady_clock::now();
     while ((descriptor_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
@@ -70,8 +70,8 @@ class PipeSink {
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (waited.count() > patience_)
         throw std::runtime_error(path_ +
-                                 ": the process that takes its images from here has not "
-                                 "come; the log of that rank says why");
+                                 ": the process that reads its images from here has not "
+                                 "opened it; see the log of that rank");
       wait(-1, 0, 5);
     }
     ::fcntl(descriptor_, F_SETPIPE_SZ, kRelayBuffer);
@@ -87,7 +87,7 @@ class PipeSink {
   std::shared_ptr<Interrupt> interrupt_;
   double patience_;
   int descriptor_ = -1;
-  bool gone_ = false;  // nobody reads any more
+  bool gone_ = false;  // the reader has closed the pipe
 };
 
 class RelayStream : public RecordStream {
@@ -155,8 +155,8 @@ class RelayedStream : public RecordStream {
   void read(void* to, size_t bytes) {
     if (source_.read(to, bytes) < bytes)
       throw std::invalid_argument(source_.name() +
-                                  " is cut short: the process that reads the host's pipe for the "
-                                  "others has ended; its log says why");
+                                  " is cut short: the process that reads the pipe of this host has "
+                                  "ended; see its log");
   }
 
   PipeSource source_;
@@ -175,7 +175,7 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience) {
-  // The first process waits for the pipe and its first image before it writes.
+  // Longer, as the first process itself waits for the pipe and its first image.
   const PipePatience longer{2 * patience.appear_seconds + patience.stall_seconds,
                             patience.stall_seconds};
   return std::make_unique<RelayedStream>(relay_path(relay, epoch, relay.place),

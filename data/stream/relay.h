@@ -1,6 +1,6 @@
 #pragma once
-// One pipe for several processes of a host: the first one reads it and hands the others their
-// images, in turns, through pipes of their own in a folder that they share.
+// Shares one pipe between the processes of a host: the first one reads it and passes images on to
+// the others in turn, through one pipe per process in a shared folder.
 
 #include <cstdint>
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace shoal::data {
 
-// Of the first process: gives its own images out of `stream`, and hands image k to process
-// (k + 1) % count, so that all have as many when the first has one more. Makes `folder`/`epoch`_1 …
-// and takes each away when its reader has it open. A process that stops reading is passed over. A
-// process that takes no images keeps the others waiting: their lead is what they keep ready.
-// Throws what `stream` throws, std::runtime_error where a process does not come within the
-// patience.
+// For the first process: returns its own images of `stream` and sends image k to process
+// (k + 1) % count, so that the counts of the processes differ by at most one. Creates the pipes
+// `folder`/`epoch`_1 … and removes each as soon as its reader has opened it. Skips a process that
+// has stopped reading. A process that is slow makes the others wait once they have used up the
+// images that they keep ready. Throws what `stream` throws, and std::runtime_error if a process does
+// not open its pipe in time.
 std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
                                          const StreamRelay& relay, int64_t epoch,
                                          std::shared_ptr<Interrupt> interrupt,
                                          const PipePatience& patience);
 
-// Of the other ones: what the first hands to process relay.place. Throws std::invalid_argument
-// where that ends before it has said so.
+// For the other processes: the images sent to process relay.place. Throws std::invalid_argument if
+// the first process ends early.
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience);

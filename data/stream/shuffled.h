@@ -1,5 +1,5 @@
 #pragma once
-// Images of a stream in another order.
+// Shuffles a stream with a buffer of limited size.
 
 #include <cstdint>
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace shoal::data {
 
-// Holds `size` images: each time gives away one of them, drawn by seed and epoch, and takes the
-// stream's next in its place. The order is a pure function of seed, epoch, size and the stream's
-// own order; an image comes at most size - 1 places sooner than it stood. Size 0 or 1: the
-// stream's order. Memory: that of the encoded images, about 110 KB each of ImageNet's.
+// Holds `size` images. Each call returns a random one of them and replaces it by the next image of
+// the stream. The order is a pure function of seed, epoch, size and the order of the stream; an
+// image moves forward by at most size - 1 positions. With size 0 or 1 the order does not change.
+// Memory: the encoded images, about 110 KB each for ImageNet.
 class ShuffledStream : public RecordStream {
  public:
   ShuffledStream(std::unique_ptr<RecordStream> stream, int64_t size, uint64_t seed, int64_t epoch);

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of data/ share: golden files, made-up images, datasets in memory, folders that
-// vanish.
+// Helpers for the tests of data/: golden files, synthetic images, datasets in memory, temporary
+// folders.
 
 #include <cstdint>
 #include <filesystem>
@@ -20,7 +20,7 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
-// The image of tests/golden/make_resize.py: harsh and smooth squares. RGB.
+// The RGB test image of tests/golden/make_resize.py: squares with hard edges and smooth ones.
 Bytes formula_image(const Size& size);
 
 // An uncompressed 24-bit BMP of RGB pixels.
@@ -29,7 +29,7 @@ Bytes encode_bmp(const Bytes& pixels, const Size& size);
 // A JPEG of `size` whose content depends on `index`.
 Bytes made_jpeg(int64_t index, const Size& size = {60, 45});
 
-// The pixels of `box` through a ImageReader or JpegDecoder.
+// Decodes the pixels of `box` with an ImageReader or JpegDecoder.
 template <class Reader>
 Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   reader.open(bytes);
@@ -42,12 +42,12 @@ Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   return pixels;
 }
 
-// All whose loops this processor can run: the portable ones first.
+// The instruction sets that this processor supports, portable first.
 std::vector<Isa> supported_isas();
 
 int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
 
-// Encoded images in memory; label i % classes.
+// Encoded images in memory; sample i has label i % classes.
 class MemoryDataset : public BasicDataset {
  public:
   explicit MemoryDataset(std::vector<Bytes> images, int64_t classes = 3);
@@ -69,7 +69,7 @@ class MemoryDataset : public BasicDataset {
 // n JPEGs in memory.
 std::shared_ptr<MemoryDataset> made_dataset(int64_t n);
 
-// A temporary directory to put files into; its paths are strings, as data/ takes them.
+// A temporary directory with paths as strings.
 class TempFolder {
  public:
   std::string operator/(const std::string& name) const { return path() + "/" + name; }

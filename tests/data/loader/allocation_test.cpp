@@ -1,5 +1,5 @@
-// Once it is warm, the loader's threads allocate nothing for an image. This program takes malloc's
-// place to count; the C library's own does the work.
+// After a warm-up, the threads of the loader allocate no memory per image. This program replaces malloc
+// to count calls and forwards them to the C library.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -59,7 +59,7 @@ namespace {
 
 constexpr int64_t kImages = 96, kEpochs = 8;
 
-// Of several sizes and chroma samplings, under paths that are too long for a string's own room.
+// JPEGs of several sizes and chroma samplings, with paths too long for the small-string buffer.
 Members images() {
   constexpr Size kSizes[] = {{90, 70}, {64, 120}, {150, 50}};
   Members all;
@@ -82,7 +82,7 @@ LoaderOptions small() {
   return options;
 }
 
-// By the workers, in as many epochs as they had to become warm.
+// Allocations by the workers, over as many epochs as the warm-up had.
 int64_t allocated_when_warm(const std::string& source, const LoaderOptions& options) {
   is_consumer = true;
   Loader loader(open_dataset(source), options);
@@ -99,12 +99,12 @@ int64_t allocated_when_warm(const std::string& source, const LoaderOptions& opti
   return epochs_from(kEpochs);
 }
 
-// A buffer may still meet a larger crop than all before: rarely, and ever more so.
+// A buffer may still grow for a larger crop than all before, but ever more rarely.
 constexpr int64_t kFew = kImages * kEpochs / 32;
 
 }  // namespace
 
-TEST_CASE("a warm loader allocates nothing for an image, whatever it reads from") {
+TEST_CASE("a warm loader allocates nothing per image, for every kind of source") {
   const TempFolder folder;
   for (const auto& [name, content] : images()) folder.write("folder/" + name, content);
   folder.write("images.tar", make_tar(images()));
@@ -119,7 +119,7 @@ TEST_CASE("a warm loader allocates nothing for an image, whatever it reads from"
   }
 }
 
-TEST_CASE("a warm loader allocates nothing for an image, whatever becomes of it") {
+TEST_CASE("a warm loader allocates nothing per image, for every augmentation") {
   const TempFolder folder;
   folder.write("images.tar", make_tar(images()));
   const auto allocated = [&](const LoaderOptions& options) {

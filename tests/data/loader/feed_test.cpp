@@ -37,7 +37,7 @@ TEST_CASE("an evaluation feed follows the listing") {
 
 namespace {
 
-// Counts what it is told will be read.
+// Counts announced samples.
 struct Announced {
   Feed::WillRead will_read = [this](int64_t first, int64_t number) {
     for (int64_t i = first; i < first + number; ++i) ++times[i];
@@ -47,7 +47,7 @@ struct Announced {
 
 }  // namespace
 
-TEST_CASE("each image of a rank, and none of another's, is announced before its turn") {
+TEST_CASE("a feed announces each image of its rank, and no other, before its turn") {
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(1000));
   Announced announced;
   const BatchPlan plan{1000, 8, 1, 3, true};
@@ -65,7 +65,7 @@ TEST_CASE("each image of a rank, and none of another's, is announced before its 
   for (const auto& [sample, times] : announced.times) CHECK((own.contains(sample) && times == 1));
 }
 
-TEST_CASE("in chunked order too, in the first window and behind it") {
+TEST_CASE("a chunked order announces each image, in the first window and after it") {
   constexpr int64_t kImages = 3 * ChunkedOrder::kWindow;
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
@@ -78,7 +78,7 @@ TEST_CASE("in chunked order too, in the first window and behind it") {
   CHECK(missed == 1);  // the very first
 }
 
-TEST_CASE("and of three hosts each announces its own images") {
+TEST_CASE("with three hosts and chunked order, each host announces its own images") {
   constexpr int64_t kImages = 3 * ChunkedOrder::kWindow;
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(kImages));
   Announced announced;
@@ -108,7 +108,7 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
   CHECK(keys.size() == 60);
 }
 
-TEST_CASE("a repeated image stands in its epoch so many times, under keys of its own") {
+TEST_CASE("a repeated image appears as often as asked, each time under another key") {
   constexpr int64_t kImages = 192, kRepeats = 3;
   const auto data = made_dataset(kImages);
   const DatasetFeed feed(data, 5, 3, true, Order::random, kRepeats);
@@ -134,7 +134,7 @@ TEST_CASE("a repeated image stands in its epoch so many times, under keys of its
   for (int64_t i = 0; i < kImages / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
 }
 
-TEST_CASE("few images can be repeated, too, and evaluation repeats none") {
+TEST_CASE("a dataset smaller than a block can be repeated, and evaluation repeats nothing") {
   const auto data = made_dataset(5);
   for (int64_t position = 0; position < 5; ++position) {
     const int64_t sample = DatasetFeed(data, 1, 0, true, Order::random, 4).sample(position);
@@ -145,7 +145,7 @@ TEST_CASE("few images can be repeated, too, and evaluation repeats none") {
   }
 }
 
-TEST_CASE("the plans of all ranks have equally many batches and cover every position once") {
+TEST_CASE("the plans of all ranks have the same number of batches and cover every position once") {
   constexpr int64_t kBatch = 4;
   for (const int64_t samples : {1, 23, 24, 25, 100}) {
     for (const int64_t world : {1, 2, 3, 5}) {

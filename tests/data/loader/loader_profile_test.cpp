@@ -10,8 +10,8 @@ using Catch::Contains;
 
 namespace {
 
-// A measurement of one second: `rate` images of 100 kB, each taking so many milliseconds of a
-// thread to read and of a core to decode.
+// A measurement of one second: `rate` images of 100 kB, with the time per image that a thread reads
+// and a core decodes, in ms.
 LoaderRate measured(int threads, double rate, double read_ms, double decode_ms) {
   LoaderRate r;
   r.threads = threads;
@@ -27,7 +27,7 @@ LoaderRate measured(int threads, double rate, double read_ms, double decode_ms) 
 
 }  // namespace
 
-TEST_CASE("processors bound a loader whose threads compute") {
+TEST_CASE("a loader whose threads compute is CPU-bound") {
   const std::vector<LoaderRate> rates = {measured(1, 990, 0.01, 1), measured(2, 1980, 0.01, 1),
                                          measured(4, 3960, 0.01, 1)};
   const Advice enough = advise(rates, 8, 1500);
@@ -41,13 +41,13 @@ TEST_CASE("processors bound a loader whose threads compute") {
   CHECK(advise(rates, 8, 0).threads == 0);
 }
 
-TEST_CASE("one thread that was measured alone tells how many are needed") {
+TEST_CASE("a measurement with one thread is enough to estimate the number needed") {
   const Advice advice = advise({measured(1, 990, 0.01, 1)}, 4, 2900);
   CHECK(advice.bound == Bound::processors);
   CHECK(advice.threads == 3);
 }
 
-TEST_CASE("reads that are waited for ask for more threads than there are processors") {
+TEST_CASE("when threads wait for reads, the advice is more threads than processors") {
   const std::vector<LoaderRate> rates = {measured(1, 100, 9, 1), measured(2, 200, 9, 1)};
   const Advice advice = advise(rates, 2, 800);
   CHECK(advice.bound == Bound::disk);
@@ -56,7 +56,7 @@ TEST_CASE("reads that are waited for ask for more threads than there are process
                                   Contains("more threads wait") && Contains("need 8 threads"));
 }
 
-TEST_CASE("copying what memory holds is the processors' work, however long it takes") {
+TEST_CASE("slow copies from the page cache count as CPU-bound") {
   LoaderRate rate = measured(1, 1000, 0.7, 0.3);
   rate.stages.cpu_seconds = 1;
   CHECK(advise({rate}, 2, 0).bound == Bound::processors);
@@ -64,7 +64,7 @@ TEST_CASE("copying what memory holds is the processors' work, however long it ta
   CHECK(advise({rate}, 2, 0).bound == Bound::disk);
 }
 
-TEST_CASE("threads that neither read nor have a core are kept from it by other programs") {
+TEST_CASE("threads that neither read nor compute are blamed on other programs") {
   LoaderRate rate = measured(2, 1000, 0.1, 0.9);
   rate.stages.cpu_seconds = 0.4;
   const Advice advice = advise({rate}, 2, 0);
@@ -74,7 +74,7 @@ TEST_CASE("threads that neither read nor have a core are kept from it by other p
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
 }
 
-TEST_CASE("one measurement of a slow disk does not tell whether threads help") {
+TEST_CASE("one measurement of a slow disk does not show whether threads help") {
   const Advice advice = advise({measured(4, 200, 19, 1)}, 2, 400);
   CHECK(advice.bound == Bound::disk);
   CHECK(advice.threads == 0);
@@ -82,7 +82,7 @@ TEST_CASE("one measurement of a slow disk does not tell whether threads help") {
              Contains("measure with several numbers") && Contains("400 images/s need 40.0 MB/s"));
 }
 
-TEST_CASE("a disk that gives no more asks for less data") {
+TEST_CASE("for a saturated disk the advice is less data") {
   const std::vector<LoaderRate> rates = {measured(2, 500, 3, 1), measured(4, 510, 6.8, 1)};
   const Advice advice = advise(rates, 8, 2000);
   CHECK(advice.bound == Bound::disk);

@@ -66,7 +66,7 @@ Bytes row_pixels(const Epoch& epoch, int64_t row) {
 
 }  // namespace
 
-TEST_CASE("batches follow the epoch's order and leave out what does not fill one") {
+TEST_CASE("batches follow the order of the epoch, without a last partial one") {
   const auto data = made_dataset(22);
   for (const int64_t epoch : {0, 3}) {
     const Epoch result = run(data, small(), epoch);
@@ -134,7 +134,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an epoch may begin at any batch, and beginning again abandons what was under way") {
+TEST_CASE("an epoch may start at any batch, and a new start discards what was in progress") {
   const auto data = made_dataset(40);
   LoaderOptions options = small();
   options.threads = 3;
@@ -274,7 +274,7 @@ TEST_CASE("with bad images as errors, next names the first one") {
   CHECK(run(loader, 0).counts.size() == 6);
 }
 
-TEST_CASE("any other failure of a worker comes out of next") {
+TEST_CASE("next re-throws any other failure of a worker") {
   const auto data = made_dataset(24);
   data->unreadable = EpochOrder(24, 5, 0)(5);
   Loader loader(data, small());
@@ -283,7 +283,7 @@ TEST_CASE("any other failure of a worker comes out of next") {
   CHECK_THROWS_WITH(loader.next(), Catch::Contains("gone"));
 }
 
-TEST_CASE("data without a single good image is an error, not an endless search") {
+TEST_CASE("a dataset without a readable image is an error, not an endless search") {
   const auto data = made_dataset(8);
   for (Bytes& image : data->images) image.resize(30);
   Loader loader(data, small());
@@ -304,7 +304,7 @@ TEST_CASE("a loader may be destroyed at any moment") {
   }
 }
 
-TEST_CASE("memory comes from the allocator that was handed in and goes back to it") {
+TEST_CASE("memory comes from the given allocator and goes back to it") {
   const auto data = made_dataset(8);
   std::set<void*> alive;
   size_t largest = 0;
@@ -335,7 +335,7 @@ TEST_CASE("memory comes from the allocator that was handed in and goes back to i
   CHECK(ordinary.next()->room == 4 * 10);
 }
 
-TEST_CASE("impossible settings are refused with a sentence") {
+TEST_CASE("impossible settings are refused with a message") {
   const auto data = made_dataset(8);
   LoaderOptions options = small(3);
   options.mix.mixup = 0.2;

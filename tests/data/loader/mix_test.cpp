@@ -18,7 +18,7 @@ Row mixed(const MixOptions& options, int64_t position, int32_t index, int64_t ep
 
 }  // namespace
 
-TEST_CASE("both rows of a pair get the same draw, wherever the pair lies in a batch", "[single]") {
+TEST_CASE("both rows of a pair get the same draw, at any place in a batch", "[single]") {
   MixOptions options;
   options.mixup = 0.2;
   options.cutmix = 1.0;
@@ -72,14 +72,15 @@ TEST_CASE("mixup blends with Beta(alpha, alpha)", "[single]") {
   CHECK(square / n == Approx(1 / (4 * 2.6)).epsilon(0.05));
 }
 
-TEST_CASE("without mixing a row is its own", "[single]") {
+TEST_CASE("without mixing, a row is its own partner", "[single]") {
   const Row row = mixed({}, 9, 3);
   CHECK(row.partner == 3);
   CHECK(row.lambda == 1);
   CHECK(row.erased == 0);
 }
 
-TEST_CASE("the images of an update, both of a pair, or each for itself get one draw", "[single]") {
+TEST_CASE("each mode shares a draw between the images of a step, between pairs, or not at all",
+          "[single]") {
   MixOptions options;
   options.mixup = 0.8;
   options.cutmix = 1;
@@ -94,7 +95,7 @@ TEST_CASE("the images of an update, both of a pair, or each for itself get one d
   CHECK(mixed(options, 6, 4).partner == 5);
 }
 
-TEST_CASE("mixing and cutmix happen as often as they are asked to", "[single]") {
+TEST_CASE("mixing and cutmix have the requested probabilities", "[single]") {
   MixOptions options;
   options.mixup = 0.8;
   options.cutmix = 1;
@@ -110,7 +111,7 @@ TEST_CASE("mixing and cutmix happen as often as they are asked to", "[single]") 
   CHECK(boxes == Approx(1500).margin(150));
 }
 
-TEST_CASE("erasing hits the share of rows asked for, inside the image, each row for itself",
+TEST_CASE("erasing has the requested probability, stays inside the image and differs by row",
           "[single]") {
   MixOptions options;
   options.erase = 0.25;

@@ -41,7 +41,7 @@ TEST_CASE("the order differs by seed and by epoch and is frozen") {
   CHECK(all(7, 5, 2) == std::vector<int64_t>{2, 3, 5, 6, 0, 1, 4});
 }
 
-TEST_CASE("every permutation of four things is about as likely") {
+TEST_CASE("all permutations of four samples are about equally likely") {
   std::map<std::vector<int64_t>, int> counts;
   const int n = 48'000;
   for (int seed = 0; seed < n; ++seed) ++counts[all(4, static_cast<uint64_t>(seed), 0)];
@@ -52,7 +52,7 @@ TEST_CASE("every permutation of four things is about as likely") {
   CHECK(chi < 80);  // 23 degrees of freedom; small domains mix a little less than perfectly
 }
 
-TEST_CASE("neighbours in the order are strangers in the listing") {
+TEST_CASE("neighbours in the order are far apart in the listing") {
   const int64_t n = 100'000;
   const auto samples = all(n, 0, 0);
   double distance = 0, correlation = 0;
@@ -95,7 +95,7 @@ TEST_CASE("the chunked order differs by seed and by epoch and is frozen") {
         std::vector<int64_t>{669085, 407342, 332740, 300200});
 }
 
-TEST_CASE("a window of the chunked order reads whole chunks, and says before which") {
+TEST_CASE("a window of the chunked order reads whole chunks, which ahead() names before") {
   const int64_t n = 100'000, window = ChunkedOrder::kWindow, chunk = ChunkedOrder::kChunk;
   const ChunkedOrder order(n, 4, 2);
   std::vector<bool> announced(static_cast<size_t>(n), false);
@@ -109,7 +109,7 @@ TEST_CASE("a window of the chunked order reads whole chunks, and says before whi
   CHECK(order.ahead(n / window * window).count == 0);
 }
 
-TEST_CASE("neighbours in the chunked order are of as many classes as the header says") {
+TEST_CASE("neighbours in the chunked order have as many classes as the header says") {
   const int64_t n = 1'281'000, of_class = 1281, batch = 256;
   const auto classes = [&](const auto& order) {
     double sum = 0;

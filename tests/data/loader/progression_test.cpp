@@ -58,7 +58,7 @@ TEST_CASE("a course is linear between its points and jumps where two share an ep
   CHECK(parse_course("3:1").at(0) == 1);
 }
 
-TEST_CASE("a course that is none is refused") {
+TEST_CASE("malformed courses are refused") {
   for (const char* text : {"", "3", "3:", ":3", "3:1,", ",3:1", "3:1;4:2", "a:1", "3:b", "-1:2",
                            "1:-2", "3%%:1", "1:nan", "inf:1", "3:1 "}) {
     INFO(text);
@@ -66,9 +66,9 @@ TEST_CASE("a course that is none is refused") {
   }
 }
 
-// FFCV's ResNet-50: 160 pixels, from epoch 65 on up to 192 in epoch 76; EfficientNetV2's four
-// stages.
-TEST_CASE("sizes are multiples of 32 on the course") {
+// FFCV's ResNet-50: 160 pixels, rising from epoch 65 to 192 pixels in epoch 76; EfficientNetV2's
+// four stages.
+TEST_CASE("sizes follow the course in multiples of 32") {
   Progression ffcv;
   ffcv.sizes = parse_course("65:160,76:192").over(88);
   CHECK(ffcv.side(0, 0) == 160);
@@ -85,20 +85,20 @@ TEST_CASE("sizes are multiples of 32 on the course") {
   CHECK(Progression(100).side(2, 3) == 100);
 }
 
-TEST_CASE("batches have the size of their epoch, those made ahead for the next one too") {
+TEST_CASE("batches have the size of their epoch, including prefetched ones of the next epoch") {
   LoaderOptions options = progressive();
   options.progression.sizes = parse_course("0:32,1:96,2:64");
   Loader loader(made_dataset(48), options);
   const std::map<int64_t, int64_t> expected = {{0, 32}, {1, 96}, {2, 64}};
   for (const auto& [epoch, side] : expected)
     CHECK(sides_of(loader, epoch).sides == std::vector<int64_t>(6, side));
-  // The pixels are those of a loader that knows this size only.
+  // The pixels equal those of a loader with this size only.
   LoaderOptions fixed = progressive();
   fixed.transform.size = 96;
   CHECK(sides_of(options, 1).hash == sides_of(fixed, 1).hash);
 }
 
-TEST_CASE("each update has a size of its own, the same on every rank and however it is cut") {
+TEST_CASE("each step has its own size, on every rank and for every batch size") {
   LoaderOptions options = progressive(8);
   options.progression.smallest = 32;
   options.progression.largest = 128;
@@ -150,7 +150,7 @@ TEST_CASE("strength scales mixup's alpha and RandAugment's magnitude") {
     CHECK(sides_of(options, 2).hash == sides_of(plain, 2).hash);
     CHECK(sides_of(options, 1).hash != sides_of(plain, 1).hash);
   }
-  // AutoAugment's steps have magnitudes of their own.
+  // AutoAugment has its own magnitudes.
   options.transform.augment.policy = plain.transform.augment.policy = "original";
   CHECK(sides_of(options, 1).hash == sides_of(plain, 1).hash);
 }

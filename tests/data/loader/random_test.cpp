@@ -22,7 +22,7 @@ TEST_CASE("keys differ by seed, epoch, sample and purpose") {
   CHECK(keys.size() == 1001);
 }
 
-TEST_CASE("bounded integers are even over the range and never outside") {
+TEST_CASE("bounded integers are uniform and within the range") {
   KeyedRandom random(7);
   std::array<int, 6> counts{};
   for (int i = 0; i < 60'000; ++i) ++counts.at(random.below(6));
@@ -38,7 +38,7 @@ TEST_CASE("bounded integers are even over the range and never outside") {
   CHECK(thirds == Approx(10'000).margin(500));
 }
 
-TEST_CASE("uniform, normal and beta have the moments they should") {
+TEST_CASE("uniform, normal and beta draws have the right moments") {
   KeyedRandom random(3);
   const int n = 200'000;
   double uniform = 0, normal = 0, square = 0;
@@ -67,7 +67,7 @@ TEST_CASE("uniform, normal and beta have the moments they should") {
   }
 }
 
-TEST_CASE("beta is a number even where gamma variates are below the smallest double") {
+TEST_CASE("beta is finite even if gamma variates are below the smallest double") {
   KeyedRandom random(5);
   for (int i = 0; i < 1000; ++i) {
     const double x = random.beta(0.0005);

@@ -41,7 +41,7 @@ std::exception_ptr error(const char* text) {
 
 }  // namespace
 
-TEST_CASE("rows are given out in order, each with memory of its own") {
+TEST_CASE("rows are handed out in order, each with its own memory") {
   Ring ring(kPlan, kSide, 2, heap());
   const auto epoch = feed();
   ring.restart(epoch, 0);
@@ -62,7 +62,7 @@ TEST_CASE("rows are given out in order, each with memory of its own") {
   finish(ring, jobs);
 }
 
-TEST_CASE("a batch is whole when its last row is done, in whatever order they are done") {
+TEST_CASE("a batch is complete when its last row is done, in any order") {
   Ring ring(kPlan, kSide, 2, heap());
   ring.restart(feed(), 0);
   const auto jobs = take(ring, 2 * kBatch);
@@ -86,7 +86,7 @@ TEST_CASE("a batch is whole when its last row is done, in whatever order they ar
   CHECK(ring.stats().images == 2 * kBatch);
 }
 
-TEST_CASE("memory is used again only when the consumer has let go of it") {
+TEST_CASE("a slot is reused only after the consumer has released it") {
   Ring ring(kPlan, kSide, 2, heap());
   ring.restart(feed(), 0);
   std::vector<const uint8_t*> images;  // of batch 0, 1, …
@@ -110,7 +110,7 @@ TEST_CASE("memory is used again only when the consumer has let go of it") {
   CHECK(ring.next() == nullptr);
 }
 
-TEST_CASE("the error of the lowest row comes out of next, as often as it is asked") {
+TEST_CASE("every call of next throws the error of the lowest row") {
   Ring ring(kPlan, kSide, 1, heap());
   ring.restart(feed(), 0);
   auto jobs = take(ring, kBatch);
@@ -129,7 +129,7 @@ TEST_CASE("the error of the lowest row comes out of next, as often as it is aske
   CHECK(ring.next() != nullptr);
 }
 
-TEST_CASE("beginning again waits for the rows under way and forgets them") {
+TEST_CASE("a restart waits for rows in progress and discards them") {
   Ring ring(kPlan, kSide, 2, heap());
   ring.restart(feed(), 0);
   auto jobs = take(ring, 3);
@@ -150,7 +150,8 @@ TEST_CASE("beginning again waits for the rows under way and forgets them") {
   CHECK(ring.stats().hash == 0);
 }
 
-TEST_CASE("the first batches of the expected epoch are made while the last one is held") {
+TEST_CASE(
+    "the first batches of the expected epoch are made while the consumer holds the last one") {
   const BatchPlan plan{2 * kBatch, kBatch, 0, 1, true};
   Ring ring(plan, kSide, 2, heap());
   ring.restart(feed(0), 0, feed(1));
@@ -180,7 +181,7 @@ TEST_CASE("the first batches of the expected epoch are made while the last one i
   CHECK(take(ring, 1)[0].feed->epoch() == 2);
 }
 
-TEST_CASE("what was made for an epoch that does not come is thrown away") {
+TEST_CASE("batches of an epoch that does not follow are discarded") {
   const BatchPlan plan{kBatch, kBatch, 0, 1, true};
   Ring ring(plan, kSide, 2, heap());
   ring.restart(feed(0), 0, feed(1));
@@ -194,7 +195,7 @@ TEST_CASE("what was made for an epoch that does not come is thrown away") {
   CHECK(ring.next() != nullptr);
 }
 
-TEST_CASE("closing ends workers that wait for a row") {
+TEST_CASE("closing wakes workers that wait for a row") {
   Ring ring(kPlan, kSide, 1, heap());
   auto worker = std::async(std::launch::async, [&ring] {
     Ring::Job job;
@@ -214,7 +215,7 @@ TEST_CASE("a rank without an image in the last batch gets an empty one") {
   CHECK(ring.next() == nullptr);
 }
 
-TEST_CASE("an allocator without memory is out of memory") {
+TEST_CASE("an allocator that returns null throws bad_alloc") {
   const BufferAllocator none{[](size_t) -> void* { return nullptr; }, [](void*) {}};
   CHECK_THROWS_AS(Ring(kPlan, kSide, 1, none), std::bad_alloc);
 }

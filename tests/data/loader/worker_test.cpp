@@ -24,7 +24,7 @@ LoaderOptions options_of(bool train) {
   return options;
 }
 
-// A worker with all that it needs.
+// A worker with everything it needs.
 struct Desk {
   std::shared_ptr<MemoryDataset> data = made_dataset(12);
   LoaderOptions options;
@@ -43,7 +43,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("a row is its ticket's image, cropped under the ticket's key") {
+TEST_CASE("a row is the image of its ticket, cropped with the key of the ticket") {
   Desk desk(options_of(true));
   Transform transform(desk.options.transform);
   const EpochOrder order(12, 5, 2);
@@ -62,7 +62,7 @@ TEST_CASE("a row is its ticket's image, cropped under the ticket's key") {
   }
 }
 
-TEST_CASE("the hash repeats and sees position, label and pixels") {
+TEST_CASE("the hash is reproducible and covers position, label and pixels") {
   LoaderOptions options = options_of(true);
   options.hash = true;
   Desk desk(options);
@@ -106,7 +106,7 @@ TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with 
 
 namespace {
 
-// Images whose indexes are kept with them, some microseconds away.
+// Images with stored indexes that take some time to read.
 struct FarDataset : MemoryDataset {
   FarDataset() : MemoryDataset(std::vector<Bytes>(70, made_jpeg(0))) {}
   void will_read(int64_t first, int64_t count) const override {
@@ -126,7 +126,7 @@ struct FarDataset : MemoryDataset {
 
 }  // namespace
 
-TEST_CASE("a worker announces what it will read, and waiting for an index is reading") {
+TEST_CASE("a worker announces what it will read, and reading an index counts as reading") {
   const auto data = std::make_shared<FarDataset>();
   const LoaderOptions options = options_of(true);
   BadImageLog log({});

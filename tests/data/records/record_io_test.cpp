@@ -38,7 +38,7 @@ TEST_CASE("a list beside the records names images and classes") {
   CHECK(open_dataset(t / "a.rec")->classes().size() == 5);
 }
 
-TEST_CASE("records that were split at the magic number are put together again") {
+TEST_CASE("records split at the magic number are put together") {
   const auto data = open_dataset(golden_record("split.rec"));
   const std::string magic = word(0xced7230a);
   REQUIRE(data->size() == 4);
@@ -61,7 +61,7 @@ TEST_CASE("records that were split at the magic number are put together again") 
   }
 }
 
-TEST_CASE("wrapped objects take the label that stands behind or before them") {
+TEST_CASE("wrapped images get the label before or behind them") {
   TempFolder t;
   t.write("a.rec", mxnet_record(jpeg_text(1)) + mxnet_record("3") + mxnet_record(jpeg_text(2)) +
                        mxnet_record("{\"class\": 1}"));
@@ -81,7 +81,7 @@ TEST_CASE("wrapped objects take the label that stands behind or before them") {
   CHECK_THAT(message_of(t / "c.rec"), Contains("is a label without an image"));
 }
 
-TEST_CASE("records without one usable label are refused by name") {
+TEST_CASE("records without exactly one usable label are refused by name") {
   CHECK_THAT(message_of(golden_record("several.rec")),
              Contains("several.rec:record 0 carries 2 labels") && Contains("one label"));
   TempFolder t;
@@ -97,7 +97,7 @@ TEST_CASE("records without one usable label are refused by name") {
              Contains("record 2 has the label 4") && Contains("between 0 and 2"));
 }
 
-TEST_CASE("RecordIO that is cut short anywhere, or changed in a head, is refused", "[single]") {
+TEST_CASE("RecordIO that is cut short anywhere, or has a changed head, is refused", "[single]") {
   const std::string whole = golden_record_bytes("split.rec");
   TempFolder t;
   t.write("good.rec", golden_record_bytes("plain.rec"));

@@ -34,7 +34,7 @@ OpenOptions with_keys(const std::string& keys) {
   return options;
 }
 
-// A field with a length, of fewer than 128 bytes.
+// A length-delimited field of fewer than 128 bytes.
 std::string field(int number, const std::string& value) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;
 }
@@ -47,7 +47,7 @@ std::string example(const std::string& features) {
 
 }  // namespace
 
-TEST_CASE("CRC-32C is that of the standard, by instruction and by table") {
+TEST_CASE("CRC-32C has the values of the standard, by instruction and by table") {
   CHECK(crc32c(0, "123456789", 9) == 0xe3069283);
   CHECK(crc32c_portable(0, "123456789", 9) == 0xe3069283);
   const Bytes bytes = made_jpeg(3);
@@ -71,7 +71,7 @@ TEST_CASE("ImageNet's records give images, synsets and names") {
   CHECK(data->name(1) == golden_record("imagenet.tfrecord") + ":record 1 (n01_3.JPEG)");
 }
 
-TEST_CASE("labels begin at 1 as ImageNet's do, at 0 where one occurs, or as is said") {
+TEST_CASE("labels start at 1 like ImageNet's, at 0 if a 0 occurs, or as the option says") {
   OpenOptions options;
   const auto ones = open_dataset(golden_record("numbers.tfrecord"));
   CHECK(ones->classes() == Texts{"0", "1", "2", "3"});
@@ -93,7 +93,7 @@ TEST_CASE("labels begin at 1 as ImageNet's do, at 0 where one occurs, or as is s
   CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }
 
-TEST_CASE("other names of features are taken from a list") {
+TEST_CASE("the option names other features") {
   const std::string text = "image=data,label=labels,raw=uint8,shape=2x2x3";
   const auto pixels = open_dataset(golden_record("uint8.tfrecord"), with_keys(text));
   Bytes bytes;
@@ -125,7 +125,7 @@ TEST_CASE("other names of features are taken from a list") {
     CHECK_THROWS_WITH(parse_example_keys(bad), Contains("--tfrecord-keys"));
 }
 
-TEST_CASE("examples without one image and one label are refused by record") {
+TEST_CASE("examples without exactly one image and one label are refused by record") {
   TempFolder t;
   const std::string image = feature("image/encoded", 1, field(1, "x"));
   const std::string label = feature("image/class/label", 3, field(1, "\1"));
@@ -147,7 +147,7 @@ TEST_CASE("examples without one image and one label are refused by record") {
   CHECK_THAT(message_of(t / "a"), Contains("a:record 0 is no protocol buffer"));
 }
 
-TEST_CASE("a changed bit is a damaged image, a record left out, or an error that names the record",
+TEST_CASE("a changed bit is a damaged image, a skipped record, or an error that names the record",
           "[single]") {
   const std::string whole = golden_record_bytes("imagenet.tfrecord");
   const Texts good = described(*open_dataset(golden_record("imagenet.tfrecord")));
@@ -182,7 +182,7 @@ TEST_CASE("a changed bit is a damaged image, a record left out, or an error that
   }
 }
 
-TEST_CASE("TFRecords that are cut short anywhere are named so", "[single]") {
+TEST_CASE("TFRecords that are cut short anywhere are reported", "[single]") {
   const std::string whole = golden_record_bytes("imagenet.tfrecord");
   TempFolder t;
   int64_t between = 0;

@@ -10,7 +10,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Counts what is read from it.
+// Counts reads.
 class Counted : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;

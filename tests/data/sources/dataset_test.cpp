@@ -24,7 +24,7 @@ TEST_CASE("datasets are opened by kind") {
     CHECK_THROWS_AS(open_dataset(bad), std::invalid_argument);
 }
 
-TEST_CASE("a listing's hash follows from what was found, not from where it lies") {
+TEST_CASE("the hash of a listing depends on what was found, not on the folder") {
   TempFolder t;
   for (const char* name :
        {"a/cat/1.jpg", "a/dog/1.jpg", "b/cat/1.jpg", "b/dog/1.jpg", "c/cat/1.jpg", "c/dog/2.jpg"})
@@ -38,7 +38,7 @@ TEST_CASE("a listing's hash follows from what was found, not from where it lies"
   CHECK(hash("a") != hash("b"));
 }
 
-TEST_CASE("classes of several hosts are put together, and labels follow") {
+TEST_CASE("the classes of several hosts are united, and labels follow") {
   using Names = std::vector<std::string>;
   CHECK(united_classes({{"cat", "fox"}, {"ant", "cat"}, {}}) == Names{"ant", "cat", "fox"});
   const Names ten = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};

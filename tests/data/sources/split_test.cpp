@@ -28,7 +28,7 @@ Members of_class(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("an image has one key, wherever its folder lies and whatever it is packed into") {
+TEST_CASE("the key of an image does not depend on where its folder is or how it is packed") {
   for (const char* name :
        {"train/cat/sub/a.jpg", "/cat/data/cat/sub/a.jpg", "cat/sub/a.jpg", "set.tar:cat/sub/a.jpg",
         "/data/all.tar:train/cat/sub/a.jpg", "classes/cat.tar:sub/a.jpg",
@@ -43,7 +43,7 @@ TEST_CASE("an image has one key, wherever its folder lies and whatever it is pac
   CHECK(split_key("cat", "") == "");
 }
 
-TEST_CASE("what is held out is frozen, about its share, and part of a larger share") {
+TEST_CASE("the held-out part never changes, has about the given share, and grows with it") {
   std::string drawn;
   int few = 0, many = 0;
   for (int i = 0; i < 10'000; ++i) {

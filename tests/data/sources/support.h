@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of data/sources share.
+// Helpers for the tests of data/sources.
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ namespace shoal::data {
 
 using Members = std::vector<std::pair<std::string, std::string>>;  // name, content
 
-// A ustar file of these members, with two blocks of end mark.
+// A ustar file of these members, with an end mark of two blocks.
 std::string make_tar(const Members& members);
 
 // One ustar header; `type` as the format has it.
@@ -23,20 +23,20 @@ std::string tar_header(const std::string& name, const std::string& size_field, c
 // colon.
 std::vector<std::string> described(const Dataset& data);
 
-// Makes a file look as if it had last changed an hour ago, so that what is found in it may be kept.
+// Sets the time of a file to an hour ago, so that its scan may be cached.
 void age_file(const std::string& path);
 
 std::string content(const Dataset& data, int64_t sample);
 
-// A record of MXNet's RecordIO that stands alone.
+// A RecordIO record in one part.
 std::string mxnet_record(const std::string& payload);
 std::string word(uint32_t value);      // four bytes, little-endian
 std::string jpeg_text(int64_t index);  // made_jpeg()
 
-// A file of tests/golden/records: its path, its bytes.
+// Path and bytes of a file in tests/golden/records.
 std::string golden_record(const std::string& name);
 std::string golden_record_bytes(const std::string& name);
 
-std::string message_of(const std::string& source, const OpenOptions& options = {});  // of its error
+std::string message_of(const std::string& source, const OpenOptions& options = {});  // of the error
 
 }  // namespace shoal::data

@@ -1,4 +1,4 @@
-// Streams through the loader, from real pipes.
+// The loader with streams from real pipes.
 #include "data/loader/loader.h"
 
 #include <unistd.h>
@@ -40,7 +40,7 @@ Rows rest_of(Loader& loader) {
   return rows;
 }
 
-// One epoch of a pipe that brings `tar`.
+// Reads one epoch of a pipe with the content `tar`.
 Rows rows_of(const std::string& tar, const LoaderOptions& options, int64_t first_batch = 0,
              int64_t shuffle_buffer = 8) {
   const TempFolder folder;
@@ -53,7 +53,7 @@ Rows rows_of(const std::string& tar, const LoaderOptions& options, int64_t first
 
 }  // namespace
 
-TEST_CASE("an epoch of a pipe is made of whole batches, in an order that threads do not change") {
+TEST_CASE("an epoch of a pipe has whole batches, in the same order for any number of threads") {
   LoaderOptions options = small();
   const Rows one = rows_of(tar_of(22), options);
   CHECK(one.counts == std::vector<int64_t>(5, 4));
@@ -65,7 +65,7 @@ TEST_CASE("an epoch of a pipe is made of whole batches, in an order that threads
   CHECK((four.labels == one.labels && four.hash == one.hash));
 }
 
-TEST_CASE("ranks draw under keys of their own") {
+TEST_CASE("ranks use different keys") {
   LoaderOptions options = small();
   options.world_size = 2;
   const Rows first = rows_of(tar_of(16), options);
@@ -76,7 +76,7 @@ TEST_CASE("ranks draw under keys of their own") {
     CHECK(std::find(second.keys.begin(), second.keys.end(), key) == second.keys.end());
 }
 
-TEST_CASE("an epoch that is continued in its middle goes on as it would have") {
+TEST_CASE("an epoch resumed in its middle continues with the same images and keys") {
   const Rows whole = rows_of(tar_of(24), small());
   const Rows rest = rows_of(tar_of(24), small(), 2);
   CHECK(rest.labels == std::vector<int32_t>(whole.labels.begin() + 8, whole.labels.end()));
@@ -91,7 +91,7 @@ TEST_CASE("evaluation counts every image once, in the stream's order") {
   CHECK(rows_of(tar_of(8), small(false)).counts == std::vector<int64_t>{4, 4});
 }
 
-TEST_CASE("a damaged image's row is made from the next one, whatever the threads do") {
+TEST_CASE("a damaged image is replaced by the next one, for any number of threads") {
   LoaderOptions options = small();
   const Rows whole = rows_of(tar_of(12), options, 0, 0);
   const Rows damaged = rows_of(tar_of(12, 5), options, 0, 0);
@@ -101,7 +101,7 @@ TEST_CASE("a damaged image's row is made from the next one, whatever the threads
   CHECK(damaged.bad == 1);
   options.threads = 4;
   CHECK(rows_of(tar_of(12, 5), options, 0, 0).hash == damaged.hash);
-  // The last one's is made from the one before.
+  // The last image is replaced by the one before.
   const auto last = rows_of(tar_of(12, 11), options, 0, 0).labels;
   CHECK(last[11] == whole.labels[10]);
   CHECK(rows_of(tar_of(12, 5), small(false)).labels[5] == -1);
@@ -109,7 +109,7 @@ TEST_CASE("a damaged image's row is made from the next one, whatever the threads
   CHECK_THROWS_WITH(rows_of(tar_of(12, 5), options), Contains("c105/1.jpg"));
 }
 
-TEST_CASE("each epoch is the next pipe, also after one that was not read to its end") {
+TEST_CASE("each epoch reads the next pipe, also after one that was not read to its end") {
   const TempFolder folder;
   for (const char* name : {"p_0", "p_1", "p_2"}) make_pipe(folder / name);
   WriterProcess zero(folder / "p_0", tar_of(40) + std::string(5'000'000, '\0'));
@@ -132,10 +132,10 @@ TEST_CASE("each epoch is the next pipe, also after one that was not read to its 
   CHECK((counts.read == 8 && counts.complete));
 }
 
-TEST_CASE("what nobody takes of an epoch is counted, as far as it comes") {
+TEST_CASE("images of an epoch that nobody takes are counted") {
   const TempFolder folder;
   for (const char* name : {"p_0", "p_1"}) make_pipe(folder / name);
-  // More than are kept ready.
+  // More than are read ahead.
   WriterProcess whole(folder / "p_0", tar_of(600));
   WriterProcess stalled(folder / "p_1", [](int descriptor) {
     write_text(descriptor, tar_of(50).substr(0, 30'000));
@@ -158,7 +158,7 @@ TEST_CASE("what nobody takes of an epoch is counted, as far as it comes") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("a writer that dies in the middle of an image ends the epoch with its place") {
+TEST_CASE("if the writer dies within an image, the error names the pipe") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   const std::string tar = tar_of(20);
@@ -174,7 +174,7 @@ TEST_CASE("a writer that dies in the middle of an image ends the epoch with its 
   CHECK_THROWS_AS(loader.has_batches(5), std::runtime_error);
 }
 
-TEST_CASE("a loader ends at once while its pipe brings nothing") {
+TEST_CASE("a loader can be destroyed at once while it waits for its pipe") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", [](int descriptor) {
@@ -190,7 +190,7 @@ TEST_CASE("a loader ends at once while its pipe brings nothing") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("several processes may take turns in the images of pipes with the same content") {
+TEST_CASE("several processes divide the images of pipes with the same content") {
   std::map<int32_t, int> seen;
   for (int64_t index = 0; index < 3; ++index) {
     const TempFolder folder;
@@ -206,7 +206,7 @@ TEST_CASE("several processes may take turns in the images of pipes with the same
   CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& one) { return one.second == 1; }));
 }
 
-TEST_CASE("without a pipe an epoch is empty, without classes there is none") {
+TEST_CASE("without a pipe an epoch is empty; without classes opening fails") {
   Loader none(open_stream("pipe:", opening()), small(false));
   none.start_epoch(0);
   CHECK(rest_of(none).counts.empty());

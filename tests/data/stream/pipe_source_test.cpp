@@ -37,7 +37,7 @@ TEST_CASE("a pipe gives what its writer wrote, to the end") {
   CHECK(writer.wait() == 0);
 }
 
-TEST_CASE("a pipe may appear after it is asked for") {
+TEST_CASE("a pipe may be created after the first read") {
   const TempFolder folder;
   auto text = std::async(std::launch::async, [&] {
     PipeSource source(folder / "late", std::make_shared<Interrupt>(), {});
@@ -50,7 +50,7 @@ TEST_CASE("a pipe may appear after it is asked for") {
   CHECK(text.get() == "here");
 }
 
-TEST_CASE("a writer that closes without a byte has written an end") {
+TEST_CASE("a writer that closes without a byte ends the stream") {
   const TempFolder folder;
   make_pipe(folder / "p");
   WriterProcess writer(folder / "p", "");
@@ -58,7 +58,7 @@ TEST_CASE("a writer that closes without a byte has written an end") {
   CHECK(read_rest(source).empty());
 }
 
-TEST_CASE("who never comes, never writes or stops writing is waited for only so long") {
+TEST_CASE("waiting for the pipe, its writer or its bytes ends after a timeout") {
   const TempFolder folder;
   PipeSource missing(folder / "none", std::make_shared<Interrupt>(), kShort);
   CHECK_THROWS_WITH(read_rest(missing), Contains("none has not appeared"));
@@ -75,7 +75,7 @@ TEST_CASE("who never comes, never writes or stops writing is waited for only so 
   CHECK_THROWS_WITH(read_rest(folder_itself), Contains("neither a pipe nor a file"));
 }
 
-TEST_CASE("an interrupt ends the waiting at once") {
+TEST_CASE("an interrupt ends a wait at once") {
   const TempFolder folder;
   make_pipe(folder / "p");
   for (const char* name : {"none", "p"}) {
@@ -90,7 +90,7 @@ TEST_CASE("an interrupt ends the waiting at once") {
   }
 }
 
-TEST_CASE("a reader that leaves early lets its writer go") {
+TEST_CASE("a reader that stops early releases its writer") {
   const TempFolder folder;
   make_pipe(folder / "p");
   WriterProcess writer(folder / "p", std::string(10'000'000, 'a'));
@@ -102,7 +102,7 @@ TEST_CASE("a reader that leaves early lets its writer go") {
   CHECK(writer.wait() == 128 + SIGPIPE);
 }
 
-TEST_CASE("a peek does not take bytes away") {
+TEST_CASE("a peek does not consume bytes") {
   const TempFolder folder;
   folder.write("f", std::string("0123456789"));
   PipeSource file(folder / "f", std::make_shared<Interrupt>(), {});

@@ -15,7 +15,7 @@ const Texts kClasses = {"cat", "dog", "fox"};
 
 }  // namespace
 
-TEST_CASE("nothing at all is a stream without images") {
+TEST_CASE("no bytes are a stream without images") {
   CHECK(streamed("", kClasses).empty());
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("images of a tar get their classes from folders, labels beside them, o
                                          "2 001.jpg four", "2 fox_17.JPEG five"});
 }
 
-TEST_CASE("files of a tar that are no images are left out, damaged images are not") {
+TEST_CASE("other files in a tar are skipped, damaged images are not") {
   const std::string tar = make_tar({{"cat/1.jpg", "one"},
                                     {"cat/README.txt", "what this is about"},
                                     {"cat/Thumbs.db", "icons"},
@@ -43,7 +43,7 @@ TEST_CASE("files of a tar that are no images are left out, damaged images are no
   CHECK(streamed(tar, kClasses) == Texts{"0 1.jpg one", "1 2.bmp damaged", "1 3.jpg two"});
 }
 
-TEST_CASE("tars may follow one another, and stand in a tar") {
+TEST_CASE("tars may follow one another and be inside a tar") {
   const std::string cat = make_tar({{"1.jpg", "one"}}), dog = make_tar({{"1.jpg", "two"}});
   CHECK(streamed(make_tar({{"cat.tar", cat}, {"dog.tar", dog}}), kClasses) ==
         Texts{"0 1.jpg one", "1 1.jpg two"});
@@ -52,7 +52,7 @@ TEST_CASE("tars may follow one another, and stand in a tar") {
         Texts{"0 1.jpg one", "1 1.jpg two"});
 }
 
-TEST_CASE("a tar's image without a class that is known is named") {
+TEST_CASE("an image without a known class is named") {
   CHECK_THAT(error_of_stream(make_tar({{"owl/1.jpg", "x"}}), kClasses),
              Contains("owl/1.jpg") && Contains("--classes FILE"));
   CHECK_THAT(error_of_stream(make_tar({{"1.jpg", "x"}, {"1.cls", "3"}}), kClasses),
@@ -63,14 +63,14 @@ TEST_CASE("a tar's image without a class that is known is named") {
              Contains("a label without an image"));
 }
 
-TEST_CASE("tars may stand in a tar, but not in one that stands in a tar itself") {
+TEST_CASE("a tar may contain tars, but not two levels deep") {
   const std::string cats = make_tar({{"1.jpg", "one"}}), outer = make_tar({{"cat.tar", cats}});
   CHECK(streamed(outer, kClasses) == Texts{"0 1.jpg one"});
   CHECK_THAT(error_of_stream(make_tar({{"all.tar", outer}}), kClasses),
              Contains("all.tar:cat.tar is a tar inside a tar inside a tar"));
 }
 
-TEST_CASE("a stream that ends anywhere inside a tar is named so", "[single]") {
+TEST_CASE("a tar that is cut short anywhere is reported", "[single]") {
   const std::string whole = make_tar({{"cat/1.jpg", "one"}, {"dog/1.jpg", "two"}});
   for (size_t cut = 513; cut <= 2048; ++cut) {
     INFO(cut);
@@ -93,7 +93,7 @@ TEST_CASE("TFRecords give images by class or number") {
              Contains("before label-offset=2"));
 }
 
-TEST_CASE("a TFRecord's wrong checksum is a damaged image, that of its length the stream's end") {
+TEST_CASE("a wrong checksum of a record is a damaged image, that of its length ends the stream") {
   std::string bytes = golden_record_bytes("numbers.tfrecord");
   const Texts whole = streamed(bytes, {"a", "b", "c", "d"});
   bytes[bytes.find("content") + 3] ^= 1;
@@ -110,7 +110,7 @@ TEST_CASE("a TFRecord's wrong checksum is a damaged image, that of its length th
              Contains("record 3") && Contains("length"));
 }
 
-TEST_CASE("records that end in their middle are named so", "[single]") {
+TEST_CASE("records that are cut short anywhere are reported", "[single]") {
   for (const char* name : {"numbers.tfrecord", "split.rec"}) {
     const std::string whole = golden_record_bytes(name);
     const Texts classes = {"a", "b", "c", "d", "e"};
@@ -119,7 +119,7 @@ TEST_CASE("records that end in their middle are named so", "[single]") {
     for (size_t cut = 513; cut < whole.size(); ++cut) {
       INFO(name << " " << cut);
       const std::string error = error_of_stream(whole.substr(0, cut), classes);
-      // The very last filling may be missing, and a cut between two records is an end.
+      // The last padding may be missing, and a cut between two records is a valid end.
       whole_ends += error.empty();
       if (!error.empty()) CHECK_THAT(error, Contains("cut short"));
     }
@@ -127,7 +127,7 @@ TEST_CASE("records that end in their middle are named so", "[single]") {
   }
 }
 
-TEST_CASE("RecordIO gives MXNet's records and what SageMaker wraps") {
+TEST_CASE("RecordIO reads MXNet's records and those wrapped by SageMaker") {
   const Texts classes = {"0", "1", "2", "3", "4"};
   CHECK(streamed(golden_record_bytes("plain.rec"), classes) ==
         Texts{"2 record 0 content of n02_7.JPEG", "1 record 1 content of n01_3.JPEG",
@@ -143,7 +143,7 @@ TEST_CASE("RecordIO gives MXNet's records and what SageMaker wraps") {
   CHECK_THAT(error_of_stream(mxnet_record("1"), classes), Contains("a label without an image"));
 }
 
-TEST_CASE("records that were split at the magic number are put together in a stream too") {
+TEST_CASE("records split at the magic number are put together in a stream") {
   const auto file = open_dataset(golden_record("split.rec"));
   Texts expected;
   for (int64_t i = 0; i < file->size(); ++i)
@@ -152,7 +152,7 @@ TEST_CASE("records that were split at the magic number are put together in a str
   CHECK(streamed(golden_record_bytes("split.rec"), file->classes()) == expected);
 }
 
-TEST_CASE("what is compressed or of no kind is refused with advice") {
+TEST_CASE("compressed and unknown formats are refused with advice") {
   CHECK_THAT(error_of_stream(golden_record_bytes("imagenet.tfrecord.gz"), kClasses),
              Contains("CompressionType"));
   CHECK_THAT(error_of_stream(std::string(2000, 'x'), kClasses), Contains("TFRecord"));

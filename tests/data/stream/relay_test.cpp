@@ -14,14 +14,14 @@ using Catch::Contains;
 
 namespace {
 
-// Process `place` of three on a host that share folder/p.
+// Process `place` of three that share folder/p.
 std::shared_ptr<const Stream> shared_pipe(const TempFolder& folder, int64_t place) {
   OpenOptions options = opening(0);
   options.relay = {folder / "relay", place, 3};
   return open_stream("pipe:" + folder / "p", options);
 }
 
-// The labels of `most` batches, or of all there are.
+// The labels of at most `most` batches.
 std::vector<int32_t> labels_of(const TempFolder& folder, int64_t place, int64_t most = 1000) {
   Loader loader(shared_pipe(folder, place), small());
   loader.start_epoch(0);
@@ -44,7 +44,7 @@ std::vector<std::vector<int32_t>> all_labels(const TempFolder& folder, int64_t m
 
 }  // namespace
 
-TEST_CASE("processes of a host share one pipe: each image comes to one of them") {
+TEST_CASE("each image of a shared pipe goes to one process of the host") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", tar_of(38));
@@ -58,7 +58,7 @@ TEST_CASE("processes of a host share one pipe: each image comes to one of them")
   CHECK_FALSE(std::filesystem::exists(folder / "relay"));
 }
 
-TEST_CASE("a process that stops taking its images does not keep the others") {
+TEST_CASE("a process that stops reading does not block the others") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   WriterProcess writer(folder / "p_0", tar_of(38));
@@ -66,7 +66,7 @@ TEST_CASE("a process that stops taking its images does not keep the others") {
   CHECK((all[0].size() == 12 && all[1].size() == 4 && all[2].size() == 12));
 }
 
-TEST_CASE("when the process that reads the pipe ends, the others say so") {
+TEST_CASE("when the process that reads the pipe ends, the others report it") {
   const TempFolder folder;
   make_pipe(folder / "p_0");
   const std::string tar = tar_of(38);
@@ -76,6 +76,6 @@ TEST_CASE("when the process that reads the pipe ends, the others say so") {
     running.push_back(
         std::async(std::launch::async, [&folder, place] { return labels_of(folder, place); }));
   CHECK_THROWS_WITH(running[0].get(), Contains("p_0") && Contains("is cut short"));
-  CHECK_THROWS_WITH(running[1].get(), Contains("reads the host's pipe"));
-  CHECK_THROWS_WITH(running[2].get(), Contains("reads the host's pipe"));
+  CHECK_THROWS_WITH(running[1].get(), Contains("is cut short"));
+  CHECK_THROWS_WITH(running[2].get(), Contains("is cut short"));
 }

@@ -28,7 +28,7 @@ std::vector<int32_t> order(int32_t count, int64_t size, uint64_t seed = 1, int64
 
 }  // namespace
 
-TEST_CASE("every image comes once, at most the buffer's size sooner") {
+TEST_CASE("every image comes once, moved forward by at most the buffer size") {
   for (const int64_t size : {2, 10, 100, 1000}) {
     INFO(size);
     const auto mixed = order(300, size);
@@ -39,7 +39,7 @@ TEST_CASE("every image comes once, at most the buffer's size sooner") {
   CHECK(order(0, 10).empty());
 }
 
-TEST_CASE("the order follows from seed and epoch alone") {
+TEST_CASE("the order depends on seed and epoch alone") {
   CHECK(order(100, 30) == order(100, 30));
   CHECK(order(100, 30) != order(100, 30, 2));
   CHECK(order(100, 30) != order(100, 30, 1, 1));

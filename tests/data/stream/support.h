@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of data/stream share: pipes, and processes that write them.
+// Helpers for the tests of data/stream: pipes and processes that write them.
 
 #include <sys/types.h>
 
@@ -18,19 +18,19 @@ namespace shoal::data {
 
 void make_pipe(const std::string& path);
 
-// A process that opens `path` for writing, calls `write` with its descriptor and ends. SIGPIPE ends
-// it, as it ends `cat`.
+// A process that opens `path` for writing, calls `write` with its descriptor and exits. SIGPIPE kills
+// it.
 class WriterProcess {
  public:
   WriterProcess(const std::string& path, const std::function<void(int descriptor)>& write);
-  // The same for a text: all of it, then the end.
+  // Writes `text` and exits.
   WriterProcess(const std::string& path, const std::string& text);
   ~WriterProcess();  // kills it
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
 
-  void kill();  // SIGKILL, and waits for its end
-  int wait();   // exit code, or 128 + the signal that ended it
+  void kill();  // sends SIGKILL and waits
+  int wait();   // exit code, or 128 + signal
 
  private:
   pid_t process_;
@@ -42,7 +42,7 @@ void write_text(int descriptor, const std::string& text);
 // a damaged one is "LABEL NAME (DAMAGE)".
 std::vector<std::string> described(RecordStream& stream);
 
-// The same of bytes in memory, read in small pieces.
+// The same for bytes in memory, read in small pieces.
 std::vector<std::string> streamed(const std::string& bytes, const std::vector<std::string>& classes,
                                   const std::string& tfrecord_keys = "");
 std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,
@@ -54,7 +54,7 @@ std::vector<int32_t> sorted(std::vector<int32_t> labels);
 LoaderOptions small(bool train = true);
 // Classes c100 … c149.
 OpenOptions opening(int64_t shuffle_buffer = 8);
-// A tar of `count` images, image i of class i (modulo 50); number `damaged` is no image.
+// A tar of `count` images, image i of class i (modulo 50); number `damaged` is not an image.
 std::string tar_of(int64_t count, int64_t damaged = -1);
 
 }  // namespace shoal::data

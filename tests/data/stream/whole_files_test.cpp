@@ -22,7 +22,7 @@ struct ReadCall {
   size_t bytes = 0;
 };
 
-// What pread() was asked for, by descriptor, while `recording`.
+// Arguments of pread(), by descriptor, while `recording`.
 std::mutex recorder;
 bool recording = false;
 off_t bad_spot = -1;  // what holds this byte of a file cannot be read
@@ -30,7 +30,7 @@ std::map<int, std::vector<ReadCall>> calls;
 
 }  // namespace
 
-// Takes the C library's place in this program.
+// Replaces the function of the C library in this program.
 extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
   const std::lock_guard lock(recorder);
   if (recording) calls[descriptor].push_back({offset, bytes});
@@ -43,7 +43,7 @@ extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
 
 namespace {
 
-// Begins anew, or ends.
+// Starts or stops recording.
 void record(bool on) {
   const std::lock_guard lock(recorder);
   recording = on;
@@ -64,7 +64,7 @@ OpenOptions forward() {
   return options;
 }
 
-// Tars 0.tar … with so many images each, named 0.tar:a/0_0.jpg, 0.tar:b/0_1.jpg ….
+// Writes tars 0.tar … with `images` images each, named 0.tar:a/0_0.jpg, 0.tar:b/0_1.jpg ….
 Names write_tars(const TempFolder& folder, const std::vector<int>& images, size_t bytes = 10) {
   Names names;
   for (size_t t = 0; t < images.size(); ++t) {
@@ -80,7 +80,7 @@ Names write_tars(const TempFolder& folder, const std::vector<int>& images, size_
   return names;
 }
 
-// The names of all that reader `share` draws in an epoch, without their folder.
+// The names of the images that reader `share` draws in an epoch, without their folder.
 Names drawn(const TempFolder& folder, const WholeFilesShare& share, const EpochRequest& request) {
   const auto set = read_whole_files(open_dataset(folder / "", forward()), share);
   const auto epoch = set->begin_epoch(request);
@@ -99,7 +99,7 @@ EpochRequest request(int64_t epoch, bool shuffled = true) {
 
 }  // namespace
 
-TEST_CASE("the readers of whole files have each image once, and as many as each other") {
+TEST_CASE("the readers of whole files share the images equally, each image once") {
   const TempFolder folder;
   const Names all = write_tars(folder, {7, 3, 11, 4, 1});
   for (const int64_t readers : {1, 2, 3, 26}) {
@@ -120,8 +120,7 @@ TEST_CASE("the readers of whole files have each image once, and as many as each 
   }
 }
 
-TEST_CASE(
-    "the order of whole files follows from seed and epoch, and may be taken up in its middle") {
+TEST_CASE("the order of whole files depends on seed and epoch, and can be resumed in its middle") {
   const TempFolder folder;
   write_tars(folder, {7, 3, 11, 4});
   const WholeFilesShare share{0, 2, 8};
@@ -133,7 +132,7 @@ TEST_CASE(
   CHECK(drawn(folder, share, later) == Names(first.begin() + 5, first.end()));
 }
 
-TEST_CASE("in training images come from several files in turn, as they lie in them") {
+TEST_CASE("in training, images come from several files in turn") {
   const TempFolder folder;
   write_tars(folder, {5, 5, 5});
   const Names line = drawn(folder, {0, 1, 0}, request(0));
@@ -156,7 +155,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     }
     return true;
   };
-  // A descriptor may stand for several files one after the other: their kinds are looked for first.
+  // A descriptor number is used for several files in turn, as formats are recognised first.
   record(true);
   const auto set = open_dataset(folder / "", forward());
   record(false);
@@ -188,7 +187,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
   }
 }
 
-TEST_CASE("read forward, records give the bytes they give otherwise") {
+TEST_CASE("records give the same bytes when read forward") {
   const TempFolder folder;
   std::string records;
   for (int i = 0; i < 4; ++i) {  // larger than what is held
@@ -212,7 +211,7 @@ TEST_CASE("read forward, records give the bytes they give otherwise") {
       CHECK(one->image->label == seeking->label(i));
     }
   }
-  // What is compressed as a whole, in order only.
+  // Compressed files are read in order only.
   const std::string gzip = golden_record("imagenet.tfrecord.gz");
   CHECK_THROWS_WITH(open_dataset(gzip, forward()), Contains("is compressed as a whole"));
   OpenOptions in_order = forward();
@@ -249,7 +248,7 @@ TEST_CASE("long files among many short ones are opened once") {
   CHECK(begins.size() == 1 + 1);  // where its first image begins; where the file ends
 }
 
-TEST_CASE("a bad spot of a file that is read forward costs the image that lies there") {
+TEST_CASE("a bad spot on the disk damages only the image there, when reading forward") {
   const TempFolder folder;
   write_tars(folder, {12}, 1'000'000);
   const auto set = open_dataset(folder / "", forward());
@@ -273,7 +272,7 @@ TEST_CASE("a bad spot of a file that is read forward costs the image that lies t
   CHECK_THAT(damaged[0], Contains("Input/output error"));
 }
 
-TEST_CASE("images in files of their own are read as ever") {
+TEST_CASE("images in separate files are not read as a stream") {
   const auto set = open_dataset("synthetic:8:2:16x16", forward());
   CHECK(read_whole_files(set, {0, 1, 8}) == nullptr);
 }
