@@ -1,34 +1,19 @@
 #include "app/commands/datasets.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "app/commands/agreement.h"
-#include "app/launch/pipes.h"
+#include "app/commands/opening.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "data/sources/cached_dataset.h"
 #include "data/sources/relabelled.h"
 #include "data/sources/split.h"
-#include "data/stream/whole_files.h"
 
 namespace shoal::app {
-namespace fs = std::filesystem;
-
 namespace {
-
-using Classes = std::vector<std::string>;
-
-// JSON and the console take UTF-8 only.
-void check_names(const data::Source& images, const std::string& source) {
-  for (const std::string& name : images.classes()) {
-    if (is_utf8(name)) continue;
-    throw UserError(source + ": the name of the class folder '" + name +
-                    "' is not UTF-8; rename it");
-  }
-}
 
 // The names in --classes FILE. Without a file and if `numbered`, the numbers below --classes N.
 Classes class_names(const train::Job& job, bool numbered) {
@@ -41,92 +26,6 @@ Classes class_names(const train::Job& job, bool numbered) {
     names.push_back(std::string(digits - number.size(), '0') + number);
   }
   return names;
-}
-
-// Where the processes of this host pass images on to each other. Collective.
-data::StreamRelay relay_of(const dist::Communicator& communicator) {
-  const std::string name =
-      strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
-  const dist::Env& env = communicator.env;
-  return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
-}
-
-// What is needed to open one split.
-struct Opening {
-  const train::Job& job;
-  const Split& split;
-  const dist::Communicator& communicator;
-  bool quiet = false;  // opened before: warnings were given
-
-  std::string option() const { return "--" + split.name; }
-  const std::string& source() const { return split.location.text; }
-  bool sharded() const { return train::is_sharded(job, split.name); }
-  bool piped() const { return split.location.is_pipe(); }
-};
-
-data::OpenOptions open_options(const Opening& opening, const Classes& known) {
-  const train::Job& job = opening.job;
-  data::OpenOptions options;
-  options.cache_dir = cache_folder(job);
-  options.progress = [name = opening.split.name](int64_t files) {
-    log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
-  };
-  // One process warns for all that have the same images.
-  const dist::Env& env = opening.communicator.env;
-  if (!opening.quiet && (opening.sharded() ? env.local_rank : env.rank) == 0)
-    options.warning = log::warning;
-  options.classes = known;
-  options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
-  if (opening.split.name == "val") {
-    options.in_order = job.forward_reads;
-    options.labels = job.val_labels;
-    options.synsets = job.val_synsets;
-  }
-  return options;
-}
-
-// Calls `open` and names the option in what it throws.
-template <class Open>
-auto opened(const Opening& opening, const Open& open) {
-  decltype(open()) images;
-  try {
-    images = open();
-  } catch (const std::invalid_argument& error) {
-    throw UserError(opening.split.option + ": " + error.what());
-  }
-  log::status("");
-  check_names(*images, opening.source());
-  return images;
-}
-
-// Opens the pipe of this process. Collective.
-std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Classes& known) {
-  const train::Job& job = opening.job;
-  const PipeShare share = pipe_share(
-      opening.source(), {opening.option(), opening.split.name == "train", opening.sharded()},
-      opening.communicator.env);
-  data::OpenOptions options = open_options(opening, known);
-  options.tfrecord_keys = job.tfrecord_keys;
-  options.stream_index = share.index;
-  options.stream_count = share.count;
-  options.shuffle_buffer = job.shuffle_buffer;
-  options.pipe_patience.stall_seconds = job.collective_timeout;
-  if (share.relayed) options.relay = relay_of(opening.communicator);
-  return opened(opening, [&] { return data::open_stream(share.source, options); });
-}
-
-// Lists the images of files and checks that ranks agree on them. Collective.
-std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known) {
-  data::OpenOptions options = open_options(opening, known);
-  auto dataset = opened(opening, [&] {
-    const auto& location = opening.split.location;
-    if (!opening.job.tfrecord_keys.empty() && data::holds_tf_records(location))
-      options.tfrecord_keys = opening.job.tfrecord_keys;
-    return data::open_dataset(location, options);
-  });
-  if (opening.sharded()) return with_all_classes(dataset, opening.communicator);
-  check_same_listing(*dataset, opening.option(), opening.source(), opening.communicator);
-  return dataset;
 }
 
 // The classes that labels are indices into; empty: those of the images.
@@ -159,21 +58,7 @@ std::shared_ptr<const data::Dataset> with_known_classes(
   return dataset;
 }
 
-// The images as this process reads them: in any order, or front to back with --forward-reads.
-std::shared_ptr<const data::Source> as_read(const Opening& opening,
-                                            const std::shared_ptr<const data::Dataset>& dataset) {
-  if (!opening.job.forward_reads) return dataset;
-  const dist::Env& env = opening.communicator.env;
-  data::WholeFilesShare share{env.rank, env.world_size, opening.job.shuffle_buffer};
-  if (opening.sharded()) {
-    share.index = env.local_rank;
-    share.count = env.local_world_size;
-  }
-  if (auto stream = data::read_whole_files(dataset, share)) return stream;
-  return dataset;
-}
-
-// --cache-images.
+// With --cache: keeps encoded images in memory.
 std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> images,
                                            const train::Job& job) {
   auto dataset = std::dynamic_pointer_cast<const data::Dataset>(images);
