@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-
 namespace shoal::train {
 namespace {
 

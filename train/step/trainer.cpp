@@ -54,8 +54,7 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
                      "initial parameters and buffers");
   optimizer_ = std::make_unique<Optimizer>(job.optimizer, *parameters_);
   if (job.ema > 0) {
-    ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_,
-                                 *statistics_);
+    ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_, *statistics_);
   }
   reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
   if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
@@ -64,8 +63,7 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
 }
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
-  const Input input =
-      make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
+  const Input input = make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.seed;

@@ -113,7 +113,8 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
     loading.world_size = world;
     data::Loader loader(data::make_synthetic(images), loading);
     loader.start_epoch(0);
-    for (int step = 0; step < updates; ++step) REQUIRE(trainer.step(loader, step, job.schedule.lr).finite);
+    for (int step = 0; step < updates; ++step)
+      REQUIRE(trainer.step(loader, step, job.schedule.lr).finite);
     if (env.rank == 0) {
       const at::NoGradGuard no_grad;
       const auto write = [&](const at::Tensor& t, std::ofstream& out) {
