@@ -39,7 +39,7 @@ std::string index_folder(const train::Job& job, const DataPlaces& places) {
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader) {
   if (leader && job.val_split > share && share > 0)
     log::warning(
-        strf("--val-split is %g, but the run held out only %g: some of these images were used for "
+        strf("--val-split is %g, but the run held out %g: some of these images were used for "
              "training",
              job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
