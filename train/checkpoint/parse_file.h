@@ -11,13 +11,13 @@
 
 namespace shoal::train {
 
-// Returns parse(). What it throws becomes a sentence that begins with the file's name, `where`:
+// Returns parse(). Converts its exceptions to messages that start with the file's name, `where`:
 //
 //   UserError           where + " " + its text
-//   std::runtime_error  where + " is not KIND: " + its text; our own parsers throw it
-//   std::bad_alloc      itself, LibTorch's own too
-//   others              where + " is not KIND, or it is damaged". LibTorch and JSON throw these:
-//                       their text is about internals, so it goes to the debug log
+//   std::runtime_error  where + " is not KIND: " + its text (thrown by shoal's parsers)
+//   std::bad_alloc      unchanged; also LibTorch's
+//   others              where + " is not KIND, or it is damaged". LibTorch and JSON throw these;
+//                       their text describes internals, so it goes to the debug log
 template <class Parse>
 auto parse_file(const std::string& where, const std::string& kind, const Parse& parse) {
   const std::string sentence = where + " is not " + kind;
