@@ -127,7 +127,7 @@ TEST_CASE("three SageMaker hosts without a toolkit train together; a late name i
   test::require_success(outcomes);
   const std::string &first = outcomes[0].err, &last = outcomes[2].err;
   REQUIRE(first.find("waiting for rank 1 (algo-10)") != std::string::npos);
-  REQUIRE(last.find("waiting for algo-1 to have an address") != std::string::npos);
+  REQUIRE(last.find("waiting for algo-1 to resolve") != std::string::npos);
   // Only the host of rank 0 writes to the platform's checkpoint folder.
   run.require_same_checkpoints(cluster.base("algo-1") / "checkpoints");
   REQUIRE_FALSE(fs::exists(cluster.base("algo-2") / "checkpoints"));
