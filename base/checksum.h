@@ -1,5 +1,5 @@
 #pragma once
-// The checksum that checkpoint markers store, so its values are frozen.
+// The checksum of checkpoints. Markers store it, so its values are frozen.
 
 #include <cstddef>
 #include <cstdint>

@@ -27,7 +27,7 @@ class Descriptor {
 };
 
 // Writes all bytes at the descriptor's position, across short writes and signals. Returns 0, or the
-// errno that stopped it. For blocking descriptors. Safe where memory has run out.
+// errno that stopped it. For blocking descriptors. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 #pragma once
-// Mistakes of the user, as opposed to failures of the world (std::runtime_error with path and
-// reason) and to our own bugs (assertions). Both exceptions below end a command with exit code 2.
+// Errors for mistakes of the user. System errors are std::runtime_error with path and reason; our
+// own bugs are assertions. Both errors below end a command with exit code 2.
 
 #include <stdexcept>
 #include <string>

@@ -28,29 +28,19 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
-    descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) return;
-    const bool busy = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!busy && !is_removed(descriptor_)) return;
-    ::close(std::exchange(descriptor_, -1));
+    Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!opened.is_open()) return;
+    const bool busy = ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!busy && !is_removed(opened.number())) {
+      descriptor_ = std::move(opened);
+      return;
+    }
+    opened.close();
     if (busy && Clock::now() >= end)
       throw std::runtime_error("another run is writing to " + target +
                                "; wait until it has ended, or choose another " + choice);
     std::this_thread::sleep_for(std::chrono::milliseconds(busy ? 50 : 0));
   }
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-FileLock::FileLock(FileLock&& other) noexcept
-    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(file_, other.file_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
 }
 
 void FileLock::remove_file() const {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace shoal {
 
 class FileLock {
@@ -16,16 +18,13 @@ class FileLock {
   // and in folders that cannot be written: later writes report the error.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
 
-  bool held() const { return descriptor_ >= 0; }
+  bool held() const { return descriptor_.is_open(); }
   void remove_file() const;  // keeps the lock until destruction
 
  private:
   std::filesystem::path file_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 }  // namespace shoal

@@ -1,10 +1,10 @@
 #pragma once
-// Mixing and hashing of 64-bit values and bytes. Not for adversaries.
+// Hashes of 64-bit values and of bytes. Not cryptographic.
 //
-// Every value is frozen: the order of samples, random masks, erased pixels, packed sets and caches
-// depend on it (tests/base/hash_test.cpp has the first values). Because stored files need this hash
-// for good, no library's hash stands beside it; CRC-32C, which TFRecords prescribe, is in
-// data/records. Readable as C++17 by a CUDA compiler.
+// All values are frozen: the order of samples, random masks, erased pixels, packed sets and caches
+// depend on them (tests/base/hash_test.cpp checks some). Stored files need this hash permanently,
+// so a library's hash such as xxHash would only be a second one. CRC-32C, which TFRecords require,
+// is in data/records. CUDA code includes this header, so it must stay valid C++17.
 
 #include <cstdint>
 #include <cstring>
@@ -29,7 +29,7 @@ constexpr uint64_t combine(uint64_t hash, uint64_t value) {
   return mix_bits(hash ^ mix_bits(value + kGolden));
 }
 
-// Hash of bytes, about 8 bytes a cycle: four independent lanes, so that multiplications overlap.
+// Hashes bytes in four independent lanes, so that their multiplications overlap.
 inline uint64_t hash_bytes(const void* data, int64_t length) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint64_t lanes[4] = {1, 2, 3, 4};

@@ -17,8 +17,8 @@ namespace log {
 // and errors, ranks above 0 with the prefix "[rank N]". Default: level info, rank 0.
 void set_level(const std::string& level, int rank);
 
-// Print one time-stamped line on stderr. A line break in the text starts another line with the same
-// time stamp.
+// Each prints one time-stamped line on stderr. A line break in the text starts another line with
+// the same time stamp.
 void debug(const std::string& text);
 void info(const std::string& text);
 void warning(const std::string& text);

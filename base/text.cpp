@@ -21,6 +21,10 @@ std::string strf(const char* format, ...) {
   return text;
 }
 
+std::string hex(uint64_t value) {
+  return strf("%016llx", static_cast<unsigned long long>(value));
+}
+
 std::string number(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};

@@ -1,6 +1,7 @@
 #pragma once
 // Text: formatting, wrapping and UTF-8.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,9 @@ namespace shoal {
 // printf into a string: strf("%.3f", x). libstdc++ 12 has no <format>, and files that include
 // LibTorch must not include fmt.
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
+
+// 16 hexadecimal digits.
+std::string hex(uint64_t value);
 
 // The shortest text that reads back as the same number.
 std::string number(double value);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/whole_file.h"
 
 namespace shoal::data {
@@ -43,9 +44,7 @@ bool CacheReader::take(uint64_t bytes) {
 }
 
 std::string cache_name(std::string_view path) {
-  char name[24];
-  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(hash_of(path)));
-  return name;
+  return hex(hash_of(path));
 }
 
 bool changed_recently(int64_t modified_ns) {

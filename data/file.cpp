@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "data/errors.h"
 
 namespace shoal::data {
@@ -28,11 +29,6 @@ int open_to_read(const std::string& path) {
   if (descriptor < 0) throw FileFailure("open", path, errno);
   return descriptor;
 }
-
-struct Closing {
-  int descriptor;
-  ~Closing() { ::close(descriptor); }
-};
 
 }  // namespace
 
@@ -175,16 +171,16 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 }
 
 void will_read_file(const std::string& path) {
-  const Closing file{open_to_read(path)};
-  ::posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_WILLNEED);
+  const Descriptor file(open_to_read(path));
+  ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes) {
-  const Closing file{open_to_read(path)};
-  const int64_t size = status_of(file.descriptor, path).st_size;
+  const Descriptor file(open_to_read(path));
+  const int64_t size = status_of(file.number(), path).st_size;
   if (size > most) return size;
   bytes.resize(static_cast<size_t>(size));
-  bytes.resize(static_cast<size_t>(read_from(file.descriptor, path, 0, bytes.data(), size)));
+  bytes.resize(static_cast<size_t>(read_from(file.number(), path, 0, bytes.data(), size)));
   return size;
 }
 

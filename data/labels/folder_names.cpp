@@ -66,7 +66,7 @@ class FolderCatalogue {
           files_[0].path +
           " has images without classes; name the file of their classes with --val-labels FILE, "
           "or put them into class folders");
-    throw std::invalid_argument(files_[0].path + " holds " + first_flat(0) +
+    throw std::invalid_argument(files_[0].path + " has " + first_flat(0) +
                                 " outside of any class folder");
   }
 
@@ -77,7 +77,7 @@ class FolderCatalogue {
     return "an image";
   }
 
-  // Each tar of several is a class, or each holds class folders.
+  // Of several tars, either each is a class or each has class folders.
   void check_class_tars() const {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)

@@ -1,11 +1,11 @@
 #include "data/pack/shards.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "base/whole_file.h"
 
 namespace shoal::data {
@@ -16,16 +16,11 @@ namespace fs = std::filesystem;
 constexpr const char* kList = "shards.txt";
 
 std::string file_name(int64_t shard) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%05lld.pack", static_cast<long long>(shard));
-  return name;
+  return strf("%05lld.pack", static_cast<long long>(shard));
 }
 
 std::string first_line(uint64_t request) {
-  char line[64];
-  std::snprintf(line, sizeof line, "shoal packed set, request %016llx",
-                static_cast<unsigned long long>(request));
-  return line;
+  return "shoal packed set, request " + hex(request);
 }
 
 struct Read {

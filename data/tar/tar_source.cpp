@@ -20,7 +20,7 @@ bool is_tar_name(std::string_view name) {
   return name.ends_with(".tar");
 }
 
-// Labels of samples are small files beside the images.
+// Labels of WebDataset samples are small files beside the images.
 bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kLargestSampleLabel;
 }

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/text.h"
+
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
@@ -19,10 +21,8 @@ namespace {
 }
 
 std::string entry_name(int64_t epoch, int64_t step) {
-  char text[64];
-  std::snprintf(text, sizeof text, "epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
-                static_cast<long long>(step));
-  return text;
+  return strf("epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
+              static_cast<long long>(step));
 }
 
 constexpr const char* kLock = "lock";
