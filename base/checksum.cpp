@@ -43,7 +43,7 @@ uint64_t Checksum::value() const {
 }
 
 std::string Checksum::hex() const {
-  return strf("%016llx", static_cast<unsigned long long>(value()));
+  return shoal::hex(value());
 }
 
 }  // namespace shoal
