@@ -25,8 +25,7 @@ namespace {
 
 constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows no more
 
-// LibTorch's messages go on with source positions and a back-trace; people need the sentence before
-// them.
+// The part of a LibTorch message before source positions and back-trace.
 std::string first_sentence(std::string text) {
   for (const char* mark : {"\nException raised from", "\nC++ CapturedTraceback", "\nFrames:"}) {
     if (const size_t at = text.find(mark); at != text.npos) text.resize(at);
