@@ -1,10 +1,10 @@
 #pragma once
-// Which shoal this is. Torch-free.
+// Version of shoal. Torch-free.
 
 namespace shoal::app {
 
 extern const char* const kVersion;  // "0.1.0"
-// The commit it was built from, "-dirty" behind it when files were changed, or "unknown".
+// The commit of the build, with "-dirty" if files were changed, or "unknown".
 extern const char* const kCommit;
 
 }  // namespace shoal::app

@@ -1,4 +1,4 @@
-// shoal bench loader: how fast images come, where the time goes, and what would bring more.
+// shoal bench loader: measures data loading, shows its stages, and advises what would make it faster.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1e6;
 
-// A folder for seek indexes that goes when the measurement ends.
+// A temporary folder for seek indexes, removed when the measurement ends.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (fs::temp_directory_path() / "shoal-bench-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
       throw UserError("cannot make a folder in " + fs::temp_directory_path().string() +
-                      " for seek indexes; name one with --cache-dir, or use --no-seek-index");
+                      " for seek indexes; use --cache-dir DIR or --no-seek-index");
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -76,7 +76,7 @@ data::LoaderOptions loader_options(const Arguments& arguments, const std::string
   transform.resize = arguments.bench.eval ? data::Resize::exact : arguments.bench.mode;
   transform.decoder = job.decoder;
   if (transform.decoder == data::Decoder::turbo && transform.resize == data::Resize::fast)
-    throw UserError("--decoder turbo has no --mode fast; leave one of them out");
+    throw UserError("--decoder turbo does not support --mode fast; leave one of them out");
   transform.interpolation = job.interpolation.value_or(transform.interpolation);
   options.order = job.order;
   options.index_dir = index_dir;
@@ -115,7 +115,7 @@ void print(const std::vector<data::LoaderRate>& rates, const data::Advice& advic
                    rate.first_batch_seconds));
   }
   const data::LoaderRate& best = fastest(rates);
-  log::line(strf("\na image at %d thread(s): %.1f kB, %.3f ms", best.threads,
+  log::line(strf("\nper image with %d thread(s): %.1f kB, %.3f ms", best.threads,
                  best.bytes_per_image() / 1e3,
                  1e3 * best.stages.busy_seconds() / static_cast<double>(best.stages.images)));
   for (int i = 0; i < data::kStages; ++i) {
@@ -136,11 +136,11 @@ int bench_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
   if (arguments.paths.size() != 2 || arguments.paths[0] != "loader") {
     const std::string first = arguments.paths.empty() ? "loader" : arguments.paths[0];
-    throw UserError("bench needs what to measure and the images: `shoal bench loader DATA`" +
-                    (first == "loader" ? "" : "; '" + first + "' is nothing that is measured"));
+    throw UserError("usage: `shoal bench loader DATA`" +
+                    (first == "loader" ? "" : "; bench cannot measure '" + first + "'"));
   }
   if (arguments.bench.train && arguments.bench.eval)
-    throw UserError("--train and --eval exclude each other");
+    throw UserError("--train and --eval exclude each other; leave one out");
   std::optional<TemporaryFolder> temporary;
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   if (!arguments.job.cache_dir && indexes) temporary.emplace();

@@ -1,4 +1,4 @@
-// The part of `shoal doctor` that asks LibTorch.
+// The checks of `shoal doctor` that need LibTorch.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -35,7 +35,7 @@ Checks threads() {
   return {check};
 }
 
-// libtorch's sgemm_ and OpenBLAS's have the same name; the one that is loaded first serves both.
+// libtorch and OpenBLAS both export sgemm_; the library loaded first is used for both.
 Checks blas() {
   Dl_info info{};
   void* symbol = ::dlsym(RTLD_DEFAULT, "sgemm_");
@@ -45,8 +45,7 @@ Checks blas() {
   Check check{Verdict::ok, "BLAS", library.substr(library.rfind('/') + 1), ""};
   if (library.find("libtorch") == library.npos) {
     check.verdict = Verdict::warn;
-    check.advice =
-        "LibTorch's own is faster: another library was loaded before it; look for LD_PRELOAD";
+    check.advice = "LibTorch's own BLAS is faster, but another was loaded first; check LD_PRELOAD";
   }
   return {check};
 }
@@ -59,7 +58,7 @@ Checks gpus() {
     const bool needed = gpu_count(dist::environment()) > 0;
     return {
         {needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
-         needed ? "does not work on this machine with a GPU" : "not in use: there is no GPU here",
+         needed ? "does not work on this machine with a GPU" : "not in use: this host has no GPU",
          error.what()}};
   }
   char reason[512] = "";
@@ -78,10 +77,10 @@ Checks gpus() {
     if (!plugin->check(i)) {
       check.verdict = Verdict::bad;
       check.advice =
-          "a test kernel gave a wrong result: update the driver, or take the device out of use";
+          "a test kernel gave a wrong result: update the driver, or do not use this device";
     } else if (info.free_bytes < 2'000'000'000) {
       check.verdict = Verdict::warn;
-      check.advice = "another program uses it: look at nvidia-smi";
+      check.advice = "another program uses it: see nvidia-smi";
     }
     checks.push_back(check);
   }
@@ -94,7 +93,7 @@ Checks nccl() {
   const auto get_version = reinterpret_cast<int (*)(int*)>(::dlsym(library, "ncclGetVersion"));
   int version = 0;
   if (!get_version || get_version(&version) != 0) {
-    return {{Verdict::warn, "NCCL", "libnccl.so.2 does not tell its version",
+    return {{Verdict::warn, "NCCL", "libnccl.so.2 does not report its version",
              "reinstall it: scripts/build --cuda"}};
   }
   return {{Verdict::ok, "NCCL",

@@ -1,3 +1,4 @@
+// shoal eval: measures the accuracy of a checkpoint or of weights.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -48,14 +49,14 @@ int eval_command(const Arguments& arguments) {
   const bool named = train != arguments.origins.end() && train->second == "command line";
   if (weights.job.val_split == 0 && named)
     throw UserError(
-        "--train has no use in eval without --val-split; name the images with "
-        "--val PATH");
+        "--train has no effect in eval without --val-split; use --val PATH for the "
+        "images");
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =
       open_datasets(weights.job, places, /*with_train=*/false, weights.classes, communicator);
   check_class_count(weights, datasets.val->classes().size(), "the data has");
-  const train::ResolvedJob job = settle(weights.job, gpus, datasets, communicator);
+  const train::ResolvedJob job = resolve_job(weights.job, gpus, datasets, communicator);
   data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
                       log::warning, train::batch_memory(job));
   train::move_to(*weights.model, train::device_of(job));

@@ -1,3 +1,4 @@
+// shoal models: lists the networks.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// shoal pack: one file from a folder of images, its check and its description.
+// shoal pack: writes, verifies (--verify) and describes (--info) packed sets.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -27,14 +27,14 @@ long long number(int64_t value) {
 using Packs = std::vector<std::unique_ptr<data::PackedDataset>>;
 
 Packs open_packs(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw UserError("there is no such file: " + path);
+  if (!std::filesystem::exists(path)) throw UserError(path + " does not exist");
   Packs packs;
   for (const std::string& file : data::packed_files(path))
     packs.push_back(std::make_unique<data::PackedDataset>(file));
   return packs;
 }
 
-// Images by size, a row for each doubling.
+// Number of images by size in bytes: pairs of upper limit (a power of two) and count.
 std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
   std::vector<std::pair<uint64_t, int64_t>> rows;
   for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
@@ -85,7 +85,7 @@ int describe(const Arguments& arguments) {
   log::line(strf("%s: packed set of version %u, %lld images in %zu classes, %zu file(s)",
                  arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
                  packs.size()));
-  log::line(strf("as they were %lld, encoded anew %lld, as pixels %lld", number(kinds[0]),
+  log::line(strf("unchanged %lld, re-encoded %lld, as pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
                  megabytes(file_bytes), megabytes(images),
@@ -108,23 +108,22 @@ int verify(const Arguments& arguments, int threads) {
   if (arguments.json) {
     log::line(nlohmann::ordered_json{{"images", count}, {"damaged", bad}}.dump());
   } else {
-    log::line(strf("%lld of %lld images are whole", number(count - bad), number(count)));
+    log::line(strf("%lld of %lld images are intact", number(count - bad), number(count)));
   }
   return bad == 0 ? 0 : 1;
 }
 
-// What is replaced must not be what is read: nothing of it would be left.
+// Rejects a destination inside the source, which packing would overwrite.
 void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path from = fs::canonical(source, error);
-  if (error) return;  // a pattern, say, whose files are no packed sets
+  if (error) return;  // for example a pattern
   const fs::path to = fs::weakly_canonical(destination, error);
   if (error || !fs::exists(to)) return;
   const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
   if (end == from.end())
-    throw UserError(destination + " is a part of what is packed (" + source +
-                    "); choose another name");
+    throw UserError(destination + " is part of the source (" + source + "); choose another name");
 }
 
 int pack(const Arguments& arguments, int threads) {
@@ -138,13 +137,13 @@ int pack(const Arguments& arguments, int threads) {
   opening.tfrecord_keys = arguments.job.tfrecord_keys;
   opening.in_order = true;
   if (!opening.synsets.empty() && opening.labels.empty())
-    throw UserError("--val-synsets has no use without --val-labels");
+    throw UserError("--val-synsets has no effect without --val-labels");
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(data::resolve(source)))
-    throw UserError("--tfrecord-keys has no use: " + source + " holds no TFRecords");
+    throw UserError("--tfrecord-keys has no effect: " + source + " contains no TFRecords");
   require_apart(source, arguments.paths[1]);
   const auto dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
-    log::warning("the classes are called train and val: to pack one of the two, name " + source +
+    log::warning("the classes are called train and val; to pack one half, use " + source +
                  "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
@@ -168,10 +167,11 @@ int pack(const Arguments& arguments, int threads) {
   std::string line =
       strf("%s: %lld images, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
            number(s.images), megabytes(s.file_bytes), megabytes(s.index_bytes));
-  if (s.encoded > 0) line += strf(", %lld encoded anew", number(s.encoded));
+  if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
-  if (s.damaged > 0) line += strf(", %lld damaged ones left out", number(s.damaged));
-  if (s.resumed > 0) line += strf("; went on after %lld of an interrupted run", number(s.resumed));
+  if (s.damaged > 0) line += strf(", %lld damaged ones skipped", number(s.damaged));
+  if (s.resumed > 0)
+    line += strf("; resumed after %lld images of an interrupted run", number(s.resumed));
   log::line(line);
   return 0;
 }
@@ -184,8 +184,9 @@ int pack_command(const Arguments& arguments) {
   const bool reads = arguments.verify || arguments.info;
   const size_t paths = reads ? 1 : 2;
   if (arguments.paths.size() != paths)
-    throw UserError(reads ? "pack --info and --verify need one packed set"
-                          : "pack needs what to pack and where to: `shoal pack SOURCE DEST`");
+    throw UserError(
+        reads ? "usage: `shoal pack --info PATH` or `shoal pack --verify PATH`, with one packed set"
+              : "usage: `shoal pack SOURCE DEST`");
   const int code = arguments.verify ? verify(arguments, threads)
                    : arguments.info ? describe(arguments)
                                     : pack(arguments, threads);

@@ -1,3 +1,4 @@
+// shoal predict: classifies images.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/mean.h>
@@ -28,7 +29,7 @@ struct Guess {
 
 struct Prediction {
   std::string path;
-  std::string error;           // why there are no guesses
+  std::string error;           // the reason if there are no guesses
   std::vector<Guess> guesses;  // best first
 };
 
@@ -59,8 +60,8 @@ class Predictor {
       images.read(sample, bytes_);
       transform_.evaluation_row(bytes_, pixels_.data());
     } catch (const data::MissingLibrary&) {
-      throw;                                     // not this image's fault
-    } catch (const std::runtime_error& error) {  // damaged, or cannot be read
+      throw;                                     // concerns every image
+    } catch (const std::runtime_error& error) {  // damaged or unreadable
       prediction.error = error.what();
       return prediction;
     }
@@ -69,7 +70,7 @@ class Predictor {
   }
 
  private:
-  // Of the image in pixels_.
+  // The top classes for the image in pixels_.
   std::vector<Guess> guesses() {
     const int64_t size = weights_.transform.eval_size;
     data::Row row;
@@ -84,7 +85,7 @@ class Predictor {
     const auto logits = weights_.model->forward(input.images, {}).mean(at::IntArrayRef{0});
     const auto probabilities = at::softmax(logits, 0);
     const auto count = std::min(topk_, logits.size(0));
-    // Of equal scores the lower class first, as accuracy counts them.
+    // Equal scores: lower class first, as accuracy counts them.
     const auto [values, labels] = at::sort(logits, /*stable=*/true, 0, /*descending=*/true);
     std::vector<Guess> list;
     for (int64_t i = 0; i < count; ++i) {
@@ -113,7 +114,7 @@ nlohmann::ordered_json to_json(const Arguments& arguments, const Prediction& pre
   return json;
 }
 
-// A field of a CSV line, quoted where it must be.
+// A CSV field, quoted if necessary.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -1,4 +1,4 @@
-// shoal prepare imagenet: from the three archives as they are downloaded to what training reads.
+// shoal prepare imagenet: converts the three downloaded archives to a layout that training reads.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,20 +15,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What is named, or else lies under its usual name in the folder of downloads.
+// The given path, or else the file with the usual name in the folder of downloads.
 std::string archive(const std::string& named, const fs::path& folder, const char* file,
                     const char* option) {
   if (!named.empty()) return named;
   if (fs::exists(folder / file)) return (folder / file).string();
   throw UserError(std::string("there is no ") + file + " in " + folder.string() +
-                  "; put it there, or name it with " + option);
+                  "; put it there, or use " + option);
 }
 
 void check_packing_options(const Arguments& arguments) {
   if (arguments.prepare_as == PrepareAs::packs) return;
   for (const char* option : {"max-side", "quality", "raw-share", "index", "shard-size"}) {
     if (arguments.origins.contains(option))
-      throw UserError(std::string("--") + option + " has no use without --as packs");
+      throw UserError(std::string("--") + option + " has no effect without --as packs");
   }
 }
 
@@ -77,9 +77,8 @@ void print(const std::vector<Half>& halves, const Arguments& arguments) {
     }
     std::string line = strf("%s: %lld images", path.c_str(), static_cast<long long>(s.images));
     if (s.damaged > 0)
-      line += strf(", %lld damaged ones left out", static_cast<long long>(s.damaged));
-    if (s.kept > 0)
-      line += strf("; %lld were there from an interrupted run", static_cast<long long>(s.kept));
+      line += strf(", %lld damaged ones skipped", static_cast<long long>(s.damaged));
+    if (s.kept > 0) line += strf("; %lld from an interrupted run", static_cast<long long>(s.kept));
     log::line(line);
   }
   log::line(arguments.json ? json.dump()
@@ -92,9 +91,8 @@ int prepare_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
   if (arguments.paths.size() != 3 || arguments.paths[0] != "imagenet")
     throw UserError(
-        "prepare needs what, where from and where to: `shoal prepare imagenet DOWNLOADS DEST`, "
-        "where DOWNLOADS holds ILSVRC2012_img_train.tar, ILSVRC2012_img_val.tar and "
-        "ILSVRC2012_devkit_t12.tar.gz");
+        "usage: `shoal prepare imagenet DOWNLOADS DEST`; DOWNLOADS must contain "
+        "ILSVRC2012_img_train.tar, ILSVRC2012_img_val.tar and ILSVRC2012_devkit_t12.tar.gz");
   check_packing_options(arguments);
   const train::Job& job = arguments.job;
   const fs::path folder = arguments.paths[1];

@@ -23,8 +23,8 @@ void begin(const train::Job& job, const dist::Env& env) {
   train::install_allocator();
 }
 
-train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
-                          const dist::Communicator& communicator) {
+train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
+                               const Datasets& datasets, const dist::Communicator& communicator) {
   const dist::Env& env = communicator.env;
   train::Surroundings here;
   here.rank = env.rank;
@@ -50,8 +50,7 @@ train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const 
   if (env.world_size > 1) here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
     log::warning(
-        "training on a GPU is new and has not been tried on one yet; --device cpu is what is "
-        "tested");
+        "training on a GPU is new and has not been tested on one yet; --device cpu is tested");
   if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
     log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
@@ -72,7 +71,7 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
       if (check.verdict == Check::Verdict::bad)
         throw std::runtime_error("rank " + dist::rank_with_host(env.rank, env) + ": " + check.name +
                                  ": " + check.value + "; " + check.advice +
-                                 ", or go on regardless with --health-check off");
+                                 ", or skip the check with --health-check off");
   const auto report = dist::check_health(
       communicator, job.health_check == "full" ? HealthCheck::full : HealthCheck::quick);
   if (env.rank == 0 && report.slowest_bytes_per_second > 0)
@@ -99,8 +98,9 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)
     log::warning(
-        "processes share a GPU, so they talk over Gloo, which is slower than NCCL; a process per "
-        "GPU is faster");
+        "processes share a GPU, so they communicate over Gloo, which is slower than NCCL; start "
+        "one "
+        "process per GPU");
   return communicator;
 }
 

@@ -12,14 +12,15 @@ namespace shoal::app {
 // distributed, passes an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
-// Decides everything that is open and sets the compute threads. Collective.
-train::ResolvedJob settle(const train::Job& job, const train::Gpus& gpus, const Datasets& datasets,
-                          const dist::Communicator& communicator);
+// Resolves the settings that are still open and sets the number of compute threads. Collective.
+train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
+                               const Datasets& datasets, const dist::Communicator& communicator);
 
-// --health-check: this host's resources, then all hosts together (dist/health/health.h). Throws
-// std::runtime_error naming what is bad. Collective.
+// --health-check: checks this host's resources, then all hosts and links (dist/health/health.h). Throws
+// std::runtime_error that names the failed check. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
+// Connects all ranks with the backend and time-outs of the job. Collective.
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
                                  const dist::Env& env);
 

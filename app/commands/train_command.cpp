@@ -18,7 +18,7 @@ namespace shoal::app {
 
 namespace {
 
-// SGD's default rate ends an EfficientNet's training in the first epoch more often than not.
+// With SGD's default learning rate, EfficientNet often diverges in the first epoch.
 void advise(const Arguments& arguments) {
   const train::Job& job = arguments.job;
   const bool untouched = !arguments.origins.contains("lr") &&
@@ -27,11 +27,11 @@ void advise(const Arguments& arguments) {
   if (untouched && !job.eval_only && job.model.name.starts_with("efficientnet"))
     log::warning(
         "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; start from a "
-        "recipe (`shoal train --recipe list`), or name --optimizer and --lr");
+        "recipe (`shoal train --recipe list`), or give --optimizer and --lr");
 }
 
-// What was asked for, and by whom.
-void tell(const Arguments& arguments) {
+// Logs the given settings with their origins.
+void print_settings(const Arguments& arguments) {
   std::string notes;
   for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
   if (!notes.empty()) log::warning(notes);
@@ -39,8 +39,8 @@ void tell(const Arguments& arguments) {
   log::debug("all other settings\n" + default_text(arguments));
 }
 
-// Programs whose defaults a recipe holds train on a last partial batch, so their batch is never too
-// large for the data. Only a batch size that nobody but the recipe named is lowered.
+// Lowers a batch size that comes from a recipe and is larger than the dataset. The programs with these
+// defaults train on a last partial batch, so there it is never too large.
 void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   train::Job& job = arguments.job;
   const auto origin = arguments.origins.find("batch-size");
@@ -53,40 +53,40 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   if (fitting > 1) fitting -= fitting % 2;  // mixup pairs images
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
-    log::warning(strf("the batch of %s is lowered to %lld: there are only %lld training images",
-                      origin->second.c_str(), static_cast<long long>(*job.batch_size),
-                      static_cast<long long>(images)));
+    log::warning(
+        strf("the batch size of %s is lowered to %lld: there are only %lld training images",
+             origin->second.c_str(), static_cast<long long>(*job.batch_size),
+             static_cast<long long>(images)));
 }
 
-// Of the model that the run continues, or of weights that are only evaluated; a fresh run has the
-// data's own.
+// The classes of the checkpoint to resume or of the weights to evaluate; empty for a new run, which
+// takes the dataset's.
 std::vector<std::string> known_classes(const train::Start& start, const train::Job& job) {
   if (start.data) return start.data->classes;
   return start.weights && job.eval_only ? start.weights->classes : std::vector<std::string>();
 }
 
-// Why the run failed, for its summary: the sentence of the error message.
+// Why the run failed, for summary.json: the text of the error message.
 std::string reason_of(const std::exception& error) {
   if (dynamic_cast<const c10::Error*>(&error)) return torch_sentence(error.what());
   const std::string text = app::describe(error);
-  return is_lost_peer(text) ? "another process failed first, its own message says why: " + text
-                            : text;
+  return is_lost_peer(text) ? "another process failed first, see its message: " + text : text;
 }
 
-// --dry-run: what it found, for people.
-void tell(const train::ResolvedJob& job, const train::DryRun& found,
-          const dist::Communicator& communicator) {
+// Logs the result of --dry-run.
+void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
+                   const dist::Communicator& communicator) {
   if (communicator.env.rank != 0) return;
   const auto gb = [](auto bytes) { return static_cast<double>(bytes) / 1e9; };
   const auto processes = static_cast<double>(communicator.env.local_world_size);
   const double memory = static_cast<double>(memory_bytes());
   std::string text =
-      strf("memory   %.1f GB in a process at most, %.0f on this host, which has %.1f GB",
+      strf("memory   at most %.1f GB per process; %.0f process(es) on this host, which has %.1f GB",
            gb(found.peak_bytes), processes, gb(memory));
   if (found.peak_gpu_bytes > 0)
-    text += strf("\ngpu      %.1f GB of its memory in a process at most", gb(found.peak_gpu_bytes));
+    text += strf("\ngpu      at most %.1f GB of GPU memory per process", gb(found.peak_gpu_bytes));
   if (found.disk.checkpoint > 0)
-    text += strf("\ndisk     %.3f GB a checkpoint, %.3f GB needed at most",
+    text += strf("\ndisk     %.3f GB per checkpoint, at most %.3f GB in all",
                  gb(found.disk.checkpoint), gb(found.disk.most));
   if (found.disk.checkpoint > 0 && found.disk.free >= 0)
     text += strf(", %.2f GB free", gb(found.disk.free));
@@ -112,7 +112,8 @@ int train_command(const Arguments& given) {
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
-  if (env.world_size > 1) training_begins();  // the others need a word when this one leaves
+  // From here on, a stop must be agreed with the other ranks.
+  if (env.world_size > 1) training_begins();
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting, so that every host can report it
   check_health(arguments.job, communicator);
@@ -121,11 +122,11 @@ int train_command(const Arguments& given) {
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
     take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);
-  models::describe(arguments.job.model);  // a name that is none is said before images are listed
+  models::describe(arguments.job.model);  // rejects unknown model names before listing files
   const Datasets datasets = open_datasets(arguments.job, places, !arguments.job.eval_only,
                                           known_classes(start, arguments.job), communicator);
   if (datasets.train) fit_batch(arguments, datasets.train->size(), env);
-  train::ResolvedJob job = settle(arguments.job, gpus, datasets, communicator);
+  train::ResolvedJob job = resolve_job(arguments.job, gpus, datasets, communicator);
   job.index_dir = index_folder(arguments.job, places);
   job.train_source = datasets.train_source;
   job.val_source = datasets.val_source;
@@ -133,10 +134,10 @@ int train_command(const Arguments& given) {
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
       log::info(
-          std::string(job.train_streamed ? "the training images come through pipes"
+          std::string(job.train_streamed ? "training images come through pipes"
                                          : "files of training images are read front to back") +
-          ", so the number of processes decides which of them meet: another number is another run");
-    tell(arguments);
+          ", so the batches depend on the number of processes: another number gives another run");
+    print_settings(arguments);
     const std::string idle = no_effect_text({arguments, job, start.data.has_value()});
     if (!idle.empty()) log::warning(idle);
     advise(arguments);
@@ -145,7 +146,7 @@ int train_command(const Arguments& given) {
     const train::DryRun found =
         train::dry_run(job, start, datasets.train, datasets.val, communicator);
     communicator.shutdown();
-    tell(job, found, communicator);
+    print_dry_run(job, found, communicator);
     return 0;
   }
   training_begins();

@@ -9,21 +9,21 @@ train::OpenedCheckpoint open(const train::Job& job) {
   if (job.checkpoint.empty() == job.weights.empty())
     throw UserError(
         job.weights.empty()
-            ? "no weights given: add --checkpoint PATH for a run of shoal's, or --weights PATH for "
+            ? "no weights given: add --checkpoint PATH for a run of shoal, or --weights PATH for "
               "a file of any program"
-            : "--checkpoint and --weights both name weights; leave one of them out");
+            : "--checkpoint and --weights exclude each other; leave one of them out");
   return job.weights.empty() ? train::open_checkpoint(job.checkpoint)
                              : train::open_weights(job.weights, job.weights_entry);
 }
 
-// By the file, else by --model; and not two different ones.
+// The name in the file, else --model. Throws UserError if they differ.
 std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {
     if (!wanted.empty()) return wanted;
     throw UserError("--weights " + opened.file +
-                    ": the file does not say which network its weights are for; add "
-                    "--model NAME (`shoal models` lists them)");
+                    ": the file does not name its network; add --model NAME (`shoal models` "
+                    "lists them)");
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
@@ -32,7 +32,7 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   return own;
 }
 
-// Outputs of the classifier.
+// Number of outputs of the classifier.
 int64_t count_classes(const train::OpenedCheckpoint& opened, const models::ModelOptions& model) {
   if (opened.is_ours()) return opened.data.integer("classes");
   const std::string classifier = models::describe(model).classifier;
@@ -41,7 +41,7 @@ int64_t count_classes(const train::OpenedCheckpoint& opened, const models::Model
     if (name == classifier && value.dim() == 2) return value.size(0);
   throw UserError("--weights " + opened.file + " has no tensor '" + classifier +
                   "', the classifier of --model " + model.name +
-                  "; its tensors must be this model's, by torchvision's names");
+                  "; its tensors must be this model's, with torchvision's names");
 }
 
 void load(Weights& weights, const train::OpenedCheckpoint& opened) {
@@ -52,7 +52,7 @@ void load(Weights& weights, const train::OpenedCheckpoint& opened) {
     if (opened.is_ours()) throw;
     throw UserError("--weights " + opened.file + ": " + error.what() +
                     "; its tensors must be those of --model " + weights.job.model.name +
-                    ", by torchvision's names");
+                    ", with torchvision's names");
   }
 }
 
@@ -92,7 +92,7 @@ void check_class_count(const Weights& weights, size_t names, const std::string& 
   if (names == outputs) return;
   throw UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
                   " outputs, but " + whose + " " + std::to_string(names) +
-                  " classes; they must be the same classes");
+                  " classes; the numbers must be equal");
 }
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// The model that eval and predict use, with the settings it was evaluated with.
+// The model that eval and predict use, with its evaluation settings.
 
 #include <memory>
 #include <string>
@@ -14,22 +14,22 @@ namespace shoal::app {
 
 struct Weights {
   std::unique_ptr<models::Classifier> model;  // in evaluation mode
-  std::string file;                           // what was read
+  std::string file;                           // the file that was read
   std::string origin;                         // for the log: OpenedCheckpoint::origin()
-  std::vector<std::string> classes;           // label → name; empty: another program's file
-  bool ema = false;                           // the averaged weights were taken
-  double val_split = 0;                       // share of its training images that the run held out
-  // The given job with model and image size of the weights. --val-size and --interpolation win; of
-  // files that do not name these, the model's own count.
+  std::vector<std::string> classes;           // label → name; empty for another program's file
+  bool ema = false;                           // whether the averaged weights are used
+  double val_split = 0;                       // share of the training images that the run held out
+  // The given job with the model and image size of the weights. --val-size and --interpolation take
+  // precedence; files without these use the model's defaults.
   train::Job job;
-  data::TransformOptions transform;  // of evaluation
+  data::TransformOptions transform;  // for evaluation
 };
 
-// Reads --checkpoint, or --weights for the network that the file or --model names. Throws UserError,
+// Reads --checkpoint, or --weights for the network named by the file or --model. Throws UserError or
 // std::runtime_error.
 Weights open_weights(const Arguments& arguments);
 
-// Throws UserError unless `names`, the classes of `whose`, are as many as the model's outputs.
+// Throws UserError unless `names`, the number of classes of `whose`, equals the model's outputs.
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
 
 }  // namespace shoal::app

@@ -160,11 +160,11 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
     fs::create_directories(folder, error);  // a container may lack it
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
-  if (file < 0) return;  // no platform, or an earlier process said why
+  if (file < 0) return;  // no platform, or an earlier process wrote it
   // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
   // full disk half a message is better than none.
   std::string cut = text.substr(0, kFailureFileBytes);
-  // Not in the middle of a UTF-8 character.
+  // Do not cut inside a UTF-8 character.
   while (cut.size() < text.size() && !cut.empty() && !starts_character(text[cut.size()]))
     cut.pop_back();
   write_all(file, cut.data(), cut.size());

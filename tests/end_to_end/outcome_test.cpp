@@ -262,13 +262,13 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   INFO(tried.err);
   CHECK(tried.exit_code == 0);
   CHECK(tried.out.empty());
-  CHECK_THAT(tried.err, Contains("memory ") && Contains("GB a checkpoint") &&
+  CHECK_THAT(tried.err, Contains("memory ") && Contains("GB per checkpoint") &&
                             Contains("10 images") && Contains("settings model=resnet18"));
   CHECK_FALSE(fs::exists(run.output()));
 
   REQUIRE(run().exit_code == 0);
   std::smatch size;
-  REQUIRE(std::regex_search(tried.err, size, std::regex("disk +([0-9.]+) GB a checkpoint")));
+  REQUIRE(std::regex_search(tried.err, size, std::regex("disk +([0-9.]+) GB per checkpoint")));
   const auto entry = train::CheckpointStore(run.output() / "checkpoints", 1).entries().front();
   CHECK(std::stod(size[1]) == Approx(static_cast<double>(entry.bytes) / 1e9).epsilon(0.05));
   const auto before = files_in(run.output());

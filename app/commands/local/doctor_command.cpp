@@ -17,7 +17,7 @@ int doctor_command(const Call& call) {
   try {
     launch_plan.program = worker_program();
   } catch (const SetupMissing&) {
-    return host;  // it stands among the checks
+    return host;  // the host checks report it
   }
   launch_plan.arguments = call.words;
   launch_plan.workers = {{"the worker", call.environment}};

@@ -15,7 +15,7 @@ const std::vector<MetricDefinition>& metric_definitions() {
       list.push_back({key, std::string(key) + "=([-+0-9.eE]+);"});
     }
     list.push_back({"epoch", "train:.*; epoch=([0-9]+);"});
-    // The eight that users of the imagenet example have in their job definitions, to the letter.
+    // The exact eight expressions that job definitions for the imagenet example use.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
       list.push_back({name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()"});
     };

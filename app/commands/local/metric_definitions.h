@@ -1,10 +1,10 @@
 #pragma once
-// How a platform reads our metric lines: name and regular expression of every metric, first group =
-// the value.
+// The metrics that a platform parses from a training log: name and regular expression, whose first
+// group is the value.
 //
-// The expressions stay within what Python, Java, JavaScript and RE2 agree on, are not anchored
-// (launchers put prefixes in front of lines), and each matches one kind of line only, so no value
-// is counted twice. SageMaker allows 40 definitions of 500 characters each.
+// The expressions use only syntax common to Python, Java, JavaScript and RE2. They are not anchored,
+// because launchers prefix lines. Each matches one kind of line, so no value is counted twice.
+// SageMaker allows 40 definitions of 500 characters each.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ struct MetricDefinition {
   std::string regex;
 };
 
-// key=value lines first ("train:loss=…;", "valid:acc1=…;"), then the dialect of PyTorch's imagenet
-// example.
+// First the key=value lines ("train:loss=…;", "valid:acc1=…;"), then the lines in the format of
+// PyTorch's imagenet example.
 const std::vector<MetricDefinition>& metric_definitions();
 
 // [{"Name": …, "Regex": …}, …] as CreateTrainingJob's MetricDefinitions takes it.

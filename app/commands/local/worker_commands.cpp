@@ -1,4 +1,4 @@
-// The commands that shoal hands to shoal-worker.
+// The commands that shoal-worker runs: starts the workers.
 #include <unistd.h>
 
 #include "app/commands/local/local_commands.h"
@@ -22,8 +22,8 @@ int start(const Plan& plan, const Call& call) {
                   reporting(call.environment).failure_file};
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
-  // The first process of a container has duties (signals without default actions, orphans) that a
-  // worker does not know; and a worker that has just begun does not catch signals yet.
+  // PID 1 of a container must handle signals without default actions and reap orphans, which a worker
+  // does not do. And a worker that just started does not catch signals yet.
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   if (plan.in_place && ::getpid() != 1 && !platform)
@@ -39,7 +39,7 @@ int start_ranks(const Call& call) {
   log::set_level(call.arguments.job.log_level, 0);
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
-  // Under a launcher another rank may have written it already.
+  // Under a launcher, another rank may already have written it.
   if (!dist::find_launcher(call.environment))
     clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);

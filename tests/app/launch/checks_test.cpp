@@ -82,7 +82,7 @@ TEST_CASE("a folder that cannot be made is bad and names the option") {
 TEST_CASE("the launcher's view shows who decides the rank, by which variables, and the rank") {
   const app::Arguments plain;
   const auto single = app::launcher_checks(plain, {});
-  CHECK_THAT(single.at(0).value, Contains("nobody"));
+  CHECK_THAT(single.at(0).value, Contains("no launcher"));
   const auto torchrun = app::launcher_checks(plain, {{"RANK", "1"},
                                                      {"WORLD_SIZE", "2"},
                                                      {"LOCAL_RANK", "1"},
