@@ -58,7 +58,7 @@ registry=$account.dkr.ecr.$region.$domain
 image=$registry/$repository:$tag
 
 # The image first: it takes longest, and a login lasts twelve hours.
-run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed: the reason stands above"
+run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed, see the messages above"
 if [ $dry = yes ]; then
   run aws ecr create-repository --region "$region" --repository-name "$repository"
   printf '%s| ' "$(run aws ecr get-login-password --region "$region")"
@@ -70,5 +70,5 @@ else
   aws ecr get-login-password --region "$region" |
     "$docker" login --username AWS --password-stdin "$registry" >&2 || die 1 "logging in to $registry failed"
 fi
-run "$docker" push "$image" || die 1 "pushing $image failed: the reason stands above"
+run "$docker" push "$image" || die 1 "pushing $image failed, see the messages above"
 echo "$image"
