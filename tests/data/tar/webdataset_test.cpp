@@ -63,7 +63,7 @@ TEST_CASE("incomplete samples are refused by name") {
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "-1"}}), Contains("1.cls has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{\"a\": 1}"}}), Contains("has no label"));
   CHECK_THAT(refused({{"1.jpg", "x"}, {"1.json", "{"}}), Contains("1.json has no label"));
-  CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "cat"}}), Contains("of the kind"));
+  CHECK_THAT(refused({{"1.jpg", "x"}, {"1.cls", "cat"}}), Contains("of the same kind"));
   OpenOptions options;
   options.labels = "labels.txt";
   t.write("b.tar", make_tar(good));
