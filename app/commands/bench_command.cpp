@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "data/loader/loader_profile.h"
 #include "data/sources/cached_dataset.h"
-#include "train/run/stop.h"
+#include "train/control/stop.h"
 
 namespace shoal::app {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/commands/weights.h"
 #include "base/log.h"
 #include "ops/places.h"
-#include "train/run/epoch_agreement.h"
+#include "train/control/epoch_agreement.h"
 #include "train/run/evaluate.h"
 
 namespace shoal::app {

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "train/run/stop.h"
+#include "train/control/stop.h"
 
 namespace shoal::app {
 namespace {

@@ -3,7 +3,7 @@
 
 namespace shoal::app {
 
-// SIGTERM and SIGINT make the training loop save and stop (train/run/stop.h); a second one exits at
+// SIGTERM and SIGINT make the training loop save and stop (train/control/stop.h); a second one exits at
 // once with code 128 + N. SIGHUP acts as SIGTERM unless it is ignored. SIGUSR1 requests a checkpoint.
 // Until training_begins() there is nothing to save, so the first SIGTERM or SIGINT exits at once, on
 // the platform with code 0. Call once, before the first thread starts.

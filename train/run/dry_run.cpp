@@ -10,10 +10,10 @@
 
 #include "base/log.h"
 #include "data/loader/loader.h"
-#include "train/run/epoch_agreement.h"
+#include "train/control/epoch_agreement.h"
+#include "train/report/report.h"
 #include "train/run/evaluate.h"
 #include "train/run/pace.h"
-#include "train/run/report.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
 #include "train/step/trainer.h"

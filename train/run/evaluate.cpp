@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "models/functions.h"
+#include "train/control/stop.h"
 #include "train/run/pace.h"
-#include "train/run/stop.h"
 #include "train/step/input.h"
 #include "train/step/read_back.h"
 

@@ -9,7 +9,7 @@
 #include "dist/group.h"
 #include "models/model.h"
 #include "ops/ops.h"
-#include "train/run/report.h"
+#include "train/report/report.h"
 
 namespace shoal::train {
 

@@ -20,7 +20,7 @@
 namespace shoal::train {
 
 enum class Precision { off, bf16 };
-// What a run does when its loss spikes (train/run/recovery.h); each also logs it.
+// What a run does when its loss spikes (train/control/recovery.h); each also logs it.
 enum class OnSpike { log, checkpoint, rollback };
 // Which weights --export-dir gets.
 enum class ExportWeights { best, last };

@@ -10,8 +10,8 @@
 #include "data/dataset.h"
 #include "dist/connect.h"
 #include "train/checkpoint/resume.h"
+#include "train/report/report.h"
 #include "train/run/job.h"
-#include "train/run/report.h"
 
 namespace shoal::train {
 

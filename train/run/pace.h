@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "train/run/report.h"
+#include "train/report/report.h"
 
 namespace shoal::train {
 

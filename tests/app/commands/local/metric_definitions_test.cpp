@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "train/run/report.h"
+#include "train/report/report.h"
 
 using namespace shoal;
 

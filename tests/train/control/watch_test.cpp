@@ -1,4 +1,4 @@
-#include "train/run/watch.h"
+#include "train/control/watch.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -13,8 +13,8 @@
 #include "dist/control_message.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
-#include "train/run/report.h"
-#include "train/run/watch.h"
+#include "train/control/watch.h"
+#include "train/report/report.h"
 #include "train/step/trainer.h"
 
 namespace shoal::train {

@@ -1,4 +1,4 @@
-#include "train/run/unreadable_images.h"
+#include "train/control/unreadable_images.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "train/run/stop.h"
+#include "train/control/stop.h"
 
 #include <atomic>
 

@@ -1,5 +1,3 @@
-#include "train/run/report.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +8,7 @@
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "ops/places.h"
+#include "train/report/report.h"
 
 namespace shoal::train {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "train/checkpoint/position.h"
+#include "train/report/summary_file.h"
 #include "train/run/job.h"
 #include "train/run/meter.h"
-#include "train/run/summary.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/run/summary.h"
+#include "train/report/summary_file.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "train/run/epoch_agreement.h"
+#include "train/control/epoch_agreement.h"
 
 #include <ATen/ops/empty.h>
 
@@ -9,8 +9,8 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "train/control/stop.h"
 #include "train/run/job_images.h"
-#include "train/run/stop.h"
 
 namespace shoal::train {
 

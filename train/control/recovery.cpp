@@ -1,4 +1,4 @@
-#include "train/run/recovery.h"
+#include "train/control/recovery.h"
 
 #include <algorithm>
 #include <stdexcept>
