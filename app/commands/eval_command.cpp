@@ -7,8 +7,9 @@
 #include "app/commands/weights.h"
 #include "base/log.h"
 #include "ops/places.h"
-#include "train/control/epoch_agreement.h"
+#include "train/report/sinks.h"
 #include "train/run/evaluate.h"
+#include "train/run/rank_loader_options.h"
 
 namespace shoal::app {
 namespace {
@@ -57,7 +58,7 @@ int eval_command(const Arguments& arguments) {
       open_datasets(weights.job, places, /*with_train=*/false, weights.classes, communicator);
   check_class_count(weights, datasets.val->classes().size(), "the data has");
   const train::ResolvedJob job = resolve_job(weights.job, gpus, datasets, communicator);
-  data::Loader loader(datasets.val, train::share_options(job, env.rank, /*train=*/false),
+  data::Loader loader(datasets.val, train::rank_loader_options(job, env.rank, /*train=*/false),
                       log::warning, train::batch_memory(job));
   train::move_to(*weights.model, train::device_of(job));
   if (env.rank == 0) {
@@ -72,7 +73,7 @@ int eval_command(const Arguments& arguments) {
     return true;
   };
   const auto report = train::evaluate(*weights.model, ops::Type::f32, loader, communicator.main,
-                                      job.print_freq, nullptr, show);
+                                      {.keep_going = show});
   log::status("");
   communicator.shutdown();
   if (env.rank == 0) print(arguments, report, weights);

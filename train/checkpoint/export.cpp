@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/checkpoint/safetensors.h"
-#include "train/report/report.h"
+#include "train/report/sinks.h"
 
 namespace shoal::train {
 namespace {

@@ -13,7 +13,7 @@
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
-#include "train/report/summary_file.h"
+#include "train/report/report.h"
 
 namespace shoal::train {
 

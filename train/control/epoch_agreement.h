@@ -1,8 +1,10 @@
 #pragma once
-// Who has how many images, where ranks do not all have the same: images that are streamed, and
-// hosts that hold shares of their own. Every rank makes the same number of updates all the same.
+// Keeps ranks in step when they hold different numbers of images (streams, per-host shards): all
+// ranks end the epoch at the same step.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "data/loader/loader.h"
 #include "dist/connect.h"
@@ -11,29 +13,33 @@
 
 namespace shoal::train {
 
-// What the loader of this rank is told: loader_options() with the images it takes, which of a
-// host's own share (ResolvedJob::train_sharded, val_sharded) are those that the host's ranks divide
-// among themselves, in an order of the host's own; of a stream as many as an epoch has.
-data::LoaderOptions share_options(const ResolvedJob& job, int rank, bool train);
+// What is left of the stream of one rank when the epoch ends.
+struct StreamRest {
+  int64_t images = 0;     // unused images, as far as they were counted
+  bool complete = false;  // the stream was counted to its end
+};
 
-// Watches over the streams of training images.
-class Supply {
+class EpochAgreement {
  public:
   // Both must outlive it.
-  Supply(const ResolvedJob& job, dist::Communicator& communicator);
+  EpochAgreement(const ResolvedJob& job, dist::Communicator& communicator);
 
-  // True when every rank has the images of update `step_in_epoch` (from 0 on) of the epoch under
-  // way; waits until that is known. One small exchange for streams, else always true. Throws what a
-  // stream threw. A stop signal ends the waiting, which stop_signal() tells then. Collective.
-  bool lasts(data::Loader& loader, int64_t step_in_epoch);
+  // Returns true if every rank has the images of step `step_in_epoch` (from 0). Blocks until all
+  // ranks have answered; a stop signal on any rank ends the wait, see stop_signal(). Returns true at
+  // once unless images are streamed. Throws what the stream threw. Collective.
+  bool all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch);
 
-  // Of any rank while it waited for its images: SIGINT, SIGTERM or 0; the same on all.
+  // Returns true if every rank passes true. Otherwise passes on this process's stop signal.
+  // Collective.
+  bool agree(bool has_data);
+
+  // The signal that ended the last wait on any rank: SIGINT, SIGTERM or 0; the same on all ranks.
   int stop_signal() const { return stop_signal_; }
 
-  // After lasts() said no and nobody stopped: says on rank 0 whose images ended the epoch, after
-  // how many updates, and what the others were left with, for which it reads on for 5 s at most.
-  // Throws std::runtime_error when there was not one update. Collective.
-  void tell_end(data::Loader& loader, int64_t epoch, int64_t steps);
+  // After all_ranks_have_data() returned false without a stop signal: logs on rank 0 which ranks ran
+  // out of images, after how many steps, and how many images the others have left. Reads streams on
+  // for at most 5 s to count them. Throws std::runtime_error after an epoch of 0 steps. Collective.
+  void report_end(data::Loader& loader, int64_t epoch, int64_t steps);
 
  private:
   const ResolvedJob& job_;
@@ -41,5 +47,9 @@ class Supply {
   dist::ControlChannel channel_;
   int stop_signal_ = 0;
 };
+
+// The message of report_end(). `rests`: by rank. Throws as report_end() does.
+std::string epoch_end_message(const ResolvedJob& job, int64_t epoch, int64_t steps,
+                              const std::vector<StreamRest>& rests);
 
 }  // namespace shoal::train

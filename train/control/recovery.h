@@ -1,15 +1,15 @@
 #pragma once
-// What a run does about a loss that spikes: says so, saves, or goes back.
+// What a run does when its loss spikes: it logs the spike, saves a checkpoint, or rolls back.
 //
-// Going back (--on-spike rollback): parameters, optimizer, statistics and averages become those of
-// the newest good checkpoint from before the spike. The run does not repeat what came since: it
-// goes on behind it, so the images of the updates in between are skipped, and update numbers,
-// schedule and order stay what they would have been. When the loss spikes again soon, the images
-// of 2, 4, 8, … more updates are skipped, until the run is past what troubles it.
+// A rollback (--on-spike rollback) restores parameters, optimizer, statistics and averages from the
+// newest good checkpoint before the spike. The run does not repeat the steps since then: it skips
+// their images and continues after the spike, so step numbers, schedule and order do not change. If
+// the loss spikes again within 64 steps, the images of 2, 4, 8, … further steps are skipped as well.
 
 #include <cstdint>
 #include <string>
 
+#include "dist/connect.h"
 #include "dist/control_message.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
@@ -21,26 +21,27 @@ namespace shoal::train {
 
 class Recovery {
  public:
-  // Goes on from position.losses; all referred to outlive it.
+  // Continues from position.losses. All references must outlive it.
   Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
-           dist::Communicator& communicator, Reporter& reporter, Position& position);
+           dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
-  // What all ranks have said of update `step`, when position.step updates are done. True: a
-  // checkpoint is asked for. Throws std::runtime_error when going back does not help. Collective.
-  bool heard(const dist::ControlMessage& word, int64_t step);
+  // Handles the loss of step `step`, summed over all ranks in `message`. Returns true if a checkpoint
+  // should be saved. Throws std::runtime_error when rollbacks do not help. Collective.
+  bool add_loss(const dist::ControlMessage& message, int64_t step);
+  // Reports when the steps of this rank become slower or faster.
+  void add_step_time(double seconds);
+
   std::string losses() const { return losses_.state(); }  // for position.losses
-  // Seconds of an update of this rank.
-  void took(double seconds);
 
  private:
   void roll_back(int64_t spike);
-  void begin_trouble(int64_t spike);
+  void count_rollback(int64_t spike);
 
   const ResolvedJob& job_;
   Trainer& trainer_;
   CheckpointStore& store_;
   dist::Communicator& communicator_;
-  Reporter& reporter_;
+  ReportSink& reporter_;
   Position& position_;
   LossWatch losses_;
   SpeedWatch speed_;

@@ -1,15 +1,14 @@
 #pragma once
-// Two flags that signal handlers raise and the loop polls between steps, so that everything they
-// ask for happens at a step boundary, on every rank together. The functions may be called from a
-// signal handler.
+// Two flags that signal handlers set and the training loop polls between steps. The ranks exchange
+// them, so all ranks stop or save at the same step. All functions may be called from a signal handler.
 
 namespace shoal::train {
 
-// Asks for: finish the step, save, leave. False when that was asked for before.
+// Asks the loop to finish the step, save and leave. Returns false if it was asked before.
 bool request_stop(int signal);  // SIGINT or SIGTERM
 void request_checkpoint();
 
-int stop_signal();               // 0, or the first signal that came
+int stop_signal();               // the first signal received, else 0
 bool take_checkpoint_request();  // true once after each request
 
 }  // namespace shoal::train

@@ -6,21 +6,21 @@
 
 namespace shoal::train {
 
-int64_t UnreadableImages::fresh(int64_t in_all) {
-  const int64_t more = in_all - told_;
-  told_ = in_all;
-  return more;
+int64_t UnreadableImages::take_new(int64_t in_epoch) {
+  const int64_t count = in_epoch - seen_here_;
+  seen_here_ = in_epoch;
+  return count;
 }
 
-std::string UnreadableImages::heard(int64_t more, int64_t step_in_epoch) {
-  in_epoch_ += more;
-  // How many there are is not always known: of the first ten thousand a hundred may be damaged.
+std::string UnreadableImages::add(int64_t count, int64_t step_in_epoch) {
+  in_epoch_ += count;
+  // The length of a stream is not known: 100 of the first 10,000 images may be unreadable.
   const int64_t seen = step_in_epoch * job_.global_batch_size;
   const int64_t all = job_.open_ended ? std::max<int64_t>(seen, 10'000) : job_.train_images;
   if (static_cast<double>(in_epoch_) <= 0.01 * static_cast<double>(all)) return "";
   return strf(
-      "%lld of %lld training images could not be read, more than 1 %%; the log names "
-      "them. Repair or replace them and continue with --resume; without them a run starts anew",
+      "%lld of %lld training images could not be read, more than 1 %%; the log names them. Repair "
+      "or replace them and continue with --resume; if you remove them, start a new run",
       static_cast<long long>(in_epoch_), static_cast<long long>(all));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How many of an epoch's training images could not be read; too many end the run.
+// Counts the training images of an epoch that could not be read; too many end the run. Torch-free.
 
 #include <cstdint>
 #include <string>
@@ -12,16 +12,17 @@ class UnreadableImages {
  public:
   explicit UnreadableImages(const ResolvedJob& job) : job_(job) {}  // which must outlive it
 
-  void begin_epoch() { told_ = in_epoch_ = 0; }
-  // Of this rank, since the last call; `in_all`: what its loader has counted in the epoch.
-  int64_t fresh(int64_t in_all);
-  // Of all ranks, `step_in_epoch` updates into the epoch. Returns what to say when more than one in
-  // a hundred was bad, else nothing.
-  std::string heard(int64_t more, int64_t step_in_epoch);
+  void begin_epoch() { seen_here_ = in_epoch_ = 0; }
+  // Returns how many this rank has met since the last call. `in_epoch`: its loader's count.
+  int64_t take_new(int64_t in_epoch);
+  // Adds the new ones of all ranks, `step_in_epoch` steps into the epoch. Returns the reason to stop
+  // if more than 1 % of the images are unreadable, else an empty string.
+  std::string add(int64_t count, int64_t step_in_epoch);
 
  private:
   const ResolvedJob& job_;
-  int64_t told_ = 0, in_epoch_ = 0;
+  int64_t seen_here_ = 0;  // of this rank, up to the last take_new()
+  int64_t in_epoch_ = 0;   // over all ranks
 };
 
 }  // namespace shoal::train

@@ -10,14 +10,16 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kRecent = 64, kEnough = 16;   // losses
-constexpr double kDeviations = 6;              // of noise that are still ordinary
-constexpr double kLeast = 0.25;                // smaller jumps say nothing
-constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median distance, of a normal
-constexpr size_t kBlock = 100, kHalf = 5;      // updates per block, blocks per half of a stall
+// Losses.
+constexpr size_t kRecent = 64, kEnough = 16;
+constexpr double kDeviations = 6;              // standard deviations that are still noise
+constexpr double kSmallestJump = 0.25;         // smaller jumps are no events
+constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
+constexpr size_t kBlock = 100, kHalf = 5;      // steps per block, blocks per half of a stall
 constexpr double kProgress = 0.999;            // a loss that falls goes below this share
-constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // updates
-constexpr int64_t kWarmUp = 8;
+// Step times.
+constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // steps
+constexpr int64_t kWarmUp = 8;                             // steps
 constexpr double kFactor = 1.5;
 
 template <class Iterator>
@@ -48,8 +50,8 @@ std::optional<LossEvent> LossWatch::add(double loss) {
     const double middle = median(recent_.begin(), recent_.end());
     std::vector<double> distances;
     for (const double value : recent_) distances.push_back(std::abs(value - middle));
-    const double noise = std::max(
-        kLeast, kDeviations * kDeviationOfMedian * median(distances.begin(), distances.end()));
+    const double noise = std::max(kSmallestJump, kDeviations * kDeviationOfMedian *
+                                                     median(distances.begin(), distances.end()));
     const bool high = loss > ratio_ * middle && loss > middle + noise;
     const bool low = loss * ratio_ < middle && loss < middle - noise;
     if (high || low) {
@@ -77,7 +79,7 @@ std::optional<LossEvent> LossWatch::add_to_block(double loss) {
     blocks_.pop_front();
     return std::nullopt;
   }
-  blocks_.clear();  // said once; again after as many updates
+  blocks_.clear();  // the next event comes 1000 steps later at the earliest
   return LossEvent{"loss_stall", after, before};
 }
 
@@ -94,10 +96,10 @@ void LossWatch::restore(const std::string& state) {
 }
 
 std::optional<SpeedEvent> SpeedWatch::add(double seconds) {
-  if (++updates_ <= kWarmUp) return std::nullopt;
+  if (++steps_ <= kWarmUp) return std::nullopt;
   recent_.push_back(seconds);
   if (recent_.size() > kMost) recent_.pop_front();
-  if (recent_.size() < kLatest + kBefore || updates_ % static_cast<int64_t>(kLatest) != 0)
+  if (recent_.size() < kLatest + kBefore || steps_ % static_cast<int64_t>(kLatest) != 0)
     return std::nullopt;
   const auto latest = recent_.end() - static_cast<int64_t>(kLatest);
   const double now = median(latest, recent_.end()), before = median(recent_.begin(), latest);

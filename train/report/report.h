@@ -1,108 +1,117 @@
 #pragma once
-// What rank 0 tells the world: metric lines in two dialects, history.jsonl, summary.json, the start
-// block, a progress bar.
+// What rank 0 reports about a run, and the interface of everything that writes it down. Torch-free.
 //
-// Dialects: PyTorch's imagenet example ("Epoch: [0][ 10/500]\tTime …") and key=value
-// ("train:loss=…;"), each on a line of its own, each number finite. history.jsonl holds one JSON
-// object per printed report with the same values unrounded and the time it was written, so a scraped
-// value equals the history to the printed digits. Torch-free. On other ranks every method does nothing.
+// A sink (terminal bar, log lines, history.jsonl, …) overrides the calls that it writes something
+// for. All of them come from the thread of the training loop, on rank 0 only. A sink that cannot
+// write throws std::runtime_error with the path and the reason.
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "train/checkpoint/position.h"
-#include "train/report/summary_file.h"
-#include "train/run/job.h"
 #include "train/run/meter.h"
 
 namespace shoal::train {
 
+struct RunStart {
+  std::string origin;                // "fresh start", or the checkpoint or weights it starts from
+  std::vector<std::string> classes;  // names in the order of the labels
+};
+
+// State after any step, for a progress display.
+struct Progress {
+  int64_t epoch = 0;
+  int64_t step_in_epoch = 0;     // steps done in the epoch
+  int64_t step = 0;              // steps done since the start of training
+  double images_per_second = 0;  // over all ranks, since the last StepReport
+  Meter epoch_sum;               // over all ranks, up to the last StepReport
+};
+
+// A step whose metrics are printed.
 struct StepReport {
-  int64_t epoch = 0, step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: updates done, from 1
-  int64_t step = 0;                                           // updates since the start of training
-  // Of the last update, and averaged over this process's part of the epoch; then how much of each
-  // was waiting for images.
+  int64_t epoch = 0;
+  int64_t step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: steps done, from 1
+  int64_t step = 0;                                // steps done since the start of training
+  // Duration of the last step of this rank and the mean of the steps that this process has made in
+  // the epoch; then the part of each spent waiting for images.
   double step_seconds = 0, step_seconds_average = 0;
   double data_seconds = 0, data_seconds_average = 0;
-  Meter last, epoch_sum;  // over all ranks: the last update, the epoch so far
+  Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
-  double gradient_norm = 0;
+  double gradient_norm = 0;  // before clipping; not finite: not printed
+};
+
+// A batch of an evaluation whose metrics are printed.
+struct EvaluationProgress {
+  int64_t epoch = 0, step = 0;     // as in EvaluationReport
+  int64_t batch = 0, batches = 0;  // batch: from 1
+  double seconds = 0, seconds_average = 0;
+  Meter last, sum;  // over all ranks: this batch, the evaluation so far
 };
 
 struct EvaluationReport {
-  int64_t epoch = 0, step = 0;  // epochs finished (or under way), updates done
+  int64_t epoch = 0, step = 0;  // epochs finished (or the current one), steps done
   Meter sum;                    // over all ranks; skipped = unreadable images
   double seconds = 0;
   bool ema = false;      // of the averaged weights
-  bool stopped = false;  // broken off: the sum is of no use
+  bool stopped = false;  // ended early; the sum is incomplete
 };
 
-inline constexpr const char* kHistoryFile = "history.jsonl";
-inline constexpr const char* kSummaryFile = "summary.json";
+// Something unusual at a step, such as a loss spike.
+struct Event {
+  std::string name;
+  int64_t step = 0;
+  std::vector<std::pair<std::string, double>> values;
+  // False for events that depend on the clock: equal runs write equal histories.
+  bool in_history = true;
+};
 
-class Reporter {
+// How long this process has waited for images.
+struct LoaderWait {
+  int64_t steps = 0, waited = 0;  // waited: steps that waited for more than a millisecond
+  double seconds = 0, data_seconds = 0;
+};
+
+// The best evaluation of the run.
+struct Evaluated {
+  double top1 = 0;                     // percent
+  std::optional<int64_t> epoch, step;  // epochs finished, steps done; absent in older checkpoints
+};
+
+// The weights in --export-dir.
+struct Exported {
+  std::string file;
+  bool best = false;            // weights of the best evaluation, else the last ones
+  int64_t epoch = 0, step = 0;  // epochs finished (or the current one), steps done
+  std::optional<double> top1;   // percent; absent if these weights were not evaluated
+};
+
+struct RunEnd {
+  std::string outcome;  // complete | stopped | failed | evaluated
+  std::string reason;   // of a failure, one sentence; else empty
+  int64_t epoch = 0, step = 0;
+  double seconds = 0;
+  LoaderWait wait;
+  std::optional<Evaluated> best;
+  std::optional<Exported> exported;
+};
+
+class ReportSink {
  public:
-  // Opens OUTPUT/history.jsonl, keeping its first `keep_lines` lines (the rest was written after
-  // the checkpoint a run is resumed from; --eval-only keeps all). Where they are missing there,
-  // they come from the copy beside the checkpoints. Throws std::runtime_error with path and reason.
-  Reporter(const ResolvedJob& job, int64_t rank, int64_t keep_lines);
+  ReportSink() = default;
+  ReportSink(const ReportSink&) = delete;
+  ReportSink& operator=(const ReportSink&) = delete;
+  virtual ~ReportSink() = default;
 
-  void write_classes(const std::vector<std::string>& classes);  // OUTPUT/classes.json: name → label
-  // The block with everything resolved; `origin`: fresh, or from where.
-  void start(const std::string& origin);
-  void step(const StepReport& report);  // the metric lines; non-finite numbers are left out
-  // What happened at an update, as one line and one entry of the history. Not in the history: what
-  // depends on time.
-  void event(const std::string& name, int64_t step,
-             const std::vector<std::pair<std::string, double>>& values, bool in_history = true);
-  void progress(const Position& at, double images_per_second, const Meter& epoch_sum);
-  // Call before the rows of an evaluation: what they say of where the run is.
-  void begin_evaluation(int64_t epoch, int64_t step) {
-    evaluation_epoch_ = epoch, evaluation_step_ = step;
-  }
-  void evaluation_progress(int64_t batch, int64_t batches, double seconds, double seconds_average,
-                           const Meter& last, const Meter& sum);
-  void evaluation(const EvaluationReport& report);  // " * Acc@1 …", valid:… and the divisor
-  // "Total time: …", what was waited for, and summary.json.
-  void finish(const Ending& ending);
-  // summary.json of a run that ends with an exception. Throws nothing: the exception counts.
-  void fail(const Ending& ending) noexcept;
-
-  int64_t history_lines() const { return history_lines_; }
-  std::filesystem::path history_file() const { return output_ / kHistoryFile; }
-
- private:
-  void append(const std::string& json);  // one row, with the time
-
-  const ResolvedJob& job_;
-  bool on_;
-  std::filesystem::path output_;
-  std::ofstream history_;
-  int64_t history_lines_ = 0;
-  int64_t evaluation_epoch_ = 0, evaluation_step_ = 0;
-  std::string started_;  // utc_time()
-  LastRows last_;
+  virtual void start(const RunStart&) {}
+  virtual void progress(const Progress&) {}
+  virtual void step(const StepReport&) {}
+  virtual void event(const Event&) {}
+  virtual void evaluation_progress(const EvaluationProgress&) {}
+  virtual void evaluation(const EvaluationReport&) {}
+  virtual void end(const RunEnd&) {}
 };
-
-// What is resolved, for people: model, data, processes, batch, length, output, settings.
-std::string start_block(const ResolvedJob& job, const std::string& origin);
-
-// What Acc@5 means with fewer classes than ops::kTop5.
-std::string top5_note(int64_t classes);
-
-// {class name: label}, as classes.json holds it.
-std::string classes_json(const std::vector<std::string>& classes);
-
-// The lines of one report, in print order, without line breaks. Pure: what the tests run the metric
-// regexes over.
-std::string imagenet_line(const StepReport& report);
-std::string key_value_line(const StepReport& report);
-std::string imagenet_test_line(int64_t batch, int64_t batches, double seconds,
-                               double seconds_average, const Meter& last, const Meter& sum);
 
 }  // namespace shoal::train

@@ -1,22 +1,23 @@
-#include "train/report/summary_file.h"
+// summary.json: how a run ended, what it reached, and everything needed to repeat it.
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "base/whole_file.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
 
 namespace shoal::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A setting's text as the JSON value it means: a number, true, false, or the text itself.
+// Converts the text of a setting to JSON: a number, true, false, or the text itself.
 Json value_of(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
   const char* const end = text.data() + text.size();
@@ -44,58 +45,80 @@ Json json_of(const Exported& exported) {
   return json;
 }
 
-}  // namespace
-
-std::string utc_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return strf("%s.%03dZ", text, static_cast<int>(ms % 1000));
+Json json_of(const Evaluated& best) {
+  Json json = {{"acc1", best.top1}};
+  if (best.epoch) json["epoch"] = *best.epoch;
+  if (best.step) json["step"] = *best.step;
+  return json;
 }
 
-bool tells_of_success(const std::filesystem::path& path) {
+// Whether `path` is the summary of a completed run.
+bool is_of_complete_run(const std::filesystem::path& path) {
   std::ifstream file(path);
   const Json summary = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   return summary.is_object() && summary.value("outcome", "") == "complete";
 }
 
-void write_summary(const std::filesystem::path& path, const ResolvedJob& job, const Ending& ending,
-                   const LastRows& rows, const std::string& started) {
-  Json summary = {{"outcome", ending.outcome}};
-  if (!ending.reason.empty()) summary["reason"] = ending.reason;
-  summary["version"] = job.provenance.version;
-  summary["commit"] = job.provenance.commit;
-  summary["command"] = job.provenance.command;
-  summary["started"] = started;
-  summary["ended"] = utc_time();
-  summary["seconds"] = ending.seconds;
-  summary["epoch"] = ending.epoch;
-  summary["step"] = ending.step;
-  if (ending.best) {
-    summary["best"] = {{"acc1", ending.best->top1}};
-    if (ending.best->epoch) summary["best"]["epoch"] = *ending.best->epoch;
-    if (ending.best->step) summary["best"]["step"] = *ending.best->step;
+class SummaryFile final : public ReportSink {
+ public:
+  explicit SummaryFile(const ResolvedJob& job)
+      : job_(job), path_(std::filesystem::path(job.output) / kSummaryFile) {}
+
+  void step(const StepReport& report) override { train_ = history_row(report); }
+  void evaluation(const EvaluationReport& report) override {
+    (report.ema ? valid_ema_ : valid_) = history_row(report);
   }
-  if (ending.exported) summary["exported"] = json_of(*ending.exported);
-  if (!rows.train.empty()) summary["train"] = Json::parse(rows.train);
-  if (!rows.valid.empty()) summary["valid"] = Json::parse(rows.valid);
-  if (!rows.valid_ema.empty()) summary["valid_ema"] = Json::parse(rows.valid_ema);
-  const WaitReport& wait = ending.wait;
+  void end(const RunEnd& report) override {
+    if (job_.eval_only) return;
+    // A run that had nothing to do keeps the summary of the run that did the work.
+    const bool idle = train_.empty() && valid_.empty() && !report.exported;
+    if (report.outcome != "failed" && idle && is_of_complete_run(path_)) return;
+    write_whole(path_, summary(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+
+ private:
+  Json summary(const RunEnd& end) const;
+
+  const ResolvedJob& job_;
+  std::filesystem::path path_;
+  std::string started_ = utc_time();
+  std::string train_, valid_, valid_ema_;  // last rows of the history; empty if there are none
+};
+
+Json SummaryFile::summary(const RunEnd& end) const {
+  Json json = {{"outcome", end.outcome}};
+  if (!end.reason.empty()) json["reason"] = end.reason;
+  json["version"] = job_.provenance.version;
+  json["commit"] = job_.provenance.commit;
+  json["command"] = job_.provenance.command;
+  json["started"] = started_;
+  json["ended"] = utc_time();
+  json["seconds"] = end.seconds;
+  json["epoch"] = end.epoch;
+  json["step"] = end.step;
+  if (end.best) json["best"] = json_of(*end.best);
+  if (end.exported) json["exported"] = json_of(*end.exported);
+  if (!train_.empty()) json["train"] = Json::parse(train_);
+  if (!valid_.empty()) json["valid"] = Json::parse(valid_);
+  if (!valid_ema_.empty()) json["valid_ema"] = Json::parse(valid_ema_);
+  const LoaderWait& wait = end.wait;
   if (wait.steps > 0)
-    summary["loader"] = {{"steps", wait.steps},
-                         {"steps_waited", wait.waited},
-                         {"wait_seconds", wait.data_seconds},
-                         {"wait_share", wait.data_seconds / std::max(wait.seconds, 1e-9)}};
-  summary["data"] = {{"train", job.train_source}, {"val", job.val_source}};
-  summary["model"] = {{"name", job.model_info.name}, {"parameters", job.model_info.parameters}};
-  summary["world_size"] = job.world_size;
-  for (const SavedSetting& setting : job.settings)
-    summary["settings"][setting.name] = value_of(setting.value);
-  write_whole(path, summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    json["loader"] = {{"steps", wait.steps},
+                      {"steps_waited", wait.waited},
+                      {"wait_seconds", wait.data_seconds},
+                      {"wait_share", wait.data_seconds / std::max(wait.seconds, 1e-9)}};
+  json["data"] = {{"train", job_.train_source}, {"val", job_.val_source}};
+  json["model"] = {{"name", job_.model_info.name}, {"parameters", job_.model_info.parameters}};
+  json["world_size"] = job_.world_size;
+  for (const SavedSetting& setting : job_.settings)
+    json["settings"][setting.name] = value_of(setting.value);
+  return json;
+}
+
+}  // namespace
+
+std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job) {
+  return std::make_unique<SummaryFile>(job);
 }
 
 }  // namespace shoal::train

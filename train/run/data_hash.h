@@ -1,5 +1,5 @@
 #pragma once
-// Of all images of an epoch, their order, pixels and mixing: equal runs print equal numbers.
+// Hash of an epoch's images, their order, pixels and mixing: equal runs print equal hashes.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace shoal::train {
 
-// Prints the sum over ranks of what their loaders have counted since update `first_step` of the
-// epoch, at log level debug. Collective.
+// Logs the sum over ranks of their loaders' hashes since step `first_step` of the epoch, at log level
+// debug. Collective.
 void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
                    const dist::Group& group);
 

@@ -10,10 +10,10 @@
 
 #include "base/log.h"
 #include "data/loader/loader.h"
-#include "train/control/epoch_agreement.h"
-#include "train/report/report.h"
+#include "train/report/sinks.h"
 #include "train/run/evaluate.h"
 #include "train/run/pace.h"
+#include "train/run/rank_loader_options.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
 #include "train/step/trainer.h"
@@ -32,7 +32,7 @@ int64_t peak_gpu_memory(const ResolvedJob& job) {
   return static_cast<int64_t>(cuda_plugin().memory_statistics(job.gpu).peak_reserved_bytes);
 }
 
-// The largest value of all ranks. Collective.
+// The largest value on any rank. Collective.
 int64_t largest(dist::Group& group, int64_t here) {
   at::Tensor all = at::zeros({group.size()}, at::kLong);
   all.mutable_data_ptr<int64_t>()[group.rank()] = here;
@@ -41,14 +41,42 @@ int64_t largest(dist::Group& group, int64_t here) {
                            all.const_data_ptr<int64_t>() + all.numel());
 }
 
-// Throws std::runtime_error when files of the run could not be made in `folder`.
+// Throws std::runtime_error if the run could not create files in `folder`.
 void check_writable(const std::string& folder, const char* option) {
   const auto place = existing_parent(folder);
-  // Only trying tells: root may write anywhere, but not to every file system.
+  // Creates a folder: root passes permission checks on file systems that refuse to write.
   std::string probe = (place / ".shoal-XXXXXX").string();
   if (::mkdtemp(probe.data()) == nullptr || ::rmdir(probe.c_str()) != 0)
     throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +
                              place.string() + "; choose another folder");
+}
+
+// Checks the folders and the disk on rank 0, and makes the first step. Collective.
+void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train,
+                  const Position& position, Trainer& trainer, int rank, DryRun& result) {
+  const CheckpointStore store(job.checkpoint_dir, job.keep);
+  result.disk = disk_need(store, trainer.state_bytes(), job.keep);
+  if (rank == 0) {
+    check_writable(job.output, "--output");
+    check_writable(job.checkpoint_dir, "--checkpoint-dir");
+    if (!job.export_dir.empty()) check_writable(job.export_dir, "--export-dir");
+    check_disk(result.disk, store.directory(), log::warning);
+  }
+  data::Loader loader(train, rank_loader_options(job, rank, true), log::warning, batch_memory(job));
+  const bool epoch_complete = position.step_in_epoch >= job.steps_per_epoch;
+  loader.start_epoch(position.epoch, epoch_complete ? 0 : position.step_in_epoch * job.accumulate);
+  const double start = now();
+  const double lr =
+      learning_rate(job.schedule, position.step, job.steps_per_epoch, job.total_steps);
+  const StepResult step =
+      trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
+  result.step_seconds = now() - start;
+  result.step = step.meter;
+  if (!step.finite)
+    throw std::runtime_error(
+        strf("the loss or gradient of the first step is not finite (gradient norm %g); lower --lr, "
+             "set --clip, or check the data",
+             step.gradient_norm));
 }
 
 }  // namespace
@@ -58,38 +86,16 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
                dist::Communicator& communicator) {
   if (job.train_streamed || val->access() == data::Access::pipe)
     throw UserError(
-        "--dry-run cannot try pipes: what it reads would be gone for the run itself; try it with "
-        "images in files");
+        "--dry-run does not work with pipes: the images that it reads would be missing in the run. "
+        "Use images in files");
   if (communicator.rank() == 0) log::info(start_block(job, start.origin));
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();
   const Position position = load_start(trainer, start, job, val->classes(), rank == 0);
-  if (train) {
-    if (rank == 0) check_writable(job.output, "--output");
-    if (rank == 0) check_writable(job.checkpoint_dir, "--checkpoint-dir");
-    if (rank == 0 && !job.export_dir.empty()) check_writable(job.export_dir, "--export-dir");
-    const CheckpointStore store(job.checkpoint_dir, job.keep);
-    result.disk = disk_need(store, trainer.state_bytes(), job.keep);
-    if (rank == 0) check_disk(result.disk, store.directory(), log::warning);
-    data::Loader loader(train, share_options(job, rank, true), log::warning, batch_memory(job));
-    const bool epoch_is_through = position.step_in_epoch >= job.steps_per_epoch;
-    loader.start_epoch(position.epoch,
-                       epoch_is_through ? 0 : position.step_in_epoch * job.accumulate);
-    const double before = now();
-    const double lr =
-        learning_rate(job.schedule, position.step, job.steps_per_epoch, job.total_steps);
-    const StepResult step =
-        trainer.step(loader, position.step, lr, job.progression.strength(position.epoch));
-    result.step_seconds = now() - before;
-    result.step = step.meter;
-    if (!step.finite)
-      throw std::runtime_error(
-          strf("the first step's loss or gradient is not finite (gradient norm %g); lower --lr, "
-               "set --clip, or look at the data",
-               step.gradient_norm));
-  }
-  data::Loader val_loader(val, share_options(job, rank, false), log::warning, batch_memory(job));
+  if (train) try_training(job, train, position, trainer, rank, result);
+  data::Loader val_loader(val, rank_loader_options(job, rank, false), log::warning,
+                          batch_memory(job));
   val_loader.start_epoch(0);
   if (const data::Batch* batch = val_loader.next())
     result.evaluation = evaluate_batch(trainer.model(), trainer.compute_type(), *batch);

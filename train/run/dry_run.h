@@ -1,10 +1,10 @@
 #pragma once
-// --dry-run: what a run would find, without leaving anything behind.
+// --dry-run: one training step and one evaluation batch, without writing a file.
 
 #include <cstdint>
 #include <memory>
 
-#include "data/dataset.h"
+#include "data/source.h"
 #include "dist/connect.h"
 #include "train/checkpoint/disk.h"
 #include "train/checkpoint/resume.h"
@@ -14,17 +14,17 @@
 namespace shoal::train {
 
 struct DryRun {
-  Meter step, evaluation;      // of all ranks: the first step, and one evaluation batch of each
+  Meter step, evaluation;      // over all ranks: the first step, one evaluation batch per rank
   double step_seconds = 0;     // of this rank; the first step is slower than later ones
-  int64_t peak_bytes = 0;      // of memory, of the process with the most
-  int64_t peak_gpu_bytes = 0;  // of GPU memory, likewise; 0: no GPU
-  DiskNeed disk;               // of rank 0; with --eval-only nothing is needed
+  int64_t peak_bytes = 0;      // memory of the process that uses most
+  int64_t peak_gpu_bytes = 0;  // GPU memory of the process that uses most; 0 without a GPU
+  DiskNeed disk;               // on rank 0; empty with --eval-only
 };
 
 // Loads the weights or the checkpoint of `start`, makes one step and evaluates one batch on every
 // rank. Writes no file. Collective. Throws what run() would throw at its start or in its first step:
-// UserError for what cannot be continued or pipes, std::runtime_error for damaged data, a disk
-// without room for a checkpoint, a loss or gradient that is not finite.
+// UserError for runs that cannot be continued and for pipes; std::runtime_error for damaged data, too
+// little disk space for a checkpoint, and a loss or gradient that is not finite.
 DryRun dry_run(const ResolvedJob& job, const Start& start,
                std::shared_ptr<const data::Source> train, std::shared_ptr<const data::Source> val,
                dist::Communicator& communicator);

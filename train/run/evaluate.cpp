@@ -19,14 +19,25 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::array<int64_t, 1> kOfViews = {1};  // dimension of logits of several views
+constexpr std::array<int64_t, 1> kViewDimension = {1};  // of logits, images × views × classes
 
-// True when it is so on any rank. Collective.
-bool anybody(dist::Group& group, bool here) {
+// Whether the condition holds on any rank. Collective.
+bool on_any_rank(dist::Group& group, bool here) {
   at::Tensor ranks = at::empty({1}, at::kLong);
   *ranks.mutable_data_ptr<int64_t>() = here ? 1 : 0;
   group.all_reduce_sum(ranks);
   return ranks.item<int64_t>() > 0;
+}
+
+// Throws if the sums over all ranks show no image, or too many unreadable ones.
+void check_images(const Meter& sum) {
+  const double all = sum.images + sum.skipped;
+  if (all == 0) throw std::runtime_error("the evaluation found no image; check what --val names");
+  if (sum.skipped > 0.01 * all)
+    throw TooManyUnreadable(
+        strf("%.0f of %.0f validation images cannot be read, more than 1 %%; the log names them. "
+             "Repair or remove them",
+             sum.skipped, all));
 }
 
 }  // namespace
@@ -55,7 +66,7 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
   Input input = make_input(batch, type, device);
   at::Tensor logits = model.forward(input.images, {});
   if (batch.views > 1)
-    logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kOfViews));
+    logits = logits.view({batch.count, batch.views, -1}).mean(at::IntArrayRef(kViewDimension));
   if (input.unreadable > 0) {
     const at::Tensor rows = models::upload(at::tensor(input.readable), device);
     logits = logits.index_select(0, rows);
@@ -67,50 +78,45 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
 }
 
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
-                          dist::Group& group, int64_t print_freq, Reporter* reporter,
-                          const std::function<bool()>& go_on) {
+                          dist::Group& group, const EvaluationHooks& hooks) {
   EvaluationReport report;
-  const bool uneven = loader.uneven();
+  const auto interrupted = [] { return stop_signal() != 0; };
+  const bool uneven = loader.uneven();  // ranks may have different numbers of batches
   int64_t batches = uneven ? 0 : loader.batches_per_epoch();
   const double start = now();
   loader.start_epoch(0);
-  double before = start;
-  const auto told_to_stop = [] { return stop_signal() != 0; };
+  double previous = start;
   for (int64_t i = 1;; ++i) {
     group.enter(dist::Phase::reading);
-    // A stream may keep this rank waiting: a stop does not wait with it.
-    const bool broken_off = go_on && !loader.has_batches(i, told_to_stop) && told_to_stop();
-    const data::Batch* const batch = broken_off ? nullptr : loader.next();
+    // A stream may keep this rank waiting for long; a stop signal ends the wait.
+    const bool stops = hooks.keep_going && !loader.has_batches(i, interrupted) && interrupted();
+    const data::Batch* const batch = stops ? nullptr : loader.next();
     group.enter(dist::Phase::evaluating);
-    const bool more = batch != nullptr || broken_off;
-    if (!(uneven ? anybody(group, more) : more)) break;
-    if (go_on && !go_on()) {
+    const bool more = batch != nullptr || stops;
+    if (!(uneven ? on_any_rank(group, more) : more)) break;
+    if (hooks.keep_going && !hooks.keep_going()) {
       report.stopped = true;
       return report;
     }
     Meter last = batch ? evaluate_batch(model, type, *batch) : Meter{};
     report.sum.add(last);
-    const double after = now();
-    if (uneven) batches = i;  // as far as is known
-    if (reporter && (i % print_freq == 0 || (!uneven && i == batches))) {
+    const double time = now();
+    if (uneven) batches = i;  // the number so far
+    if (hooks.progress && (i % hooks.print_freq == 0 || (!uneven && i == batches))) {
       Meter sum = report.sum;
       reduce(group, {&last, &sum});
-      reporter->evaluation_progress(i, batches, after - before,
-                                    (after - start) / static_cast<double>(i), last, sum);
+      hooks.progress({.batch = i,
+                      .batches = batches,
+                      .seconds = time - previous,
+                      .seconds_average = (time - start) / static_cast<double>(i),
+                      .last = last,
+                      .sum = sum});
     }
-    before = after;
+    previous = time;
   }
   reduce(group, {&report.sum});
   report.seconds = now() - start;
-  const double all = report.sum.images + report.sum.skipped;
-  if (all == 0)
-    throw std::runtime_error("the evaluation has met no image; look at what fills --val");
-  if (report.sum.skipped > 0.01 * all) {
-    throw TooManyUnreadable(
-        strf("%.0f of %.0f validation images cannot be read, more than 1 %%; the log names them. "
-             "Repair or remove them",
-             report.sum.skipped, all));
-  }
+  check_images(report.sum);
   return report;
 }
 

@@ -13,10 +13,9 @@
 
 namespace shoal::train {
 
-// Sums over one batch, without gradients, with the model's running statistics; leaves the model in
-// evaluation mode; of several views of an image the logits are averaged. `type`: what the model
-// computes in. Unreadable images count as skipped. Not
-// collective.
+// Sums over one batch of this rank, without gradients, with the model's running statistics. Averages
+// the logits if the batch has several views of each image. Counts unreadable images as skipped.
+// `type`: the type that the model computes in. Leaves the model in evaluation mode.
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 
 // More than 1 % of the images cannot be read.
@@ -24,13 +23,19 @@ struct TooManyUnreadable : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// Sums over the whole set and all ranks, the same on each. Prints progress lines when `reporter` is
-// given. `go_on`, when given, is called before each batch and must answer alike on every rank;
-// false ends the evaluation (`stopped`). Collective. Throws std::runtime_error when there is
-// no image, TooManyUnreadable on all ranks alike.
+struct EvaluationHooks {
+  // Called before each batch; must return the same on every rank. False ends the evaluation.
+  std::function<bool()> keep_going = {};
+  // Called every `print_freq` batches and after the last one where their number is known, with sums
+  // over all ranks. Collective: set on every rank or on none.
+  std::function<void(EvaluationProgress)> progress = {};
+  int64_t print_freq = 10;
+};
+
+// Sums over the whole set and all ranks, the same on each. Fills in neither epoch nor step.
+// Collective. Throws std::runtime_error if there is no image, TooManyUnreadable on all ranks.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
-                          dist::Group& group, int64_t print_freq, Reporter* reporter,
-                          const std::function<bool()>& go_on = {});
+                          dist::Group& group, const EvaluationHooks& hooks = {});
 
 // Adds the meters of all ranks, in place. Collective.
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters);

@@ -1,5 +1,5 @@
 #pragma once
-// Sums of a stretch of training or evaluation. Division happens when something is printed.
+// Sums over images of training or evaluation; divided only when printed. Torch-free.
 
 #include <array>
 #include <cmath>
@@ -9,17 +9,17 @@ namespace shoal::train {
 
 struct Meter {
   double loss = 0;     // sum over images
-  double top1 = 0;     // images whose label came first by score (ops/places.h)
-  double top5 = 0;     // images whose label is among the first five
+  double top1 = 0;     // images whose label has the highest score (ops/places.h)
+  double top5 = 0;     // images whose label is among the five highest scores
   double images = 0;   // images that count
-  double skipped = 0;  // images that do not: unreadable, or of an update that was not finite
+  double skipped = 0;  // unreadable images, and images of steps that were not finite
 
   void add(const Meter& other) {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
         skipped += other.skipped;
   }
-  // `sum` on a grid of 2^-24: such numbers add up without rounding (to 2^29), so a total is the
-  // same however the images were cut into batches, ranks and reports.
+  // Rounds a sum to a multiple of 2^-24. Such numbers add up without rounding (up to 2^29), so a
+  // total does not depend on how the images were divided into batches, ranks and reports.
   static double exact(double sum) { return std::ldexp(std::nearbyint(std::ldexp(sum, 24)), -24); }
 
   bool empty() const { return images <= 0; }
@@ -27,7 +27,7 @@ struct Meter {
   double top1_percent() const { return images > 0 ? 100 * top1 / images : 0; }
   double top5_percent() const { return images > 0 ? 100 * top5 / images : 0; }
 
-  // For reducing over ranks and for checkpoints.
+  // For reductions over ranks and for checkpoints.
   static constexpr int kValues = 5;
   std::array<double, kValues> values() const { return {loss, top1, top5, images, skipped}; }
   static Meter from(const double* v) { return {v[0], v[1], v[2], v[3], v[4]}; }

@@ -12,14 +12,14 @@ using namespace shoal::train;
 namespace {
 
 // A loss that falls from 7 to about 1, with noise of 10 %.
-double loss_at(int64_t update) {
-  const uint64_t bits = shoal::combine(1, static_cast<uint64_t>(update));
+double loss_at(int64_t step) {
+  const uint64_t bits = shoal::combine(1, static_cast<uint64_t>(step));
   const double noise = static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
-  return (1 + 6 * std::exp(-static_cast<double>(update) / 800)) * (1 + 0.2 * noise);
+  return (1 + 6 * std::exp(-static_cast<double>(step) / 800)) * (1 + 0.2 * noise);
 }
 
 struct Seen {
-  int64_t update;
+  int64_t step;
   std::string name;
   bool operator==(const Seen&) const = default;
 };
@@ -58,7 +58,7 @@ TEST_CASE("an event carries the loss and what was usual") {
   CHECK(event->loss == 4);
   CHECK(event->median == Approx(2.02));
   CHECK_FALSE(watch.add(4));
-  watch.listen_again();
+  watch.rearm();
   CHECK(watch.add(4));
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a level that stays becomes the usual one") {
   REQUIRE(seen == std::vector<Seen>{{200, "loss_spike"}});
 }
 
-TEST_CASE("a loss that no longer falls is said once per thousand updates") {
+TEST_CASE("a loss that no longer falls is said once per thousand steps") {
   LossWatch watch(1.5);
   const auto seen = events(watch, 0, 5000, [](int64_t i) {
     return i < 2000 ? 4.0 - 0.001 * static_cast<double>(i)
@@ -78,8 +78,8 @@ TEST_CASE("a loss that no longer falls is said once per thousand updates") {
   REQUIRE(seen.size() >= 2);
   REQUIRE(seen.size() <= 3);
   for (const Seen& event : seen) REQUIRE(event.name == "loss_stall");
-  REQUIRE(seen[0].update >= 2400);
-  REQUIRE(seen[0].update <= 3000);
+  REQUIRE(seen[0].step >= 2400);
+  REQUIRE(seen[0].step <= 3000);
 }
 
 TEST_CASE("a watch that is saved and restored goes on as if nothing had been") {
@@ -96,12 +96,12 @@ TEST_CASE("a watch that is saved and restored goes on as if nothing had been") {
   REQUIRE(second.state() == whole.state());
 }
 
-TEST_CASE("updates that take longer, or less long, are noticed once") {
+TEST_CASE("steps that take longer, or less long, are noticed once") {
   SpeedWatch watch;
   std::vector<Seen> seen;
   for (int64_t i = 0; i < 1000; ++i) {
     const bool slow = i >= 300 && i < 600;
-    // One update in ten saves or evaluates: no event.
+    // One step in ten saves or evaluates: no event.
     const double seconds = (slow ? 0.2 : 0.1) * (i % 10 == 0 ? 8 : 1) * (1 + 0.01 * (i % 3));
     if (const auto event = watch.add(seconds)) {
       seen.push_back({i, event->name});
@@ -110,6 +110,6 @@ TEST_CASE("updates that take longer, or less long, are noticed once") {
     }
   }
   REQUIRE(seen.size() == 2);
-  CHECK((seen[0].name == "slower" && seen[0].update >= 300 && seen[0].update < 340));
-  CHECK((seen[1].name == "faster" && seen[1].update >= 600 && seen[1].update < 640));
+  CHECK((seen[0].name == "slower" && seen[0].step >= 300 && seen[0].step < 340));
+  CHECK((seen[1].name == "faster" && seen[1].step >= 600 && seen[1].step < 640));
 }

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "train/report/report.h"
+#include "train/report/sinks.h"
 
 using namespace shoal;
 
@@ -31,7 +31,7 @@ std::vector<std::string> sample_log() {
   return {"12:00:00.000 info efficientnet_b0, 5288548 parameters",
           train::imagenet_line(step),
           train::key_value_line(step),
-          train::imagenet_test_line(10, 196, 0.2, 0.3, step.last, step.epoch_sum),
+          train::imagenet_test_line({2, 1010, 10, 196, 0.2, 0.3, step.last, step.epoch_sum}),
           " * Acc@1 46.340 Acc@5 72.484",
           "valid:loss=2.500000; valid:acc1=46.340000; valid:acc5=72.484000; "
           "valid:images_per_sec=210.500000; "

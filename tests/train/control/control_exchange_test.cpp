@@ -1,0 +1,36 @@
+#include "train/control/control_exchange.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+
+#include "dist/connect.h"
+
+using namespace shoal;
+using train::ControlExchange;
+using train::Meter;
+
+TEST_CASE("a message is collected once, with the metrics of its step") {
+  const dist::Communicator world = dist::connect(dist::single_process());
+  ControlExchange control(world.control);
+  REQUIRE(control.collect() == dist::ControlMessage{});
+  dist::ControlMessage message;
+  message.stop_signal = SIGINT;
+  control.post(message, Meter{2.5, 1, 2, 4, 0});
+  REQUIRE(control.pending().images == 4);
+  const dist::ControlMessage collected = control.collect();
+  REQUIRE(collected.stop_signal == SIGINT);
+  REQUIRE(collected.images == 4);
+  REQUIRE(collected.loss_sum == 2.5);
+  REQUIRE(control.pending().empty());
+  REQUIRE(control.collect() == dist::ControlMessage{});
+}
+
+TEST_CASE("a discarded message stays pending for the checkpoint") {
+  const dist::Communicator world = dist::connect(dist::single_process());
+  ControlExchange control(world.control);
+  control.post({}, Meter{2.5, 1, 2, 4, 0});
+  control.discard();
+  REQUIRE(control.pending().loss == 2.5);
+  REQUIRE(control.collect() == dist::ControlMessage{});
+}

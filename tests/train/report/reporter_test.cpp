@@ -1,0 +1,285 @@
+#include "train/report/reporter.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "tests/support/temporary_directory.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+ResolvedJob job_in(const fs::path& folder) {
+  ResolvedJob job;
+  job.output = (folder / "run").string();
+  job.checkpoint_dir = (folder / "checkpoints").string();
+  job.settings = {{"seed", "5"}, {"amp", "off"}};
+  job.world_size = 2;
+  job.last_step = 20;
+  return job;
+}
+
+StepReport step_report(int64_t step) {
+  StepReport report;
+  report.epoch = 1;
+  report.step_in_epoch = step;
+  report.steps_per_epoch = 10;
+  report.step = step;
+  report.last = {8, 1, 2, 4, 0};
+  report.epoch_sum = {20, 2, 4, 8, 0};
+  report.lr = 0.25;
+  report.gradient_norm = std::numeric_limits<double>::infinity();
+  return report;
+}
+
+EvaluationReport evaluation_report(bool ema) {
+  EvaluationReport report;
+  report.epoch = 1;
+  report.step = 10;
+  report.sum = {6, 3, 4, 4, 1};
+  report.seconds = 2;
+  report.ema = ema;
+  return report;
+}
+
+std::vector<Json> rows(const fs::path& path) {
+  std::vector<Json> rows;
+  for (const std::string& line : test::lines_of(test::read_text(path)))
+    rows.push_back(Json::parse(line));
+  return rows;
+}
+
+std::vector<std::string> events(const std::vector<Json>& rows) {
+  std::vector<std::string> names;
+  for (const Json& row : rows) names.push_back(row.at("event"));
+  return names;
+}
+
+// While it lives, what is written to a file descriptor goes to a file instead.
+class Redirected {
+ public:
+  Redirected(int descriptor, const fs::path& file)
+      : descriptor_(descriptor), kept_(dup(descriptor)) {
+    const int opened = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+    REQUIRE(opened >= 0);
+    dup2(opened, descriptor);
+    close(opened);
+  }
+  ~Redirected() {
+    dup2(kept_, descriptor_);
+    close(kept_);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+
+ private:
+  int descriptor_, kept_;
+};
+
+}  // namespace
+
+TEST_CASE("a run's reports reach the history, the summary and the classes") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  Reporter reporter(job, 0, 0);
+  CHECK(reporter.history_file() == folder.path() / "run/history.jsonl");
+  reporter.start({"fresh start", {"cat", "dog"}});
+  reporter.step(step_report(10));
+  reporter.event({"loss_spike", 10, {{"loss", 4}, {"median", 2}}});
+  reporter.event({"slower", 10, {{"step_time", 1}}, /*in_history=*/false});
+  reporter.evaluation_progress({1, 10, 2, 3, 0.5, 0.25, {6, 3, 4, 4, 0}, {12, 6, 8, 8, 0}});
+  reporter.evaluation(evaluation_report(false));
+  reporter.evaluation(evaluation_report(true));
+  CHECK(reporter.history_lines() == 5);
+  RunEnd end;
+  end.outcome = "stopped";
+  end.epoch = 1;
+  end.step = 10;
+  end.wait = {10, 1, 20, 5};
+  end.best = Evaluated{75, 1, 10};
+  end.exported = Exported{"model", true, 1, 10, 75};
+  reporter.end(end);
+
+  const auto history = rows(folder.path() / "run/history.jsonl");
+  CHECK(events(history) ==
+        std::vector<std::string>{"train", "loss_spike", "test", "valid", "valid_ema"});
+  for (const Json& row : history) {
+    CHECK(row.at("step") == 10);
+    CHECK_THAT(row.at("time").get<std::string>(), Catch::EndsWith("Z"));
+  }
+  CHECK(history[0].at("loss") == 2.0);
+  CHECK(history[0].at("loss_average") == 2.5);
+  CHECK(history[0].at("acc1") == 25.0);
+  CHECK_FALSE(history[0].contains("grad_norm"));  // it is not finite
+  CHECK(history[1].at("median") == 2.0);
+  CHECK(history[2].at("batch") == 2);
+  CHECK(history[3].at("correct1") == 3);
+  CHECK(history[3].at("unreadable") == 1);
+
+  const Json summary = Json::parse(test::read_text(folder.path() / "run/summary.json"));
+  CHECK(summary.at("outcome") == "stopped");
+  CHECK_FALSE(summary.contains("reason"));
+  CHECK(summary.at("train").at("loss") == 2.0);
+  CHECK(summary.at("valid").at("event") == "valid");
+  CHECK(summary.at("valid_ema").at("event") == "valid_ema");
+  CHECK(summary.at("best") == Json{{"acc1", 75}, {"epoch", 1}, {"step", 10}});
+  CHECK(summary.at("exported").at("weights") == "best");
+  CHECK(summary.at("loader").at("wait_share") == 0.25);
+  CHECK(summary.at("world_size") == 2);
+  CHECK(summary.at("settings") == Json{{"seed", 5}, {"amp", "off"}});  // 5 is a number
+
+  CHECK(Json::parse(test::read_text(folder.path() / "run/classes.json")) ==
+        Json{{"cat", 0}, {"dog", 1}});
+}
+
+TEST_CASE("reports are metric lines on stdout") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  {
+    const Redirected out(STDOUT_FILENO, folder.path() / "out");
+    const Redirected err(STDERR_FILENO, folder.path() / "err");
+    const auto lines = log_lines(job);
+    lines->step(step_report(10));
+    lines->event({"loss_spike", 10, {{"loss", 4}, {"median", 2}}});
+    lines->evaluation(evaluation_report(false));
+    lines->evaluation(evaluation_report(true));
+    RunEnd end;
+    end.outcome = "complete";
+    end.seconds = 12;
+    lines->end(end);
+    end.outcome = "failed";
+    end.seconds = 99;
+    lines->end(end);
+  }
+  const auto out = test::lines_of(test::read_text(folder.path() / "out"));
+  REQUIRE(out.size() == 8);
+  CHECK(out[0] == imagenet_line(step_report(10)));
+  CHECK(out[1] == key_value_line(step_report(10)));
+  CHECK(out[2] == "event=loss_spike; loss=4; median=2; step=10;");
+  CHECK(out[3] == " * Acc@1 75.000 Acc@5 100.000");
+  CHECK(out[4] ==
+        "valid:loss=1.500000; valid:acc1=75.000000; valid:acc5=100.000000; "
+        "valid:images_per_sec=2.000000; valid:images=4; epoch=1; step=10;");
+  CHECK(out[5] == " * EMA Acc@1 75.000 Acc@5 100.000");
+  CHECK(out[6] ==
+        "valid:ema_loss=1.500000; valid:ema_acc1=75.000000; valid:ema_acc5=100.000000; epoch=1; "
+        "step=10;");
+  CHECK(out[7] == "Total time: 12 seconds");
+  CHECK_THAT(test::read_text(folder.path() / "err"),
+             Contains("1 of 5 validation images could not be read"));
+}
+
+TEST_CASE("steps and batches without a finite loss are not reported") {
+  const test::TemporaryDirectory folder;
+  Reporter reporter(job_in(folder.path()), 0, 0);
+  StepReport skipped = step_report(1);
+  skipped.last = {0, 0, 0, 0, 4};
+  reporter.step(skipped);
+  EvaluationProgress batch;
+  reporter.evaluation_progress(batch);
+  batch.last = batch.sum = {std::numeric_limits<double>::quiet_NaN(), 0, 0, 4, 0};
+  reporter.evaluation_progress(batch);
+  CHECK(reporter.history_lines() == 0);
+}
+
+TEST_CASE("ranks other than 0 write nothing") {
+  const test::TemporaryDirectory folder;
+  Reporter reporter(job_in(folder.path()), 1, 3);
+  reporter.start({"fresh start", {"cat"}});
+  reporter.step(step_report(1));
+  reporter.end({});
+  reporter.end_failed({});
+  CHECK(reporter.history_lines() == 0);
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("a resumed run keeps the history's lines up to its checkpoint") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  for (int64_t step : {1, 2, 3}) HistoryFile(job, step - 1).step(step_report(step));
+
+  HistoryFile resumed(job, 2);
+  CHECK(resumed.lines() == 2);
+  resumed.step(step_report(9));
+  const auto history = rows(path);
+  REQUIRE(history.size() == 3);
+  CHECK(history[1].at("step") == 2);
+  CHECK(history[2].at("step") == 9);
+
+  // A new machine has the copy beside the checkpoints only.
+  fs::create_directories(job.checkpoint_dir);
+  fs::rename(path, fs::path(job.checkpoint_dir) / "history.jsonl");
+  CHECK(HistoryFile(job, 3).lines() == 3);
+  CHECK(rows(path)[2].at("step") == 9);
+
+  job.eval_only = true;
+  CHECK(HistoryFile(job, 0).lines() == 3);
+}
+
+TEST_CASE("a history that cannot be written names its path") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  std::ofstream(folder.path() / "file") << "x";
+  job.output = (folder.path() / "file").string();
+  CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
+}
+
+TEST_CASE("a run with nothing to do keeps the summary of the run that did the work") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const auto summary = [&] {
+    return Json::parse(test::read_text(folder.path() / "run/summary.json"));
+  };
+  fs::create_directories(job.output);
+  RunEnd end;
+  end.outcome = "complete";
+  end.step = 20;
+  const auto worked = summary_file(job);
+  worked->step(step_report(20));
+  worked->end(end);
+  CHECK(summary().contains("train"));
+
+  summary_file(job)->end(end);
+  CHECK(summary().contains("train"));
+
+  end.outcome = "failed";
+  end.reason = "the disk is full";
+  summary_file(job)->end(end);
+  CHECK(summary().at("reason") == "the disk is full");
+
+  // The summary of a failed run is replaced.
+  end.outcome = "complete";
+  summary_file(job)->end(end);
+  CHECK(summary().at("outcome") == "complete");
+
+  fs::remove(folder.path() / "run/summary.json");
+  job.eval_only = true;
+  summary_file(job)->end(end);
+  CHECK_FALSE(fs::exists(folder.path() / "run/summary.json"));
+}
+
+TEST_CASE("a summary that cannot be written does not hide why the run failed") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  Reporter reporter(job, 0, 0);
+  fs::create_directories(folder.path() / "run/summary.json/in the way");
+  RunEnd end;
+  end.outcome = "failed";
+  reporter.end_failed(end);  // only warns
+  CHECK_THROWS_AS(reporter.end(end), std::runtime_error);
+}

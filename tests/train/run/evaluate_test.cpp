@@ -1,0 +1,148 @@
+#include "train/run/evaluate.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "data/sources/synthetic.h"
+#include "dist/connect.h"
+#include "program.h"
+#include "tests/support/spawn_ranks.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr int64_t kImages = 23, kClasses = 10;
+
+// Gives class c of every image the score -c, so labels 0 to 4 are among the first five.
+class FixedScores final : public models::Classifier {
+ public:
+  at::Tensor forward(const at::Tensor& images, const models::StepContext&) override {
+    REQUIRE_FALSE(training);
+    REQUIRE_FALSE(at::GradMode::is_enabled());
+    return at::arange(kClasses, at::kFloat).neg().expand({images.size(0), kClasses}).contiguous();
+  }
+  void train(bool on) override { training = on; }
+  std::vector<models::ParameterSlot> parameters() override {
+    return {{"weight", &weight, nullptr}};
+  }
+  std::vector<models::BatchNormSlot> batch_norms() override { return {}; }
+  const models::ModelInfo& info() const override { return info_; }
+
+  at::Tensor weight = at::zeros({1});
+  bool training = true;
+
+ private:
+  models::ModelInfo info_;
+};
+
+data::LoaderOptions loading(int64_t rank = 0, int64_t world_size = 1) {
+  data::LoaderOptions options;
+  options.train = false;
+  options.transform.eval_size = options.transform.eval_resize = 32;
+  options.batch_size = 4;
+  options.rank = rank;
+  options.world_size = world_size;
+  return options;
+}
+
+// Labels are sample % classes.
+auto images() {
+  return data::make_synthetic(
+      {.images = kImages, .classes = kClasses, .distinct = 10, .width = 40, .height = 40});
+}
+
+double loss_of(int64_t label) {
+  double sum = 0;
+  for (int c = 0; c < kClasses; ++c) sum += std::exp(-c);
+  return static_cast<double>(label) + std::log(sum);
+}
+
+void require_all_images(const Meter& sum) {
+  REQUIRE(sum.images == kImages);
+  REQUIRE(sum.skipped == 0);
+  REQUIRE(sum.top1 == 3);   // 0, 10, 20
+  REQUIRE(sum.top5 == 13);  // labels 0 to 4
+  double loss = 0;
+  for (int64_t i = 0; i < kImages; ++i) loss += loss_of(i % kClasses);
+  REQUIRE(sum.loss == Approx(loss).epsilon(1e-5));
+}
+
+}  // namespace
+
+TEST_CASE("an evaluation counts every image once") {
+  dist::Group alone;
+  FixedScores model;
+  data::Loader loader(images(), loading());
+  for (int run = 0; run < 2; ++run) {
+    const EvaluationReport report = evaluate(model, ops::Type::f32, loader, alone);
+    require_all_images(report.sum);
+    REQUIRE_FALSE(report.stopped);
+    REQUIRE(report.seconds > 0);
+  }
+}
+
+TEST_CASE("ranks with different numbers of images have the same sums") {
+  test::run_ranks(3, "ranks", [](const dist::Env& env) {
+    dist::Communicator world = dist::connect(env);
+    FixedScores model;
+    data::Loader loader(images(), loading(env.rank, 3));
+    require_all_images(evaluate(model, ops::Type::f32, loader, world.main).sum);
+    world.shutdown();
+  });
+}
+
+TEST_CASE("progress is reported every few batches and after the last one") {
+  dist::Group alone;
+  FixedScores model;
+  data::Loader loader(images(), loading());
+  std::vector<EvaluationProgress> seen;
+  evaluate(model, ops::Type::f32, loader, alone,
+           {.progress = [&](const EvaluationProgress& p) { seen.push_back(p); }, .print_freq = 4});
+  REQUIRE(seen.size() == 2);
+  REQUIRE(seen[0].batch == 4);
+  REQUIRE(seen[0].batches == 6);
+  REQUIRE(seen[0].last.images == 4);
+  REQUIRE(seen[0].sum.images == 16);
+  REQUIRE(seen[1].batch == 6);
+  REQUIRE(seen[1].last.images == 3);
+  require_all_images(seen[1].sum);
+}
+
+TEST_CASE("an evaluation that is told not to go on stops before the next batch") {
+  dist::Group alone;
+  FixedScores model;
+  data::Loader loader(images(), loading());
+  int asked = 0;
+  const auto report =
+      evaluate(model, ops::Type::f32, loader, alone, {.keep_going = [&] { return ++asked < 3; }});
+  REQUIRE(report.stopped);
+  REQUIRE(asked == 3);
+  REQUIRE(report.sum.images == 8);
+}
+
+TEST_CASE("more than 1 % of unreadable images is an error") {
+  const test::TemporaryDirectory folder;
+  test::make_images(folder.path(), 4, 8, 2, 40);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path() / "val"))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  REQUIRE(files.size() >= 8);
+  std::filesystem::resize_file(files[0], 20);
+  dist::Group alone;
+  FixedScores model;
+  data::Loader loader(data::open_dataset((folder.path() / "val").string()), loading());
+  CHECK_THROWS_AS(evaluate(model, ops::Type::f32, loader, alone), TooManyUnreadable);
+  loader.start_epoch(0);
+  const Meter sum = evaluate_batch(model, ops::Type::f32, *loader.next());
+  REQUIRE(sum.images + sum.skipped == 4);
+}

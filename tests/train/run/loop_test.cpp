@@ -1,0 +1,208 @@
+#include "train/run/loop.h"
+
+#include <ATen/Parallel.h>
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "data/sources/synthetic.h"
+#include "models/model.h"
+#include "program.h"
+#include "tests/support/spawn_ranks.h"
+#include "train/checkpoint/checkpoint_store.h"
+#include "train/control/stop.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kLabels = 4;
+
+auto synthetic_images(int64_t count) {
+  return data::make_synthetic(
+      {.images = count, .classes = kLabels, .distinct = 4, .width = 40, .height = 40});
+}
+
+// Two epochs of three steps.
+ResolvedJob job_in(const fs::path& folder, const std::function<void(Job&)>& change = {},
+                   int64_t rank = 0, int64_t world_size = 1) {
+  Job job;
+  job.model.name = "efficientnet_b0";
+  job.size = 32;
+  job.epochs = 2;
+  job.global_batch_size = 4;
+  job.schedule.lr = 0.01;
+  job.threads = job.workers = 1;
+  job.print_freq = 1;
+  job.checkpoint_minutes = 0;
+  job.keep = 20;
+  job.output = (folder / "run").string();
+  if (change) change(job);
+  Surroundings here;
+  here.rank = rank;
+  here.world_size = here.local_world_size = world_size;
+  here.train_images = 12;
+  here.val_images = 5;
+  here.classes = kLabels;
+  models::ModelOptions options = job.model;
+  options.classes = kLabels;
+  here.model = models::describe(options);
+  return resolve(job, here);
+}
+
+RunResult run_job(const ResolvedJob& job, dist::Communicator& communicator) {
+  Job asked;
+  static_cast<RunOptions&>(asked) = job;
+  asked.checkpoint_dir = job.checkpoint_dir;
+  return run(job, find_start(asked, communicator.main),
+             job.eval_only ? nullptr : synthetic_images(job.train_images),
+             synthetic_images(job.val_images), communicator,
+             [](const std::exception& error) { return std::string("it failed: ") + error.what(); });
+}
+
+RunResult run_alone(const ResolvedJob& job) {
+  at::set_num_threads(1);
+  dist::Communicator alone = dist::connect(dist::single_process());
+  return run_job(job, alone);
+}
+
+Json summary_of(const ResolvedJob& job) {
+  return Json::parse(test::read_text(fs::path(job.output) / "summary.json"));
+}
+
+// "event step" of each row, without the rows of evaluation batches.
+std::vector<std::string> history_of(const ResolvedJob& job) {
+  std::vector<std::string> rows;
+  const std::string text = test::read_text(fs::path(job.output) / "history.jsonl");
+  for (const std::string& line : test::lines_of(text)) {
+    const Json row = Json::parse(line);
+    if (row.at("event") != "test")
+      rows.push_back(row.at("event").get<std::string>() + " " + row.at("step").dump());
+  }
+  return rows;
+}
+
+std::vector<CheckpointEntry> checkpoints_of(const ResolvedJob& job) {
+  return CheckpointStore(job.checkpoint_dir, job.keep).entries();
+}
+
+using Rows = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("each epoch makes its steps, evaluates and saves; a resumed run repeats it to the bit") {
+  const test::TemporaryDirectory folder;
+  const auto settings = [](Job& job) {
+    job.checkpoint_steps = 2;
+    job.ema = 0.9;
+  };
+  const ResolvedJob job = job_in(folder.path(), settings);
+  const RunResult result = run_alone(job);
+  REQUIRE(result.stop_signal == 0);
+  REQUIRE(result.last_evaluation.images == 5);
+  const Rows whole = {"train 1", "train 2", "train 3", "valid 3", "valid_ema 3",
+                      "train 4", "train 5", "train 6", "valid 6", "valid_ema 6"};
+  REQUIRE(history_of(job) == whole);
+  const auto entries = checkpoints_of(job);
+  REQUIRE(entries.size() == 4);  // newest first; step 6 is saved once
+  const int64_t steps[] = {6, 4, 3, 2}, epochs[] = {2, 1, 1, 0};
+  for (size_t i = 0; i < 4; ++i) {
+    REQUIRE(entries[i].step == steps[i]);
+    REQUIRE(entries[i].epoch == epochs[i]);
+    REQUIRE(entries[i].top1.has_value() == (entries[i].step % 3 == 0));
+  }
+  REQUIRE(summary_of(job).at("outcome") == "complete");
+  REQUIRE(summary_of(job).at("step") == 6);
+  REQUIRE(summary_of(job).at("train").at("step") == 6);
+
+  // From the middle of the first epoch.
+  const ResolvedJob again = job_in(folder.path(), [&](Job& j) {
+    settings(j);
+    j.resume_path = (fs::path(job.checkpoint_dir) / (entries[3].name + ".pt")).string();
+  });
+  run_alone(again);
+  REQUIRE(history_of(again) == whole);
+  const auto repeated = checkpoints_of(again);
+  REQUIRE(repeated.size() == 4);
+  REQUIRE(repeated[0].checksum == entries[0].checksum);
+  REQUIRE(repeated[1].checksum == entries[1].checksum);
+}
+
+TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; then nothing is left") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 4; });
+  run_alone(job);
+  REQUIRE(history_of(job) ==
+          Rows{"train 1", "train 2", "train 3", "valid 3", "train 4", "valid 4"});
+  const auto entries = checkpoints_of(job);
+  REQUIRE(entries.size() == 2);
+  REQUIRE(entries[0].step == 4);
+  REQUIRE(entries[0].epoch == 1);  // the one to continue
+  REQUIRE(entries[0].top1);
+
+  const ResolvedJob again = job_in(folder.path(), [](Job& j) {
+    j.max_steps = 4;
+    j.resume = true;
+  });
+  run_alone(again);
+  REQUIRE(history_of(again).size() == 6);
+  REQUIRE(checkpoints_of(again).size() == 2);
+  REQUIRE(summary_of(again).at("train").at("step") == 4);  // still of the run that did the work
+}
+
+TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint") {
+  test::run_ranks(2, "stop", [](const dist::Env& env) {
+    const test::TemporaryDirectory folder;
+    const ResolvedJob job = job_in(folder.path(), {}, env.rank, 2);
+    dist::Communicator communicator = dist::connect(env);
+    if (env.rank == 1) request_stop(SIGTERM);
+    const RunResult result = run_job(job, communicator);
+    REQUIRE(result.stop_signal == SIGTERM);
+    communicator.shutdown();
+    if (env.rank != 0) return;
+    // Posted after step 1, collected after step 2.
+    REQUIRE(history_of(job) == Rows{"train 1", "train 2"});
+    REQUIRE(checkpoints_of(job).size() == 1);
+    REQUIRE(checkpoints_of(job)[0].step == 2);
+    REQUIRE(summary_of(job).at("outcome") == "stopped");
+  });
+}
+
+TEST_CASE("a run whose loss stays not finite saves, fails and says why") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) {
+    j.schedule.lr = 1e30;
+    j.schedule.warmup_epochs = 0;
+    j.non_finite_limit = 2;
+  });
+  CHECK_THROWS_WITH(run_alone(job), Contains("not finite in 2 steps in a row, up to step 3"));
+  REQUIRE(history_of(job) == Rows{"train 1", "nonfinite 2", "nonfinite 3"});
+  REQUIRE(checkpoints_of(job).size() == 1);
+  REQUIRE(checkpoints_of(job)[0].step == 3);
+  REQUIRE(summary_of(job).at("outcome") == "failed");
+  CHECK_THAT(summary_of(job).at("reason").get<std::string>(),
+             Contains("it failed: loss or gradient was not finite"));
+}
+
+TEST_CASE("--eval-only evaluates once and writes no checkpoint and no summary") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob trained = job_in(folder.path(), [](Job& j) { j.max_steps = 1; });
+  run_alone(trained);
+  const ResolvedJob job = job_in(folder.path(), [&](Job& j) {
+    j.eval_only = true;
+    j.resume_path = trained.checkpoint_dir;
+    j.output = (folder.path() / "evaluation").string();
+  });
+  REQUIRE(run_alone(job).last_evaluation.images == 5);
+  REQUIRE(history_of(job) == Rows{"valid 1"});
+  REQUIRE(fs::exists(folder.path() / "evaluation/classes.json"));
+  REQUIRE_FALSE(fs::exists(folder.path() / "evaluation/checkpoints"));
+  REQUIRE_FALSE(fs::exists(folder.path() / "evaluation/summary.json"));
+}

@@ -1,0 +1,42 @@
+#pragma once
+// The control message that the ranks exchange once per step, and what a checkpoint must know of it.
+//
+// A message posted at one step is collected at the next. A checkpoint that is saved in between stores
+// the metrics of the pending message, so the resumed run posts them again and sees the same losses.
+
+#include "dist/control_message.h"
+#include "train/run/meter.h"
+
+namespace shoal::train {
+
+class ControlExchange {
+ public:
+  explicit ControlExchange(const dist::Group& group) : channel_(group) {}  // Communicator::control
+
+  // Posts this rank's message with the metrics of its step. The last one must have been collected.
+  void post(dist::ControlMessage message, const Meter& step = {}) {
+    message.images = static_cast<int64_t>(step.images);
+    message.loss_sum = step.loss;
+    pending_ = step;
+    channel_.post(message);
+  }
+
+  // Returns the pending message of all ranks; an empty one if nothing is pending. Waits for the
+  // slowest rank.
+  dist::ControlMessage collect() {
+    pending_ = {};
+    return channel_.collect();
+  }
+
+  // Collects the pending message and ignores it, but keeps pending(). Before a run ends early.
+  void discard() { channel_.collect(); }
+
+  // This rank's metrics in the pending message.
+  const Meter& pending() const { return pending_; }
+
+ private:
+  dist::ControlChannel channel_;
+  Meter pending_;
+};
+
+}  // namespace shoal::train

@@ -1,0 +1,45 @@
+#include "train/control/step_control.h"
+
+#include <string>
+
+#include "train/control/stop.h"
+
+namespace shoal::train {
+
+StepControl::StepControl(const RunContext& run, ControlExchange& control, Recovery& recovery,
+                         RunCheckpoints& checkpoints)
+    : run_(run), control_(control), recovery_(recovery), checkpoints_(checkpoints) {}
+
+int StepControl::exchange(const Meter& step, int64_t unreadable) {
+  const dist::ControlMessage previous = control_.collect();
+  dist::ControlMessage message;
+  message.stop_signal = stop_signal();
+  message.checkpoint_requested = take_checkpoint_request() || checkpoints_.due_by_time();
+  message.unreadable_images = unreadable_.take_new(unreadable);
+  control_.post(message, step);
+  return apply(previous, run_.position.step - 1);
+}
+
+int StepControl::apply_last(int stop_signal) {
+  dist::ControlMessage message = control_.collect();
+  if (stop_signal != 0) message.stop_signal = stop_signal;
+  return apply(message, run_.position.step);
+}
+
+// `message`: posted by all ranks after step `step`.
+int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
+  const std::string reason =
+      unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
+  if (!reason.empty()) checkpoints_.save_and_fail(reason);
+  const bool save_spike = recovery_.add_loss(message, step);
+  if (message.stop_signal != 0) {
+    control_.discard();
+    return message.stop_signal;
+  }
+  const bool due = save_spike || message.checkpoint_requested || checkpoints_.due_by_steps();
+  if (due && !run_.evaluation_due())
+    checkpoints_.save();  // after an evaluation the run saves anyway
+  return 0;
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,35 @@
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/whole_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+class ClassesFile final : public ReportSink {
+ public:
+  explicit ClassesFile(const std::string& output)
+      : path_(std::filesystem::path(output) / kClassesFile) {}
+
+  void start(const RunStart& report) override {
+    write_whole(path_, classes_json(report.classes) + "\n");
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::string classes_json(const std::vector<std::string>& classes) {
+  nlohmann::ordered_json map;
+  for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
+  return map.dump(1);
+}
+
+std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job) {
+  return std::make_unique<ClassesFile>(job.output);
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,139 @@
+#include "train/report/history_file.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/log.h"
+#include "base/whole_file.h"
+
+namespace shoal::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Lines {
+  std::string text;
+  int64_t count = 0;
+};
+
+// The first `most` lines of a file, or fewer; none if there is no file.
+Lines first_lines(const std::filesystem::path& path, int64_t most) {
+  Lines lines;
+  std::ifstream in(path);
+  for (std::string line; lines.count < most && std::getline(in, line); ++lines.count)
+    lines.text += line + "\n";
+  return lines;
+}
+
+// The lines to keep, from the file itself or the copy beside the checkpoints.
+Lines lines_to_keep(const ResolvedJob& job, const std::filesystem::path& path, int64_t count) {
+  if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
+  Lines kept = first_lines(path, count);
+  if (kept.count == count) return kept;
+  // A new machine may have the checkpoints only.
+  Lines saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, count);
+  if (saved.count > kept.count) kept = std::move(saved);
+  if (kept.count < count)
+    log::warning(
+        strf("%s has only %lld of the %lld lines that the checkpoint counts; new lines "
+             "are added after them",
+             path.c_str(), static_cast<long long>(kept.count), static_cast<long long>(count)));
+  return kept;
+}
+
+}  // namespace
+
+std::string utc_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  return strf("%s.%03dZ", text, static_cast<int>(ms % 1000));
+}
+
+std::string history_row(const StepReport& r) {
+  Json json = {{"event", "train"},
+               {"epoch", r.epoch},
+               {"step_in_epoch", r.step_in_epoch},
+               {"step", r.step},
+               {"loss", r.last.mean_loss()},
+               {"loss_average", r.epoch_sum.mean_loss()},
+               {"acc1", r.last.top1_percent()},
+               {"acc1_average", r.epoch_sum.top1_percent()},
+               {"acc5", r.last.top5_percent()},
+               {"acc5_average", r.epoch_sum.top5_percent()},
+               {"lr", r.lr}};
+  if (std::isfinite(r.gradient_norm)) json["grad_norm"] = r.gradient_norm;
+  json["timing"] = {{"images_per_sec", r.images_per_second},
+                    {"step", r.step_seconds},
+                    {"step_average", r.step_seconds_average},
+                    {"data", r.data_seconds},
+                    {"data_average", r.data_seconds_average}};
+  return json.dump();
+}
+
+std::string history_row(const EvaluationReport& r) {
+  Json json = {{"event", r.ema ? "valid_ema" : "valid"}, {"epoch", r.epoch}, {"step", r.step}};
+  if (std::isfinite(r.sum.loss)) json["loss"] = r.sum.mean_loss();
+  json["acc1"] = r.sum.top1_percent();
+  json["acc5"] = r.sum.top5_percent();
+  json["correct1"] = static_cast<int64_t>(r.sum.top1);
+  json["correct5"] = static_cast<int64_t>(r.sum.top5);
+  json["images"] = static_cast<int64_t>(r.sum.images);
+  json["unreadable"] = static_cast<int64_t>(r.sum.skipped);
+  json["timing"] = {{"seconds", r.seconds},
+                    {"images_per_sec", r.sum.images / std::max(r.seconds, 1e-9)}};
+  return json.dump();
+}
+
+HistoryFile::HistoryFile(const ResolvedJob& job, int64_t keep_lines)
+    : path_(std::filesystem::path(job.output) / kHistoryFile) {
+  std::error_code error;
+  std::filesystem::create_directories(path_.parent_path(), error);
+  const Lines kept = lines_to_keep(job, path_, keep_lines);
+  lines_ = kept.count;
+  write_whole(path_, kept.text);  // an interruption here must not lose the lines that are kept
+  file_.open(path_, std::ios::app);
+  if (!file_)
+    throw std::runtime_error("cannot write " + path_.string() +
+                             "; choose another directory with --output");
+}
+
+void HistoryFile::append(const std::string& row) {
+  file_ << row.substr(0, row.size() - 1) << ",\"time\":\"" << utc_time() << "\"}\n" << std::flush;
+  if (!file_) throw std::runtime_error("cannot write " + path_.string() + "; is the disk full?");
+  ++lines_;
+}
+
+void HistoryFile::event(const Event& report) {
+  if (!report.in_history) return;
+  Json json = {{"event", report.name}};
+  for (const auto& [key, value] : report.values) json[key] = value;
+  json["step"] = report.step;
+  append(json.dump());
+}
+
+void HistoryFile::evaluation_progress(const EvaluationProgress& r) {
+  append(Json{{"event", "test"},
+              {"epoch", r.epoch},
+              {"step", r.step},
+              {"batch", r.batch},
+              {"loss", r.last.mean_loss()},
+              {"loss_average", r.sum.mean_loss()},
+              {"acc1", r.last.top1_percent()},
+              {"acc1_average", r.sum.top1_percent()},
+              {"acc5", r.last.top5_percent()},
+              {"acc5_average", r.sum.top5_percent()},
+              {"timing", {{"batch", r.seconds}, {"batch_average", r.seconds_average}}}}
+             .dump());
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,41 @@
+#include "base/text.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+
+std::string top5_note(int64_t classes) {
+  return strf("with %lld classes, fewer than 5, Acc@5 counts every image as right",
+              static_cast<long long>(classes));
+}
+
+std::string start_block(const ResolvedJob& job, const std::string& origin) {
+  std::string text =
+      strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px",
+           job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
+           job.model_info.multiply_adds / 1e9, static_cast<long long>(job.model_info.eval_size));
+  const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
+  const std::string train = job.eval_only ? "" : known(job.train_images) + " train and ";
+  text += strf("\ndata     %s%s val images, %lld classes", train.c_str(),
+               known(job.val_images).c_str(), static_cast<long long>(job.model.classes));
+  text += strf(
+      "\nworld    %lld process(es), backend %s, device %s, %d compute and %d loader threads each",
+      static_cast<long long>(job.world_size), job.backend.c_str(), job.device.c_str(), job.threads,
+      job.workers);
+  text +=
+      strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
+           static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
+           static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
+  if (!job.eval_only)
+    text += strf(
+        "\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
+        static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),
+        static_cast<long long>(job.total_steps), static_cast<long long>(job.last_step));
+  text += "\noutput   " + job.output + ", checkpoints " + job.checkpoint_dir;
+  text += "\nstart    " + origin;
+  std::vector<std::string> settings;
+  for (const SavedSetting& setting : job.settings)
+    settings.push_back(setting.name + "=" + setting.value);
+  return text + "\n" + wrapped("settings", settings, 9);
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/log.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+constexpr size_t kWidth = 24;  // characters of the bar
+
+std::string clock_time(double seconds) {
+  const auto s = static_cast<long long>(std::llround(seconds));
+  return s >= 3600 ? strf("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60)
+                   : strf("%lld:%02lld", s / 60, s % 60);
+}
+
+class TerminalBar final : public ReportSink {
+ public:
+  explicit TerminalBar(const ResolvedJob& job) : job_(job) {}
+
+  void progress(const Progress& r) override {
+    if (!job_.progress || !log::has_status()) return;
+    const auto last_step = static_cast<double>(std::max<int64_t>(1, job_.last_step));
+    const double share = std::min(1.0, static_cast<double>(r.step) / last_step);
+    const auto filled = static_cast<size_t>(share * kWidth);
+    const int64_t images_left = (job_.last_step - r.step) * job_.global_batch_size;
+    const double seconds_left =
+        r.images_per_second > 0 ? static_cast<double>(images_left) / r.images_per_second : 0;
+    log::status(strf(
+        "[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
+        std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), 100 * share,
+        static_cast<long long>(r.epoch), static_cast<long long>(r.step_in_epoch),
+        static_cast<long long>(job_.steps_per_epoch), r.images_per_second,
+        clock_time(seconds_left).c_str(), r.epoch_sum.mean_loss(), r.epoch_sum.top1_percent()));
+  }
+
+  void end(const RunEnd&) override { log::status(""); }
+
+ private:
+  const ResolvedJob& job_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job) {
+  return std::make_unique<TerminalBar>(job);
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,24 @@
+#include "train/run/rank_loader_options.h"
+
+#include "base/hash.h"
+
+namespace shoal::train {
+
+data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
+  data::LoaderOptions options = loader_options(job, rank, train);
+  if (train && job.ranks_have_own_images())
+    options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
+  options.hosts = job.world_size / job.local_world_size;
+  if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
+  options.hosts = 1;  // other hosts have other images
+  const int64_t host = rank / job.local_world_size;
+  options.rank = rank % job.local_world_size;
+  options.world_size = job.local_world_size;
+  options.uneven = !train;
+  if (host > 0) options.seed = combine(options.seed, static_cast<uint64_t>(host));
+  options.mix.group = options.mix.group * job.local_world_size / job.world_size;
+  options.progression.update = options.progression.update * job.local_world_size / job.world_size;
+  return options;
+}
+
+}  // namespace shoal::train

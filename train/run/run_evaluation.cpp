@@ -1,0 +1,59 @@
+#include "train/run/run_evaluation.h"
+
+#include "train/control/stop.h"
+#include "train/run/evaluate.h"
+
+namespace shoal::train {
+namespace {
+
+// Returns false if a stop signal ended it.
+bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loader& loader,
+                      bool ema, RunEvaluation& result) {
+  EvaluationHooks hooks;
+  hooks.print_freq = run.job.print_freq;
+  if (!ema) {
+    hooks.progress = [&](EvaluationProgress progress) {
+      progress.epoch = run.position.epoch;
+      progress.step = run.position.step;
+      run.reporter.evaluation_progress(progress);
+    };
+  }
+  hooks.keep_going = [&] {
+    result.stop_signal = control.collect().stop_signal;  // posted before the last batch
+    if (result.stop_signal != 0) return false;
+    dist::ControlMessage message;
+    message.stop_signal = stop_signal();
+    control.post(message);
+    return true;
+  };
+  EvaluationReport report = evaluate(run.trainer.model(), run.trainer.compute_type(), loader,
+                                     run.communicator.main, hooks);
+  if (report.stopped) return false;
+  control.collect();  // a signal that came during the last batch is posted again at the next step
+  report.epoch = run.position.epoch;
+  report.step = run.position.step;
+  report.ema = ema;
+  run.reporter.evaluation(report);
+  result.sum = report.sum;
+  return true;
+}
+
+}  // namespace
+
+RunEvaluation evaluate_run(const RunContext& run, ControlExchange& control, data::Loader& loader) {
+  RunEvaluation result;
+  if (!evaluate_weights(run, control, loader, /*ema=*/false, result)) return result;
+  Ema* const ema = run.trainer.ema();
+  if (!ema) return result;
+  ema->swap();
+  try {
+    evaluate_weights(run, control, loader, /*ema=*/true, result);
+  } catch (...) {
+    ema->swap();  // the caller may save
+    throw;
+  }
+  ema->swap();
+  return result;
+}
+
+}  // namespace shoal::train

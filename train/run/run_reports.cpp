@@ -1,0 +1,56 @@
+#include "train/run/run_reports.h"
+
+#include "base/log.h"
+
+namespace shoal::train {
+
+RunReports::RunReports(const RunContext& run, EpochMetrics& metrics, Recovery& recovery)
+    : run_(run), metrics_(metrics), recovery_(recovery), start_(now()) {}
+
+void RunReports::begin_epoch() {
+  if (run_.leader() && !run_.job.progression.sizes.empty())
+    log::info(strf("epoch %lld: training images of %lld pixels",
+                   static_cast<long long>(run_.position.epoch),
+                   static_cast<long long>(run_.job.progression.side(run_.position.epoch, 0))));
+  pace_.begin_epoch();
+}
+
+void RunReports::step(const StepResult& step, double seconds) {
+  const Position& position = run_.position;
+  metrics_.add(step.meter);
+  recovery_.add_step_time(seconds);
+  pace_.add(seconds, step.data_seconds);
+  const bool prints = position.step_in_epoch % run_.job.print_freq == 0 ||
+                      position.step_in_epoch == 1 || run_.evaluation_due();
+  StepReport report;
+  report.images_per_second = pace_.images_per_second(run_.job.global_batch_size);
+  report.last = step.meter;
+  if (prints) metrics_.reduce(report.last);
+  run_.reporter.progress({position.epoch, position.step_in_epoch, position.step,
+                          report.images_per_second, position.epoch_sum});
+  if (!prints) return;
+  report.epoch = position.epoch;
+  report.step_in_epoch = position.step_in_epoch;
+  report.steps_per_epoch = run_.job.steps_per_epoch;
+  report.step = position.step;
+  pace_.fill(report);
+  report.epoch_sum = position.epoch_sum;
+  report.lr = position.lr;
+  report.gradient_norm = step.gradient_norm;
+  run_.reporter.step(report);
+}
+
+RunEnd RunReports::end(const std::string& outcome) const {
+  const Position& position = run_.position;
+  RunEnd report;
+  report.outcome = outcome;
+  report.epoch = position.epoch;
+  report.step = position.step;
+  report.seconds = now() - start_;
+  report.wait = pace_.total();
+  if (position.best_top1)
+    report.best = Evaluated{*position.best_top1, position.best_epoch, position.best_step};
+  return report;
+}
+
+}  // namespace shoal::train
