@@ -27,7 +27,9 @@ ResolvedJob job_in(const fs::path& folder) {
   ResolvedJob job;
   job.output = (folder / "run").string();
   job.checkpoint_dir = (folder / "checkpoints").string();
-  job.settings = {{"seed", "5"}, {"amp", "off"}};
+  job.settings.resize(2);
+  job.settings[0].name = "seed", job.settings[0].value = "5";
+  job.settings[1].name = "amp", job.settings[1].value = "off";
   job.world_size = 2;
   job.last_step = 20;
   return job;
