@@ -89,7 +89,8 @@ TEST_CASE("a file or variable that is no JSON object is named") {
   CHECK_THROWS_WITH(gathered("{\"lr\": x}"), Contains("/base/input/config/hyperparameters.json") &&
                                                  Contains("damaged at byte"));
   CHECK_THROWS_WITH(gathered("[1]"), Contains("hyperparameters.json") && Contains("array"));
-  CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}), Contains("SM_HPS must be a JSON object"));
+  CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}),
+                    Contains("SM_HPS must be a JSON object"));
 }
 
 TEST_CASE("an option that is given two values in one place is an error") {

@@ -97,8 +97,8 @@ TEST_CASE("a channel that is missing is asked for by name") {
                        test::fake({kConfig + "x", std::string("/base/input/data/") + channel}, {}));
   };
   CHECK_THROWS_AS(only("train"), UserError);
-  CHECK_THROWS_WITH(only("train"), Contains("validation images") &&
-                                       Contains("channels: train") && Contains("--val DIR"));
+  CHECK_THROWS_WITH(only("train"), Contains("validation images") && Contains("channels: train") &&
+                                       Contains("--val DIR"));
   CHECK_THROWS_WITH(only("validation"), Contains("the training images"));
   const Arguments split = only("train", {"train", "--val-split", "0.1"});
   CHECK((split.job.val_dir.empty() && split.job.val_split == 0.1));
