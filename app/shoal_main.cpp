@@ -7,7 +7,7 @@
 #include "app/commands/local/local_commands.h"
 #include "app/launch/machine.h"
 #include "app/options/recipes.h"
-#include "app/options/settings.h"
+#include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/platform.h"
 #include "app/version.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/options/settings.h"
+#include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 

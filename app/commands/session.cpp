@@ -8,7 +8,7 @@
 #include "app/commands/agreement.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
-#include "app/options/saved_settings.h"
+#include "app/options/settings/saved_settings.h"
 #include "base/log.h"
 #include "dist/health/health.h"
 #include "dist/health/stall.h"

@@ -5,10 +5,10 @@
 #include <cxxopts.hpp>
 #include <set>
 
-#include "app/options/encodings.h"
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
 #include "app/options/options.h"
 #include "app/options/recipes.h"
+#include "app/options/settings/encodings.h"
 #include "base/nearest.h"
 #include "base/text.h"
 

@@ -18,7 +18,7 @@ constexpr const char* kStartAnew =
 Option help_row() {
   Option option =
       row("help", ~0u, "all|WORD",
-          "show the common options, all of them, or those that mention WORD", FIELD(help))
+          "Show the common options, all of them, or those that mention WORD", FIELD(help))
           .unset_is("none");
   option.kind = Kind::optional_value;
   option.bare = kCommonHelp;

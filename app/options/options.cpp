@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "app/options/encodings.h"
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
 #include "app/options/option_row.h"
+#include "app/options/settings/encodings.h"
 #include "base/nearest.h"
 #include "base/text.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/options/config_file.h"
+#include "app/options/settings/config_file.h"
 #include "app/platform/platform.h"
 #include "base/text.h"
 #include "train/run/job.h"

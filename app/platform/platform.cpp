@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/options/config_file.h"
+#include "app/options/settings/config_file.h"
 #include "train/run/job.h"
 
 namespace shoal::app {

@@ -8,8 +8,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "train/checkpoint/parse_file.h"
-#include "train/checkpoint/torch_tensor.h"
+#include "train/weights/parse_file.h"
+#include "train/weights/torch_tensor.h"
 
 namespace shoal::train {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 #include "base/whole_file.h"
-#include "train/checkpoint/safetensors.h"
 #include "train/report/sinks.h"
+#include "train/weights/safetensors.h"
 
 namespace shoal::train {
 namespace {

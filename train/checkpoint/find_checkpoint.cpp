@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
-#include "train/checkpoint/weights_file.h"
+#include "train/weights/weights_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;

@@ -10,9 +10,9 @@
 #include "dist/group.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
-#include "train/checkpoint/weights_file.h"
 #include "train/run/job.h"
 #include "train/step/trainer.h"
+#include "train/weights/weights_file.h"
 
 namespace shoal::train {
 

@@ -167,7 +167,7 @@ enum class MayDiffer {
 };
 
 // A setting that changes results: printed, saved in checkpoints and summary.json, compared at
-// --resume. The table of options makes them (app/options/saved_settings.h).
+// --resume. The table of options makes them (app/options/settings/saved_settings.h).
 struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;

@@ -1,4 +1,4 @@
-#include "train/checkpoint/pickle.h"
+#include "train/weights/pickle.h"
 
 #include <algorithm>
 #include <bit>

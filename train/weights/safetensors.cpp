@@ -1,4 +1,4 @@
-#include "train/checkpoint/safetensors.h"
+#include "train/weights/safetensors.h"
 
 #include <ATen/ops/empty.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "train/checkpoint/parse_file.h"
+#include "train/weights/parse_file.h"
 
 namespace shoal::train {
 namespace {

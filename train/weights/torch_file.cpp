@@ -1,4 +1,4 @@
-#include "train/checkpoint/torch_file.h"
+#include "train/weights/torch_file.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -7,9 +7,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "train/checkpoint/parse_file.h"
-#include "train/checkpoint/torch_tensor.h"
 #include "train/run/job.h"
+#include "train/weights/parse_file.h"
+#include "train/weights/torch_tensor.h"
 
 namespace shoal::train {
 namespace {

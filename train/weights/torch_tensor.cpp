@@ -1,4 +1,4 @@
-#include "train/checkpoint/torch_tensor.h"
+#include "train/weights/torch_tensor.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint/pickle.h"
+#include "train/weights/pickle.h"
 
 namespace shoal::train {
 

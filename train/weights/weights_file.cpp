@@ -1,4 +1,4 @@
-#include "train/checkpoint/weights_file.h"
+#include "train/weights/weights_file.h"
 
 #include <ATen/ops/zeros.h>
 
@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "train/checkpoint/export.h"
-#include "train/checkpoint/safetensors.h"
-#include "train/checkpoint/torch_file.h"
 #include "train/run/job.h"
+#include "train/weights/safetensors.h"
+#include "train/weights/torch_file.h"
 
 namespace shoal::train {
 namespace {

@@ -5,7 +5,7 @@
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
-#include "app/options/settings.h"
+#include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "dist/env/launcher.h"

@@ -1,9 +1,9 @@
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
 
 #include <algorithm>
 
-#include "app/options/encodings.h"
 #include "app/options/option_row.h"
+#include "app/options/settings/encodings.h"
 
 namespace shoal::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
 
 namespace shoal::app {
 

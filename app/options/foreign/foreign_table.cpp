@@ -1,5 +1,5 @@
 // Options of PyTorch's imagenet example, of NVIDIA's PyTorch program, of timm and of torchvision.
-#include "app/options/foreign_row.h"
+#include "app/options/foreign/foreign_row.h"
 #include "app/options/option_row.h"
 
 namespace shoal::app {

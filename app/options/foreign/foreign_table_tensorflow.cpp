@@ -1,5 +1,5 @@
 // Options of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
-#include "app/options/foreign_row.h"
+#include "app/options/foreign/foreign_row.h"
 
 namespace shoal::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/options/config_file.h"
+#include "app/options/settings/config_file.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

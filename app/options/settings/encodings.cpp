@@ -1,4 +1,4 @@
-#include "app/options/encodings.h"
+#include "app/options/settings/encodings.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,12 +1,12 @@
-#include "app/options/hyperparameters.h"
+#include "app/options/settings/hyperparameters.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/options/config_file.h"
-#include "app/options/encodings.h"
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
+#include "app/options/settings/config_file.h"
+#include "app/options/settings/encodings.h"
 #include "app/platform/platform.h"
 #include "base/text.h"
 #include "dist/env/variables.h"

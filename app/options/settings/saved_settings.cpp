@@ -1,4 +1,4 @@
-#include "app/options/saved_settings.h"
+#include "app/options/settings/saved_settings.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "app/options/settings.h"
+#include "app/options/settings/settings.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
 
-#include "app/options/hyperparameters.h"
+#include "app/options/settings/hyperparameters.h"
 #include "app/platform/paths.h"
 #include "app/platform/platform.h"
 #include "base/text.h"

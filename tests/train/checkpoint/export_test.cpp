@@ -9,8 +9,8 @@
 
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/checkpoint_store.h"
-#include "train/checkpoint/safetensors.h"
 #include "train/run/job.h"
+#include "train/weights/safetensors.h"
 
 using namespace shoal;
 using namespace shoal::train;

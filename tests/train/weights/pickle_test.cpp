@@ -1,5 +1,5 @@
 // Reads pickles written by Python: tests/golden/make_weights.py.
-#include "train/checkpoint/pickle.h"
+#include "train/weights/pickle.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "train/checkpoint/safetensors.h"
+#include "train/weights/safetensors.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>

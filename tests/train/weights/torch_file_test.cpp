@@ -1,5 +1,5 @@
 // Reads files written by Python's torch.save: tests/golden/make_weights.py.
-#include "train/checkpoint/torch_file.h"
+#include "train/weights/torch_file.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>

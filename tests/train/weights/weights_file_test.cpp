@@ -1,5 +1,5 @@
 // Reads weights files of shoal and of other programs: tests/golden/make_weights.py.
-#include "train/checkpoint/weights_file.h"
+#include "train/weights/weights_file.h"
 
 #include <ATen/ops/full.h>
 
@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "train/checkpoint/checkpoint_store.h"
-#include "train/checkpoint/safetensors.h"
 #include "train/run/job.h"
+#include "train/weights/safetensors.h"
 
 using namespace shoal::train;
 using Catch::Contains;

@@ -1,4 +1,4 @@
-#include "app/options/foreign_options.h"
+#include "app/options/foreign/foreign_options.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,12 +1,12 @@
 // Every option of `train` with its value in every encoding that an SDK, a toolkit or YAML makes of
 // it.
-#include "app/options/encodings.h"
+#include "app/options/settings/encodings.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/options/hyperparameters.h"
+#include "app/options/settings/hyperparameters.h"
 #include "tests/app/options/parsed.h"
 #include "tests/app/platform/fake_files.h"
 

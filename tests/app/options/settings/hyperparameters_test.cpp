@@ -1,9 +1,9 @@
-#include "app/options/hyperparameters.h"
+#include "app/options/settings/hyperparameters.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "app/options/encodings.h"
+#include "app/options/settings/encodings.h"
 #include "tests/app/platform/fake_files.h"
 
 using namespace shoal;

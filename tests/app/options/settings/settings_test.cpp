@@ -1,4 +1,4 @@
-#include "app/options/settings.h"
+#include "app/options/settings/settings.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
