@@ -24,7 +24,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 struct Start {
   std::optional<CheckpointData> data;     // nothing: a fresh start
   std::optional<CheckpointData> weights;  // of a fresh start: --weights; else random ones
-  // For the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, update 1234".
+  // For the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
 };
 
