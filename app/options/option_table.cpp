@@ -120,8 +120,8 @@ void add_length(std::vector<Option>& table) {
            .unset_is("batch-size × processes × accumulate")
            .within(1, 1 << 24)
            .changes_results(MayDiffer::never,
-                            "repeat it as --global-batch-size; any number of processes that "
-                            "divides it continues the same run")
+                            "add --global-batch-size {} (any number of processes that divides it "
+                            "continues the same run)")
            .replaced_by("batch-size"),
        row("accumulate", kTrain, "N",
            "Forward passes per step; follows from the two batch sizes when both are given",

@@ -99,7 +99,7 @@ inline constexpr double kUnlimited = 0x1p40;
 // How a setting that changes results is kept by checkpoints and compared at --resume.
 struct Saving {
   train::MayDiffer may_differ = train::MayDiffer::always;
-  std::string advice;  // what to do where it may not differ
+  std::string advice;  // what to do where it may not differ; {}: the saved value
   // Options that replace this one: naming one of them leaves the saved value aside.
   std::vector<std::string> replaced_by;
   bool evaluation = false;  // --eval-only takes it over as well

@@ -3,6 +3,14 @@
 #include <map>
 
 namespace shoal::train {
+namespace {
+
+std::string filled(std::string advice, const std::string& value) {
+  if (const size_t at = advice.find("{}"); at != advice.npos) advice.replace(at, 2, value);
+  return advice;
+}
+
+}  // namespace
 
 std::string changed_settings(const std::vector<std::pair<std::string, std::string>>& saved,
                              bool within_epoch, const ResolvedJob& job) {
@@ -13,8 +21,8 @@ std::string changed_settings(const std::vector<std::pair<std::string, std::strin
     if (was == before.end() || was->second == now.value) continue;
     const bool fixed = now.may_differ == MayDiffer::never;
     if (job.eval_only && !(now.evaluation && fixed)) continue;
-    const std::string difference =
-        now.name + " " + was->second + ", this run has " + now.value + "; " + now.advice;
+    const std::string difference = now.name + " " + was->second + ", this run has " + now.value +
+                                   "; " + filled(now.advice, was->second);
     if (fixed) throw UserError("the checkpoint was made with " + difference);
     if (now.may_differ == MayDiffer::between_epochs && within_epoch)
       throw UserError("the checkpoint was made within an epoch with " + difference);

@@ -172,7 +172,7 @@ struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
   bool evaluation = false;  // evaluation depends on it as well
-  std::string advice;       // what to do where it may not differ
+  std::string advice;       // what to do where it may not differ; {}: the saved value
 };
 
 // Everything decided.

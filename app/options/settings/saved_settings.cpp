@@ -15,10 +15,7 @@ constexpr const char* kImagesChanged =
 
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   using train::MayDiffer;
-  // Facts about the data and the model that no option sets.
-  std::vector<train::SavedSetting> settings = {
-      {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged},
-      {"val_resize", std::to_string(job.val_resize), MayDiffer::always, false, ""}};
+  std::vector<train::SavedSetting> settings;
   for (const Option& option : options()) {
     if (!option.saving) continue;
     std::string name = option.name;
@@ -26,6 +23,11 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
+  // Facts about the data and the model that no option sets. They come last: an option that differs
+  // explains them.
+  settings.push_back(
+      {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
+  settings.push_back({"val_resize", std::to_string(job.val_resize), MayDiffer::always, false, ""});
   return settings;
 }
 
