@@ -118,7 +118,7 @@ TEST_CASE("`train` in a container reads the platform's files and exports the mod
   const auto again = run();
   INFO(again.err);
   REQUIRE(again.exit_code == 0);
-  CHECK(again.err.find("the run is complete") != std::string::npos);
+  CHECK(again.err.find("nothing left to train") != std::string::npos);
   CHECK(predictions(container, "model/model.safetensors") == of_model);
 }
 
