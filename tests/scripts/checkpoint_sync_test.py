@@ -252,7 +252,7 @@ class CheckpointSync(unittest.TestCase):
             stopped_at + 10, lambda p: os.killpg(p.pid, signal.SIGKILL)
         )
         self.assertEqual(code, -signal.SIGKILL)
-        self.assertRegex(err, rf"start .*-step-0*{stopped_at}\.pt, .* update {stopped_at}\n")
+        self.assertRegex(err, rf"start .*-step-0*{stopped_at}\.pt, .* step {stopped_at}\n")
 
         # Of the newest checkpoint on S3 half has arrived; the one before it is taken.
         keys = self.keys()  # whole is what has its marker: that comes last, and goes first
