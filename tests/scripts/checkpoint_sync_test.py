@@ -266,7 +266,7 @@ class CheckpointSync(unittest.TestCase):
         moved, code, err = self.run_mirrored(UPDATES, lambda p: None)
         self.assertEqual(code, 0, err)
         self.assertIn(name, err)
-        self.assertRegex(err, rf"start .*-step-0*{before}\.pt, .* update {before}\n")
+        self.assertRegex(err, rf"start .*-step-0*{before}\.pt, .* step {before}\n")
 
         self.assertTrue(moved.model() == model, "the models differ")
         self.assertTrue(
