@@ -28,8 +28,8 @@ void error(const std::string& text);
 // Prints on every rank: callers check for rank 0.
 void line(const std::string& text);
 
-// Throws std::runtime_error if a line could not be written (a full disk, a closed pipe). For
-// commands whose output is their result; a training run continues without a reader.
+// Throws std::runtime_error if a line could not be written (a full disk, a closed pipe). Call it
+// in commands that print a result. Training does not: it continues if nobody reads its output.
 void require_lines_written();
 
 // Shows a status line (a progress bar) at the bottom of the terminal and redraws it below later

@@ -145,7 +145,7 @@ struct PackOptions {
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
-  // Seconds between fsyncs. An interrupted run reads again what came after the last one.
+  // Seconds between fsyncs. After an interruption, data written since the last fsync is read again.
   double flush_seconds = 10;
 };
 

@@ -22,7 +22,7 @@ const std::string* find(const Variables& variables, const char* name) {
   return entry == variables.end() || entry->second.empty() ? nullptr : &entry->second;
 }
 
-// Workers that --nproc (or `text`, given instead of it) asks for; 0 if empty.
+// Number of workers in `text`, the value of --nproc or of what replaces it; 0 if empty.
 int workers_asked(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);

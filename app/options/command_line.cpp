@@ -109,7 +109,9 @@ class Normaliser {
       add(written, written + word.substr(equals));
       return false;
     }
-    const bool took = takes(command_, written, option->kind, option->choices, next);
+    Words values = option->choices;
+    if (!option->refused.empty()) values.push_back(option->refused);  // apply() says why
+    const bool took = takes(command_, written, option->kind, values, next);
     // Toolkits write --flag ''.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
     add(written, written + (bare ? "" : "=" + *next));
@@ -257,9 +259,9 @@ void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setti
                   command_name(arguments.command) + " --help`");
 }
 
-// Notes what one source gives twice under different names, of which the last counts, and drops what
-// has no value.
-void weed(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
+// Removes settings without a value. Notes each setting that the same source overrides later under
+// another name.
+void drop_overridden(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   for (auto first = ours.begin(); first != ours.end(); ++first) {
     if (!decoded(first->value) && first->origin == kOrigin)
       ineffective.push_back(first->written + " has no effect: " + first->value +
@@ -290,7 +292,7 @@ Arguments parse(Command command, const Words& words, const std::vector<Setting>&
   for (size_t i = 0; i < pairs.size(); ++i)
     ours.push_back({pairs[i].first, pairs[i].second, kOrigin, normaliser.written().at(i)});
   resolve_foreign(recipe, words, ours, arguments.ineffective);
-  weed(ours, arguments.ineffective);
+  drop_overridden(ours, arguments.ineffective);
   std::set<std::string> given;
   for (const Setting& setting : ours) {
     given.insert(setting.name);

@@ -8,7 +8,7 @@
 
 namespace shoal::app {
 
-// What the rows below decide by.
+// What a row may look at.
 struct Circumstances {
   const Arguments& arguments;
   const train::ResolvedJob& run;

@@ -1,6 +1,6 @@
 #pragma once
 // Helpers that make one Option out of a field: how text becomes a value of the field's type, and
-// back. For option_table.cpp and its test only.
+// back. For the option tables only.
 
 #include <algorithm>
 #include <charconv>
@@ -100,6 +100,8 @@ struct ArgumentField {
   auto& in(Arguments& arguments) const { return select(arguments); }
   const auto& in(const Arguments& arguments) const { return select(arguments); }
 };
+template <class Select>
+ArgumentField(Select) -> ArgumentField<Select>;
 // Selects a field of train::Job, and the field of the same name in train::ResolvedJob if any.
 template <class Select>
 struct JobField {
@@ -107,6 +109,8 @@ struct JobField {
   auto& in(Arguments& arguments) const { return select(arguments.job); }
   const auto& in(const Arguments& arguments) const { return select(arguments.job); }
 };
+template <class Select>
+JobField(Select) -> JobField<Select>;
 #define FIELD(path)                \
   ::shoal::app::ArgumentField {    \
     [](auto& arguments) -> auto& { \

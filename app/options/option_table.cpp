@@ -40,9 +40,9 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option amp_row() {
   Option option =
       choice<Precision>("amp", kTrain | kCommon,
-                        "Precision of the network's arithmetic: float32 (off), or bfloat16, which "
-                        "needs no loss scaling (fp16 is not offered)",
+                        "Precision of the network's arithmetic: float32 (off) or bfloat16",
                         {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
+          .refuses("fp16", "bf16 is as fast and needs no loss scaling")
           .changes_results();
   option.kind = Kind::optional_value;
   option.bare = "bf16";

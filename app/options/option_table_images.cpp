@@ -69,7 +69,7 @@ void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCommon, "DIR",
            "Folder that holds train/ and val/, each with one folder per class or with tars or "
-           "records; or train.pack, train.tar, train.rec, train-*, and likewise val…",
+           "records; or train.pack, train.tar, train.rec or train-*, and the same for val",
            JOB(data)),
        row("train", kTrain | kEval | kPrepare, "PATH",
            "Training images (instead of DATA/train): class folders, a packed set, tars, WebDataset "
@@ -88,7 +88,8 @@ void add_splits(std::vector<Option>& table) {
                             "give the setting it was made with, or start anew in another --output")
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",
-           "Classes of validation images (pack: of SOURCE's) that carry none: lines `NAME CLASS`, "
+           "File with the classes of unlabelled validation images (pack: of SOURCE): lines "
+           "`NAME CLASS`, "
            "LOC_val_solution.csv, the devkit's ground truth, or the devkit itself (.tar.gz)",
            JOB(val_labels))
            .unset_is("the images have classes"),
@@ -122,16 +123,18 @@ void add_reading(std::vector<Option>& table) {
            .unset_is("counted where possible")
            .at_least(1)
            .of_training()
-           .changes_results(),
+           .changes_results()
+           .replaced_by("steps-per-epoch"),
        row("steps-per-epoch", kTrain, "N",
            "Steps per epoch when images come through a pipe; elsewhere an epoch is one pass",
            JOB(epoch_steps))
            .unset_is("what the images give")
            .at_least(1)
            .of_training()
-           .changes_results(),
+           .changes_results()
+           .replaced_by("train-samples"),
        row("shuffle-buffer", kTrain, "N",
-           "Encoded images that each process holds to shuffle a pipe, or files with "
+           "Size of each process's shuffle buffer, in images, for pipes and "
            "--forward-reads; 0: no shuffling",
            JOB(shuffle_buffer))
            .within(0, 1 << 24)
@@ -175,13 +178,13 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()
            .replaced_by("size")
            .of_evaluation(),
-       choice<data::Interpolation>(
-           "interpolation", kRun | kBench,
-           "Filter that resizes images, antialiased; random: either one for each training image",
-           {{"bilinear", data::Interpolation::bilinear},
-            {"bicubic", data::Interpolation::bicubic},
-            {"random", data::Interpolation::random}},
-           JOB(interpolation))
+       choice<data::Interpolation>("interpolation", kRun | kBench,
+                                   "Filter that resizes images, antialiased; random: one of the "
+                                   "two, drawn for each training image",
+                                   {{"bilinear", data::Interpolation::bilinear},
+                                    {"bicubic", data::Interpolation::bicubic},
+                                    {"random", data::Interpolation::random}},
+                                   JOB(interpolation))
            .unset_is("the model's own")
            .changes_results()
            .of_evaluation(),
@@ -198,8 +201,8 @@ void add_reading(std::vector<Option>& table) {
            {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, JOB(decoder)),
        choice<data::Order>(
            "order", kTrain | kBench,
-           "Order of training images: random; or chunked, random among 8192 images in runs of 16 "
-           "neighbours, for data larger than memory",
+           "Order of training images: random; or chunked: runs of 16 neighbouring images, "
+           "shuffled within 8192 images, for data larger than memory",
            {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, JOB(order))
            .of_training()
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
@@ -224,9 +227,9 @@ void add_reading(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        choice<data::Views>("tta", kEval | kPredict | kCommon,
-                           "Views of each image whose logits are averaged: the centre; flip, also "
-                           "its mirror image; five, the centre and the corners; ten, those and "
-                           "their mirror images",
+                           "Views of each image whose logits are averaged: none (centre only), "
+                           "flip (and mirrored), five (centre and corners), ten (five, and "
+                           "mirrored)",
                            {{"none", data::Views::none},
                             {"flip", data::Views::flip},
                             {"five", data::Views::five},
@@ -262,8 +265,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .changes_results(),
        choice<data::MixMode>(
            "mixup-mode", kTrain,
-           "What shares one draw: all images of a step (batch), both images of a pair, or each "
-           "image has its own (elem); half: train on one image of each pair, so that an epoch has "
+           "Draw mixup once per step (batch), per pair of images (pair) or per image (elem); half: "
+           "train on one image of each pair, so that an epoch has "
            "half the steps",
            {{"batch", data::MixMode::batch},
             {"pair", data::MixMode::pair},
@@ -333,16 +336,16 @@ void add_augmentation(std::vector<Option>& table) {
        share_row("solarize", "Share of images whose levels from 128 on are inverted",
                  JOB(augment.solarize)),
        row("strength-schedule", kTrain, "LIST",
-           "Factor by epoch, EPOCH:X,…, of the strength of RandAugment and AugMix, mixup and "
-           "cutmix, and dropout",
+           "Scales RandAugment, AugMix, mixup, cutmix and dropout by a factor per epoch: "
+           "EPOCH:X,…",
            JOB(strength_schedule))
            .off_is("none")
            .spells_lists(",:")
            .of_training()
            .changes_results(),
        row("repeated-augmentation", kTrain, "N",
-           "Times that each image of an epoch is used, each time augmented differently; the epoch "
-           "keeps its length and has N times fewer images",
+           "Use each image N times per epoch, each time augmented differently; the epoch keeps its "
+           "length, with 1/N of the images",
            JOB(repeated_augmentation))
            .within(1, 64)
            .off_is("1")

@@ -57,8 +57,8 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            FIELD(instance_group))
            .unset_is("all hosts; required when a SageMaker job has several groups")
            .spells_lists(","),
-       row("nnodes", kTrain | kEval, "N", "Hosts of a job that no launcher or platform starts",
-           FIELD(nodes.count)),
+       row("nnodes", kTrain | kEval, "N",
+           "Number of hosts, if you start shoal on each host yourself", FIELD(nodes.count)),
        row("node-rank", kTrain | kEval, "N", "Rank of this host, from 0", FIELD(nodes.rank)),
        row("master-addr", kTrain | kEval, "HOST", "Address of host 0", FIELD(nodes.master_addr))
            .unset_is("MASTER_ADDR"),
@@ -131,14 +131,13 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's "
                      "folder"),
        memory_row("cache", kTrain | kBench,
-                  "Memory per process that keeps training images as they are in their files, for "
-                  "data on a slow disk; 0: none",
+                  "Memory per process for caching encoded training images, for slow disks; 0: none",
                   JOB(cache_bytes))
            .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
-           "Learn in the first epoch where in each JPEG its parts begin, so that later epochs "
-           "decode little more than the crops; up to 4 % of the data's size in --cache-dir",
+           "Index each JPEG in the first epoch, so that later epochs decode little more than the "
+           "crop; up to 4 % of the data's size in --cache-dir",
            JOB(seek_index))
            .of_training(),
        row("keep", kTrain, "N", "Newest checkpoints to keep besides the best", JOB(keep))
@@ -160,7 +159,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
            .at_least(1),
        row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
        text_choice("log-level", kRun | kPack | kPrepare | kBench,
-                   "Least level of messages to print", {"debug", "info", "warning", "error"},
+                   "Print messages of this level and above", {"debug", "info", "warning", "error"},
                    JOB(log_level)),
        row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
            "Print JSON", FIELD(json)),
@@ -215,19 +214,19 @@ void add_packing(std::vector<Option>& table) {
                           {"packs", PrepareAs::packs}},
                          FIELD(prepare_as)),
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
-           "Reduce images to this longer side and encode them anew; 0: none", FIELD(pack.max_side))
+           "Shrink images whose longer side exceeds this, and re-encode them; 0: off",
+           FIELD(pack.max_side))
            .within(0, 65500),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "Encode every image anew as a JPEG of this quality where that saves a tenth of the "
-           "bytes; 0: only those that --max-side reduces, with 90",
+           "Re-encode images as JPEGs of this quality if that saves at least 10 %; 0: only images "
+           "reduced by --max-side, at quality 90",
            FIELD(pack.quality))
            .within(0, 100),
        row("raw-share", kPack | kPrepare, "SHARE",
-           "Share of the images, drawn by position, kept as pixels", FIELD(pack.raw_share))
+           "Share of the images stored as raw pixels, chosen by position", FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
-           "Keep with each baseline JPEG where its parts begin (up to 4 % of its size)",
-           FIELD(pack.index)),
+           "Store a seek index with each baseline JPEG (up to 4 % of its size)", FIELD(pack.index)),
        memory_row("shard-size", kPack | kPrepare | kCommon,
                   "Make DEST a folder of files of about this size; 0: one file",
                   FIELD(pack.shard_bytes)),
@@ -240,8 +239,8 @@ void add_packing(std::vector<Option>& table) {
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "", "Measure training's random crops, the default",
-           FIELD(bench.train)),
+      {row("train", kBench | kCommon, "",
+           "Measure training's random crops (done if --eval is not given)", FIELD(bench.train)),
        row("eval", kBench | kCommon, "", "Measure evaluation's views instead", FIELD(bench.eval)),
        choice<data::Resize>(
            "mode", kBench | kCommon, "Resizing of training images: see train --resize",
@@ -250,7 +249,8 @@ void add_measuring(std::vector<Option>& table) {
            FIELD(bench.seconds))
            .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",
-           "Images/s for which to find the number of threads; 0: none", FIELD(bench.wanted))
+           "Target in images/s: find the number of threads that reaches it; 0: off",
+           FIELD(bench.wanted))
            .at_least(0)});
 }
 

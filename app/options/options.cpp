@@ -144,6 +144,12 @@ Option Option::of_evaluation() && {
   return std::move(*this);
 }
 
+Option Option::refuses(std::string value, std::string because) && {
+  refused = std::move(value);
+  refused_because = std::move(because);
+  return std::move(*this);
+}
+
 Option Option::of_training() && {
   training_only = true;
   return std::move(*this);
@@ -161,7 +167,7 @@ const Option* find_option(Command command, std::string_view name) {
 std::string nearest_option(Command command, std::string_view name) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
-  std::vector<std::string> names = names_of(command);  // of two equally near ours come first
+  std::vector<std::string> names = names_of(command);  // ours first: they win ties
   std::map<std::string, std::string> ours_of;
   const auto hint = [&](const std::string& other, const std::string& ours) {
     if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);
@@ -205,7 +211,8 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
     const std::string text = in_words_of(option, *plain);
     const auto& choices = option.choices;
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
-      expected = alternatives(choices);
+      expected = alternatives(choices) +
+                 (!text.empty() && text == option.refused ? ": " + option.refused_because : "");
     else if (option.range && !in_range(*option.range, text))
       expected = "a number " + option.range->sentence();
     else

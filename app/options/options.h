@@ -28,14 +28,14 @@ struct Setting {
 // Several hosts without a platform or launcher that names them: torchrun's words.
 struct Nodes {
   int64_t count = 1;        // hosts that this job has
-  int64_t rank = 0;         // which of them this is, 0 … count-1
+  int64_t rank = 0;         // rank of this host, 0 … count-1
   std::string master_addr;  // the first host; empty: the variable MASTER_ADDR
   int64_t master_port = 0;  // 0: the variable MASTER_PORT
 };
 
 // Of `bench loader`.
 struct BenchOptions {
-  bool train = false, eval = false;  // training's crops (also when neither is set), or evaluation's
+  bool train = false, eval = false;  // training's crops or evaluation's views; neither: training's
   data::Resize mode = data::Resize::exact;
   double seconds = 5;  // of each measurement
   double wanted = 0;   // images/s to find the threads for; 0: none
@@ -73,12 +73,12 @@ struct Arguments {
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
   // Lines about what was named and does nothing, whatever the run is: "--gpu has no effect: …"
-  // (no_effect.h says them with the others).
+  // (no_effect_text() adds the rest).
   std::vector<std::string> ineffective;
   std::vector<std::string> notes;  // other sentences that the start of a run says
 };
 
-// Bit of Option::commands: the option is among those that --help shows without a further word.
+// Bit of Option::commands: plain --help shows this option.
 inline constexpr unsigned kCommon = 1u << 31;
 inline constexpr const char* kCommonHelp = "common";  // what --help alone asks for
 
@@ -86,7 +86,7 @@ enum class Kind { flag, value, optional_value };  // --x / --no-x; --x V; --x [V
 
 // The numbers that an option accepts.
 struct Range {
-  double low, high;        // kUnlimited: as good as no limit, and not mentioned
+  double low, high;        // kUnlimited: no limit is shown
   bool above_low = false;  // low itself is refused
   bool below_high = false;
   bool holds(double value) const;
@@ -99,7 +99,7 @@ inline constexpr double kUnlimited = 0x1p40;
 // How a setting that changes results is kept by checkpoints and compared at --resume.
 struct Saving {
   train::MayDiffer may_differ = train::MayDiffer::always;
-  std::string advice;  // what to do where it may not differ; {}: the saved value
+  std::string advice;  // what to do if it differs and must not; {}: the saved value
   // Options that replace this one: naming one of them leaves the saved value aside.
   std::vector<std::string> replaced_by;
   bool evaluation = false;  // --eval-only takes it over as well
@@ -114,11 +114,12 @@ struct Option {
   std::string placeholder;           // the value in --help; its unit where it has one: N, SECONDS
   std::string help;                  // what the option does; without range, default and full stop
   std::vector<std::string> choices;  // allowed values; empty: any that parse
+  std::string refused, refused_because;  // another program's value, and why it is not a choice
   std::optional<Range> range;
   std::string unset;          // the default in words, when the field has no fixed one
   std::string bare = "true";  // of optional_value: the value that --x alone stands for
   std::string off;   // the value that false and --no-x stand for; empty: it cannot be switched off
-  std::string list;  // how it spells a list (encodings.h: joined_list); empty: it takes one value
+  std::string list;  // separators of a list value (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // nothing: the option does not change results
   bool training_only = false;    // of no effect with --eval-only
 
@@ -143,6 +144,7 @@ struct Option {
   Option replaced_by(std::string option) &&;  // after changes_results()
   Option of_evaluation() &&;                  // after changes_results()
   Option of_training() &&;
+  Option refuses(std::string value, std::string because) &&;
 };
 
 // All options, in the order of --help. Built once; thread-safe.
@@ -164,15 +166,15 @@ const Option& require_option(Command command, std::string_view name, const std::
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text, as people, SDKs and YAML write it (encodings.h); null and None change
-// nothing. `origin` says where the text is from ("command line", "hyperparameters.json") and stands
-// in messages. Throws UserError: unknown name (with the nearest one), a value that does not parse,
-// is no choice or out of range.
+// nothing. `origin`: source of the text ("command line", "hyperparameters.json"), for messages.
+// Throws UserError: unknown name (with the nearest one), a value that does not parse, is no choice
+// or out of range.
 void apply(Arguments& arguments, std::string_view name, const std::string& value,
            const std::string& origin);
 
 // Parses what follows the command's name. Forms: --name VALUE, --name=VALUE, --flag, --no-flag,
-// --flag true|false, --no-NAME for whatever can be switched off, --resume, --resume PATH; the last of
-// several wins; "--" ends the options.
+// --flag true|false, --no-NAME for whatever can be switched off, --resume, --resume PATH; if an
+// option is repeated, its last value counts; "--" ends the options.
 // `train` knows other programs' options too (foreign_options.h), their one-letter forms, and a
 // data folder without a name. A recipe is applied first, then `settings` in their order
 // (hyperparameters), then the command line. Throws UserError; all unknown options are named
@@ -188,7 +190,7 @@ std::string exit_code_help();  // the table of exit codes at its end
 
 // What holds when the option is not given.
 std::string default_of(const Option& option, const Arguments& defaults);
-// The name of the number in the option's placeholder: "N" of "N|FILE".
+// Returns the placeholder's first alternative: "N" for "N|FILE".
 std::string value_name(const Option& option);
 
 // docs/options.md: every option with value, range, default, commands, and what --resume does.

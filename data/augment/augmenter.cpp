@@ -87,7 +87,7 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
 // Adds a step of a timm policy: draws whether it applies, its strength and its interpolation.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  // False: each step has its own magnitude.
+  // Whether one magnitude holds for all steps of the policy.
   const bool given = policy_.kind != Policy::Kind::one_sequence;
   double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))

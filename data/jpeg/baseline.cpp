@@ -15,8 +15,8 @@ uint64_t consumed(const Stream& stream, const uint8_t* begin) {
   return static_cast<uint64_t>(stream.at - begin) * 8 - stream.count;
 }
 
-// Maps positions in unstuffed bytes to positions in the file, where every ff takes two bytes. Must
-// be asked in rising order.
+// Maps positions in the bytes without stuffing to positions in the file, where each ff is followed
+// by a stuffed 00. Call it with ascending positions.
 class FilePlaces {
  public:
   FilePlaces(const uint8_t* clean, size_t file) : begin_(clean), at_(clean), file_(file) {}

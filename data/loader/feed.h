@@ -95,8 +95,8 @@ class Feed {
 class DatasetFeed final : public Feed {
  public:
   // `repeats`: how often each image appears, in training. Each block of 16 samples is repeated in
-  // place, each time with different batch neighbours. The length of an epoch stays the same, so it
-  // ends before the end of the order. `plan` says which positions are this rank's, for announce().
+  // place, each time with different batch neighbours. An epoch keeps its number of samples, so it
+  // uses only the first 1/repeats of the order. `plan`: this rank's positions, for announce().
   DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
               Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
 

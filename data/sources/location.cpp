@@ -74,6 +74,7 @@ struct KindRow {
   std::string_view prefix;
   Opened (*open)(const std::string&, const OpenOptions&);
 };
+// The empty prefix matches everything: keep it last.
 constexpr KindRow kKinds[] = {
     {Location::Kind::synthetic, "synthetic:", open_synthetic},
     {Location::Kind::folder, "folder:", open_folder},
@@ -112,7 +113,10 @@ std::optional<Location> find_split(const std::string& folder, const std::string&
 }
 
 std::string split_places(const std::string& split) {
-  return split + "/, " + split + ".pack, " + split + ".tar, " + split + ".rec or " + split + "-*";
+  std::string places;
+  for (const std::string& place : candidates("", split))
+    places += (places.empty() ? "" : ", ") + place.substr(1);
+  return places;
 }
 
 std::shared_ptr<const Dataset> open_dataset(const Location& location, const OpenOptions& options) {
@@ -124,8 +128,9 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source, const Ope
   return open_dataset(Location{row_of(source).kind, source}, options);
 }
 
-std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options) {
-  return open_pipes(text.substr(row_of(text).prefix.size()), options);
+std::shared_ptr<const Stream> open_stream(const Location& location, const OpenOptions& options) {
+  if (!location.is_pipe()) throw std::invalid_argument(location.text + " is not a pipe");
+  return open_pipes(location.text.substr(row_of(location.text).prefix.size()), options);
 }
 
 bool holds_tf_records(const Location& location) {

@@ -50,8 +50,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Names the cause of bad links: the hosts all of whose links are bad, otherwise the two ends of
-// each bad link.
+// Names the cause of bad links. If all links of a host are bad, names that host; otherwise both
+// ends of each bad link.
 std::string blame(const HostLinks& hosts, const std::vector<bool>& bad) {
   std::vector<std::string> named;
   const int links = hosts.links();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <stdexcept>
 
 #include "base/log.h"
@@ -28,7 +27,7 @@ Meter meter_in(const CheckpointData& data, const std::string& name) {
   return Meter::from(values);
 }
 
-// Those that computed: other ones, or another kind of GPU, may give other bits.
+// Name of the kernels or GPU that compute. Results may differ in the last bits between them.
 std::string kernels_of(const ResolvedJob& job) {
   if (job.device == "cpu") return ops::cpu().name;
   return cuda_plugin().device_info(job.gpu).name;
@@ -44,8 +43,8 @@ std::vector<std::string> missing(const std::vector<std::string>& from,
   return names;
 }
 
-// How the data's classes differ from those THERE ("in the checkpoint"), as a sentence; empty: they
-// do not.
+// Returns how `ours`, the data's classes, differ from `theirs`; empty if equal. `there`: "in the
+// checkpoint".
 std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
                              const std::vector<std::string>& ours) {
   if (theirs == ours) return "";
@@ -118,7 +117,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["val_resize"] = job.val_resize;
   data.integers["classes"] = job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
-  put(data, "posted_", position.pending);
+  put(data, "posted_", position.pending);  // the key is frozen: older checkpoints have it
   data.numbers["lr"] = position.lr;
   data.text["losses"] = position.losses;
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;

@@ -50,7 +50,7 @@ OpenedCheckpoint open_checkpoint(const std::string& path);
 // The same for --weights, which may be another program's too; `entry` as in read_weights().
 OpenedCheckpoint open_weights(const std::string& path, const std::string& entry);
 
-// The newest good checkpoint of the store with fewer than `step` updates: rank 0 reads it, every
+// The newest good checkpoint of the store from before step `step`: rank 0 reads it, every
 // rank gets it. Collective.
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);

@@ -35,7 +35,7 @@ Lines lines_to_keep(const ResolvedJob& job, const std::filesystem::path& path, i
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
   Lines kept = first_lines(path, count);
   if (kept.count == count) return kept;
-  // A new machine may have the checkpoints only.
+  // On a new machine, --output may be empty: use the copy beside the checkpoints.
   Lines saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, count);
   if (saved.count > kept.count) kept = std::move(saved);
   if (kept.count < count)

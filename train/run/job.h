@@ -44,7 +44,7 @@ struct RunOptions {
   // Encoded images that each process holds to shuffle a stream, or files with forward_reads.
   int64_t shuffle_buffer = 1024;
   // Share of the training images held out for validation, chosen by path (data/sources/split.h);
-  // 0: none, there are validation images.
+  // 0: validation images are given separately.
   double val_split = 0;
   std::string sharded = "none";  // splits that each host holds its own part of: none|train|val|both
   // Reads tars, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
@@ -107,7 +107,7 @@ struct RunOptions {
   int64_t keep = 3;                // newest checkpoints kept besides the best
   bool resume = false;             // continue from the newest good checkpoint
   std::string resume_path;         // file or directory to continue from instead
-  std::string checkpoint;          // weights for eval and predict
+  std::string checkpoint;          // file or run of shoal, for eval and predict
   data::Views views = data::Views::none;  // of each image, whose logits eval averages
   bool eval_only = false;
   bool dry_run = false;            // one step on every rank; writes nothing
@@ -127,7 +127,7 @@ struct Job : RunOptions {
   std::optional<int64_t> size;  // pixels, training crop; default: the model's own
   std::optional<int64_t>
       val_size;  // pixels, evaluation crop; default: `size`, else the model's own
-  // Default: the model's own, which evaluation also uses instead of random.
+  // Default: the model's own. With `random`, evaluation uses the model's own.
   std::optional<data::Interpolation> interpolation;
   std::optional<int64_t> max_steps;   // stop after N steps; the schedule still spans `epochs`
   std::optional<int64_t> batch_size;  // images per process and micro-batch; default 32
@@ -172,7 +172,7 @@ struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
   bool evaluation = false;  // evaluation depends on it as well
-  std::string advice;       // what to do where it may not differ; {}: the saved value
+  std::string advice;       // what to do if it differs and must not; {}: the saved value
 };
 
 // Everything decided.

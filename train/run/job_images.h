@@ -12,7 +12,7 @@ void check_images(const Job& job);
 // Sizes and strengths by epoch, of a run of job.epochs. Throws UserError naming the option.
 data::Progression progression_of(const Job& job);
 
-// Of this rank's loader, for training or evaluation.
+// Returns the loader options before sharding; use rank_loader_options().
 data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool train);
 
 }  // namespace shoal::train

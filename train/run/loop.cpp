@@ -88,7 +88,7 @@ RunResult Run::train() {
                    static_cast<long long>(position_.step), static_cast<long long>(job_.last_step)));
   // The message that was pending when the checkpoint was saved.
   if (!position_.pending.empty()) control_.post({}, run_.leader() ? position_.pending : Meter{});
-  // A run that was stopped between an epoch's last step and its evaluation begins with the latter.
+  // A run that was stopped after an epoch's last step starts with that epoch's evaluation.
   while (position_.step < job_.last_step || position_.evaluation_pending) {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();

@@ -38,7 +38,7 @@ class Trainer {
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
   // Runs one step at learning rate `lr`, with dropout multiplied by `strength`, on the next
-  // accumulate() batches of `loader`, which must exist. Collective.
+  // accumulate() batches of `loader`. It must have that many left. Collective.
   StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
   // Takes the batches of one step without training on them.

@@ -46,8 +46,8 @@ const ForeignOption* find_foreign(std::string_view name);
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 
-// The recipe with the defaults of the one program that has this option; empty where the option does
-// not identify the program.
+// Returns the recipe with the defaults of the program that this option identifies. Empty if
+// several programs have it.
 std::string defaults_of(const ForeignOption& option);
 
 // Handles options whose meaning depends on another option. Drops them from `ours` and explains each

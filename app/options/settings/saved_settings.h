@@ -10,8 +10,8 @@
 
 namespace shoal::app {
 
-// Every setting of `job` that changes its results, in the order of the table; the settings that a
-// ResolvedJob holds.
+// Every setting of `job` that can change results, in the order of the table, also those without
+// effect in this run.
 std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job);
 
 // Gives every option that nobody named (it has no origin yet) its value in `saved`, the settings of

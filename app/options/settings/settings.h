@@ -27,7 +27,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
 // The command's options that have a value, grouped by origin and wrapped, for the start of a run.
 // Secrets in addresses are masked.
 std::string asked_text(const Arguments& arguments);    // those that were given
-std::string default_text(const Arguments& arguments);  // all others
+std::string default_text(const Arguments& arguments);  // those left at their default
 
 // The command line quoted for a shell, secrets masked.
 std::string command_text(const Arguments& arguments);

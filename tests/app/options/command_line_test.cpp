@@ -103,6 +103,7 @@ TEST_CASE("a recipe is overridden by hyperparameters and these by the command li
 TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder alone") {
   CHECK(parsed({"--amp"}).job.amp == train::Precision::bf16);
   CHECK(parsed({"--amp", "off"}).job.amp == train::Precision::off);
+  CHECK_THROWS_WITH(parsed({"--amp", "fp16"}), Contains("off or bf16: bf16 is as fast"));
   const Arguments arguments = parsed({"--amp", "images"});
   CHECK(arguments.job.amp == train::Precision::bf16);
   CHECK(arguments.job.data == "images");
