@@ -15,35 +15,39 @@ def parse(origin, text):
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise UserError(f"metrics: {origin} is no JSON: {error}") from None
+        raise UserError(f"metrics: {origin} is not valid JSON: {error}") from None
     if not isinstance(found, list):
         raise UserError(
-            f"metrics: {origin} must hold a list of Name and Regex, "
-            "as `shoal metrics --definitions` prints it"
+            f"metrics: {origin} must contain a list of objects with Name and Regex, "
+            "as printed by `shoal metrics --definitions`"
         )
     return found
 
 
-def of_program(program):
+def from_program(program):
     try:
         done = subprocess.run([program, "metrics", "--definitions"], capture_output=True, text=True)
     except OSError as error:
-        raise UserError(f"metrics: {program} cannot be run: {error.strerror}") from None
+        raise UserError(f"metrics: cannot run {program}: {error.strerror}") from None
     if done.returncode != 0:
         raise UserError(f"metrics: {program} metrics --definitions failed: {done.stderr.strip()}")
     return parse(program, done.stdout)
 
 
-def metric_definitions(asked):
-    """[{"Name", "Regex"}]; `asked`: a file, a program, "none", or None: the program if found."""
-    if asked == "none":
+def metric_definitions(source):
+    """Returns the definitions as [{"Name": ..., "Regex": ...}].
+
+    `source` is a JSON file, the program shoal, or "none". With None, the program is searched in
+    build/release and on PATH; the list is empty if it is not found.
+    """
+    if source == "none":
         return []
-    if asked is None:
+    if source is None:
         program = str(BUILT) if BUILT.exists() else shutil.which("shoal")
-        return of_program(program) if program else []
-    if os.access(asked, os.X_OK) and Path(asked).is_file():
-        return of_program(str(Path(asked).resolve()))
+        return from_program(program) if program else []
+    if os.access(source, os.X_OK) and Path(source).is_file():
+        return from_program(str(Path(source).resolve()))
     try:
-        return parse(asked, Path(asked).read_text())
+        return parse(source, Path(source).read_text())
     except OSError as error:
-        raise UserError(f"metrics: {asked} cannot be read: {error.strerror}") from None
+        raise UserError(f"metrics: cannot read {source}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""What the user can put right: one sentence, or one for each thing that is wrong."""
+"""Errors that the user can fix: one sentence per problem."""
 
 
 class UserError(Exception):

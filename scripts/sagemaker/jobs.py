@@ -1,4 +1,4 @@
-"""Jobs that exist: how they go, where they left what, which there are."""
+"""Existing training jobs: their status, their results, stopping and searching."""
 
 import sys
 import time
@@ -18,21 +18,21 @@ def describe(sagemaker, job):
 
 
 def wait(sagemaker, job, poll_seconds, sleep=time.sleep):
-    """Says each change of status until the job has ended; returns its last description."""
-    said = None
+    """Prints each status change until the job has ended. Returns the last description."""
+    printed = None
     while True:
         found = describe(sagemaker, job)
         state = (found["TrainingJobStatus"], found.get("SecondaryStatus", ""))
-        if state != said:
+        if state != printed:
             print(f"{job}: {' '.join(filter(None, state))}", file=sys.stderr, flush=True)
-            said = state
+            printed = state
         if found["TrainingJobStatus"] in ENDED:
             return found
         sleep(poll_seconds)
 
 
 def outcome(found):
-    """(exit code, sentence) of a job that has ended: 0 completed, 1 failed, 3 stopped."""
+    """Returns (exit code, sentence) for a job that has ended: 0 completed, 1 failed, 3 stopped."""
     job, status = found["TrainingJobName"], found["TrainingJobStatus"]
     reason = found.get("FailureReason", "")
     text = f"{job}: {status}" + (f": {reason}" if reason else "")
@@ -47,11 +47,11 @@ def outcome(found):
 def stop(sagemaker, job):
     describe(sagemaker, job)
     sagemaker.stop_training_job(TrainingJobName=job)
-    print(f"{job}: asked to stop; it saves, and has 120 s for that", file=sys.stderr)
+    print(f"{job}: stopping; the job has 120 s to save a checkpoint", file=sys.stderr)
 
 
-def place_of(found, what):
-    """S3 address of a described job's model, output or checkpoints."""
+def result_address(found, what):
+    """Returns the S3 address of a job's model, output or checkpoints, from its description."""
     job = found["TrainingJobName"]
     base = f"{found['OutputDataConfig']['S3OutputPath'].rstrip('/')}/{job}/output/"
     if what == "model":
@@ -61,25 +61,25 @@ def place_of(found, what):
     if what == "checkpoints":
         if "CheckpointConfig" not in found:
             raise UserError(
-                f"{job} has no checkpoints: it was started without an S3 folder for them"
+                f"{job} has no checkpoints in S3: it was started without the setting checkpoints"
             )
         return found["CheckpointConfig"]["S3Uri"]
-    raise UserError(f"'{what}' is nothing a job leaves; it must be model, output or checkpoints")
+    raise UserError(f"'{what}' is not a job result; it must be model, output or checkpoints")
 
 
 def resolve_sources(sagemaker, channels):
-    """The channels with S3 addresses where they name another job's result (job:JOB/model)."""
+    """Returns the channels with sources such as job:JOB/model replaced by S3 addresses."""
     resolved = {}
     for name, channel in channels.items():
         source = channel["source"]
         if source.startswith("job:"):
             job, _, what = source.removeprefix("job:").partition("/")
-            address = place_of(describe(sagemaker, job), what or "model")
+            address = result_address(describe(sagemaker, job), what or "model")
             if address.endswith(".tar.gz"):
                 raise UserError(
-                    f"channels: {name}: {job} left the archive {address}, which the "
-                    "platform does not unpack; run it without compress, or download it "
-                    "and name the folder"
+                    f"channels: {name}: the result of {job} is the archive {address}, which "
+                    "SageMaker does not unpack. Run that job without compress, or download the "
+                    "result and use the local folder as source"
                 )
             channel = channel | {"source": address.rstrip("/") + "/"}
         resolved[name] = channel
@@ -89,11 +89,14 @@ def resolve_sources(sagemaker, channels):
 def require_completed(sagemaker, job, poll_seconds, sleep=time.sleep):
     code, text = outcome(wait(sagemaker, job, poll_seconds, sleep))
     if code:
-        raise UserError(f"the job to follow has not completed: {text}")
+        raise UserError(f"--after: the earlier job has not completed: {text}")
 
 
 def search(sagemaker, filters, limit):
-    """Newest first: descriptions of the jobs that all `filters` [(name, operator, value)] fit."""
+    """Returns descriptions of the jobs that match all filters, newest first.
+
+    `filters`: [(name, operator, value)].
+    """
     request = {
         "Resource": "TrainingJob",
         "SortBy": "CreationTime",
@@ -133,7 +136,7 @@ def search_filters(arguments):
     return filters
 
 
-def line_of(found):
+def summary_line(found):
     resources = found.get("ResourceConfig", {})
     instances = " + ".join(
         f"{place.get('InstanceCount')} x {place.get('InstanceType')}"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Starts shoal on SageMaker and looks after its jobs. Python 3.11, boto3; PyYAML for .yaml.
+"""Starts and manages shoal's jobs on SageMaker. Needs Python 3.11 and boto3; PyYAML for .yaml.
 
   launch.py [train] FILE [options]    start a training job; --dry-run prints the request
-  launch.py process FILE [options]    start a processing job that packs images
+  launch.py process FILE [options]    start a processing job that packs or prepares images
   launch.py wait JOB | logs [-f] JOB | metrics JOB | stop JOB | download JOB DIR | search
 
-`launch.py COMMAND --help` explains; docs/sagemaker.md shows. Exit status: 0; 1 the job failed, or
-the platform refused; 2 a mistake in the settings; 3 the job was stopped.
+See `launch.py COMMAND --help` for the options and docs/sagemaker.md for examples. Exit status:
+0 success; 1 the job failed, or AWS refused the request; 2 a wrong setting; 3 the job was stopped.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import jobs  # noqa: E402
 import logs  # noqa: E402
 from definitions import metric_definitions  # noqa: E402
 from errors import UserError  # noqa: E402
-from limits import say_notes, training_notes, training_violations  # noqa: E402
+from limits import print_notes, training_notes, training_violations  # noqa: E402
 from process import processing_request, processing_violations  # noqa: E402
 from request import need, training_request  # noqa: E402
 from settings import gather, rows  # noqa: E402
@@ -39,19 +39,19 @@ def client(service, region):
     return boto3.client(service, region_name=region or None)
 
 
-def refuse(violations):
+def raise_if_any(violations):
     if violations:
         raise UserError(*violations)
 
 
-def chosen(arguments, job):
-    """The options that were given, by the name of their row."""
+def given_options(arguments, job):
+    """Returns the options given on the command line as {setting name: value}."""
     found = {row.name: getattr(arguments, row.name) for row in rows(job)}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def uploads_of(settings):
-    """What has to be uploaded first; the settings then name the S3 addresses."""
+def replace_local_folders(settings):
+    """Returns the uploads [(folder, S3 address)], and puts these addresses into `settings`."""
     need(settings, "output")
     sources = dict(settings.get("channels", {}))
     if settings.get("source"):
@@ -67,7 +67,7 @@ def uploads_of(settings):
 def submit(arguments, request, planned, create, name):
     if arguments.dry_run:
         for folder, address in planned:
-            print(f"would be uploaded: {folder} → {address}", file=sys.stderr)
+            print(f"would upload {folder} → {address}", file=sys.stderr)
         print(json.dumps(request, indent=2))
         return
     for folder, address in planned:
@@ -77,19 +77,19 @@ def submit(arguments, request, planned, create, name):
 
 
 def add_previous(settings, job):
-    """--after JOB: its model is the channel pretrained, unless a channel names the job already."""
+    """--after JOB: adds JOB's model as channel pretrained, unless a channel already uses JOB."""
     channels = settings.setdefault("channels", {})
     if not any(channel["source"].startswith(f"job:{job}/") for channel in channels.values()):
         if "pretrained" in channels:
             raise UserError(
-                "--after: there is a channel pretrained already; name what it takes of "
-                f"{job} as the source job:{job}/model"
+                "--after: the channel pretrained exists already. To use the model of "
+                f"{job}, set a channel's source to job:{job}/model"
             )
         channels["pretrained"] = {"source": f"job:{job}/model"}
 
 
 def run_train(arguments):
-    settings = gather("train", arguments.file, chosen(arguments, "train"))
+    settings = gather("train", arguments.file, given_options(arguments, "train"))
     arguments.region = settings.get("region")
     sagemaker = None
     if arguments.after:
@@ -101,31 +101,31 @@ def run_train(arguments):
         found = dict(settings)
         if sagemaker:
             found["channels"] = jobs.resolve_sources(sagemaker, found["channels"])
-        planned = uploads_of(found)
+        planned = replace_local_folders(found)
         request = training_request(found, metric_definitions(found.get("metrics")))
-        refuse(training_violations(request))
+        raise_if_any(training_violations(request))
         return request, planned
 
     request, planned = build()
-    say_notes(training_notes(request))
+    print_notes(training_notes(request))
     if arguments.after and not arguments.dry_run:
         jobs.require_completed(sagemaker, arguments.after, arguments.poll)
-        request, planned = build()  # now it is known where the model lies
+        request, planned = build()  # the model's address is known only now
     sagemaker = sagemaker or (None if arguments.dry_run else client("sagemaker", arguments.region))
     submit(
         arguments, request, planned, sagemaker and sagemaker.create_training_job, "TrainingJobName"
     )
     if arguments.wait and not arguments.dry_run:
-        return ended(jobs.wait(sagemaker, request["TrainingJobName"], arguments.poll))
+        return print_outcome(jobs.wait(sagemaker, request["TrainingJobName"], arguments.poll))
     return 0
 
 
 def run_process(arguments):
-    settings = gather("process", arguments.file, chosen(arguments, "process"))
+    settings = gather("process", arguments.file, given_options(arguments, "process"))
     arguments.region = settings.get("region")
-    planned = uploads_of(settings)
+    planned = replace_local_folders(settings)
     request = processing_request(settings)
-    refuse(processing_violations(request))
+    raise_if_any(processing_violations(request))
     sagemaker = None if arguments.dry_run else client("sagemaker", arguments.region)
     submit(
         arguments,
@@ -137,14 +137,15 @@ def run_process(arguments):
     return 0
 
 
-def ended(found):
+def print_outcome(found):
     code, text = jobs.outcome(found)
     print(text)
     return code
 
 
 def run_wait(arguments):
-    return ended(jobs.wait(client("sagemaker", arguments.region), arguments.job, arguments.poll))
+    sagemaker = client("sagemaker", arguments.region)
+    return print_outcome(jobs.wait(sagemaker, arguments.job, arguments.poll))
 
 
 def run_logs(arguments):
@@ -178,7 +179,7 @@ def run_stop(arguments):
 
 def run_download(arguments):
     found = jobs.describe(client("sagemaker", arguments.region), arguments.job)
-    address = jobs.place_of(found, arguments.what)
+    address = jobs.result_address(found, arguments.what)
     count = download(client("s3", arguments.region), address, arguments.folder)
     print(f"{address} → {arguments.folder}: {count} files")
     return 0
@@ -189,12 +190,12 @@ def run_search(arguments):
         client("sagemaker", arguments.region), jobs.search_filters(arguments), arguments.limit
     )
     for one in found:
-        print(jobs.line_of(one))
+        print(jobs.summary_line(one))
     return 0
 
 
 def add_settings(parser, job):
-    parser.add_argument("file", nargs="?", help="settings as YAML or JSON; options win over them")
+    parser.add_argument("file", nargs="?", help="settings as YAML or JSON; options override them")
     for row in rows(job):
         if row.kind == "switch":
             parser.add_argument(
@@ -206,7 +207,7 @@ def add_settings(parser, job):
             )
         else:
             parser.add_argument(row.option, dest=row.name, help=row.help, metavar=row.kind.upper())
-    parser.add_argument("--dry-run", action="store_true", help="print the request, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="only print the request")
 
 
 def parser_of(command):
@@ -223,23 +224,25 @@ def parser_of(command):
             type=float,
             default=30,
             metavar="SECONDS",
-            help="time between two looks at the job",
+            help="interval between status checks [default: 30]",
         )
     if command == "train":
         parser.add_argument(
             "--after",
             metavar="JOB",
-            help="start when JOB has completed, with its model as channel pretrained",
+            help="wait until JOB has completed; its model becomes the channel pretrained",
         )
     if command in ("train", "stop"):
-        parser.add_argument("--wait", action="store_true", help="until the job has ended")
+        parser.add_argument("--wait", action="store_true", help="wait until the job has ended")
     if command == "logs":
-        parser.add_argument("-f", "--follow", action="store_true", help="until the job has ended")
+        parser.add_argument(
+            "-f", "--follow", action="store_true", help="print new lines until the job has ended"
+        )
     if command == "metrics":
         parser.add_argument(
             "--series",
             action="store_true",
-            help="every value in the logs, as CSV, not only the last",
+            help="print every value in the logs as CSV instead of the last values",
         )
     if command == "download":
         parser.add_argument("folder")

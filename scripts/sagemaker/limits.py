@@ -1,8 +1,8 @@
-"""What the platform would refuse, found before it is asked.
+"""Checks requests before they are sent, so that all mistakes are reported at once.
 
-`model_violations` walks the description of the API that botocore carries: required fields, types,
-lengths, counts, patterns and words. `training_violations` adds what that description leaves out and
-the developer guide says. Each violation is one line that begins with the field.
+`model_violations` checks against botocore's description of the API: required fields, types,
+lengths, counts, patterns and enumerations. `training_violations` adds the limits that only the
+developer guide states. Each violation is one line that begins with the field.
 """
 
 import functools
@@ -22,9 +22,9 @@ PYTHON_TYPES = {
     "integer": int,
     "long": int,
 }
-# Character classes of Java that Python has no name for, as the nearest it has.
+# Java character classes that Python does not have, and the closest Python equivalents.
 JAVA_CLASSES = {r"\p{L}": r"\w", r"\p{N}": r"\d", r"\p{Z}": r"\s", r"\p{Alnum}": "a-zA-Z0-9"}
-# Instances with the fabric that aws-ofi-nccl uses, by the beginning of their type.
+# Prefixes of the instance types with EFA.
 EFA_TYPES = (
     "ml.p3dn.",
     "ml.p4d.",
@@ -67,7 +67,7 @@ def check_text(field, text, shape):
         return
     if shape.enum and text not in shape.enum:
         few = f"; it must be {', '.join(shape.enum)}" if len(shape.enum) < 12 else ""
-        yield f"{field}: '{text}' is none of the platform's words{few}"
+        yield f"{field}: '{text}' is not a valid value{few}"
     pattern = shape.metadata.get("pattern")
     if pattern and not matches(pattern, text):
         yield f"{field}: '{text}' does not match {pattern}"
@@ -82,11 +82,11 @@ def check_structure(field, value, shape):
         if name in shape.members:
             yield from check(path, entry, shape.members[name])
         else:
-            yield f"{path}: is not a field of the platform's"
+            yield f"{path}: is not a field of the API"
 
 
 def check(field, value, shape):
-    """Every violation in `value`, which stands at `field` and must be what `shape` describes."""
+    """Yields every violation of `shape` in `value`. `field` is the path of the value."""
     wanted = PYTHON_TYPES.get(shape.type_name)
     if wanted and (not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))):
         yield f"{field}: must be a {shape.type_name}, not {value!r}"
@@ -111,11 +111,11 @@ def model_violations(operation, request):
     return list(check("", request, service_model().operation_model(operation).input_shape))
 
 
-def doubled(field, names):
+def duplicates(field, names):
     seen = set()
     for name in names:
         if name in seen:
-            yield f"{field}: {name} stands there twice"
+            yield f"{field}: {name} is listed twice"
         seen.add(name)
 
 
@@ -123,15 +123,15 @@ def instance_rules(request):
     resources = request["ResourceConfig"]
     groups = resources.get("InstanceGroups", [])
     if groups and "InstanceType" in resources:
-        yield "ResourceConfig: instances and groups exclude each other"
-    yield from doubled(
+        yield "ResourceConfig: set either instances or groups, not both"
+    yield from duplicates(
         "ResourceConfig.InstanceGroups", [group["InstanceGroupName"] for group in groups]
     )
     for place in groups or [resources]:
         if place.get("InstanceCount", 1) < 1:
-            yield "ResourceConfig.InstanceCount: 0; a job needs an instance"
+            yield "ResourceConfig.InstanceCount: 0; at least 1 is needed"
     if resources.get("VolumeSizeInGB", 1) < 1:
-        yield "ResourceConfig.VolumeSizeInGB: 0; the data and the outputs need a disk"
+        yield "ResourceConfig.VolumeSizeInGB: 0; data and outputs need at least 1"
     if "KeepAlivePeriodInSeconds" in resources:
         if groups:
             yield "ResourceConfig.KeepAlivePeriodInSeconds: instance groups have no warm pool"
@@ -149,12 +149,12 @@ def time_rules(request):
     if spot and wait is not None and wait < run:
         yield (
             f"StoppingCondition.MaxWaitTimeInSeconds: {wait} is less than "
-            f"MaxRuntimeInSeconds, {run}; it counts the run too"
+            f"MaxRuntimeInSeconds, {run}; it includes the run"
         )
     if wait is not None and not spot:
         yield "StoppingCondition.MaxWaitTimeInSeconds: is for spot instances only"
     if spot and "CheckpointConfig" not in request:
-        yield "CheckpointConfig: is missing; a spot job without it starts afresh when interrupted"
+        yield "CheckpointConfig: is missing; without it an interrupted spot job starts from scratch"
 
 
 def s3_rules(field, channel, source, groups):
@@ -162,7 +162,7 @@ def s3_rules(field, channel, source, groups):
     if mode == "FastFile" and kind != "S3Prefix":
         yield f"{field}.InputMode: FastFile takes a prefix, not a {kind}"
     if mode == "FastFile" and kind == "S3Prefix" and not source["S3Uri"].endswith("/"):
-        yield f"{field}.S3Uri: FastFile needs a whole folder: {source['S3Uri']}/"
+        yield f"{field}.S3Uri: FastFile needs a folder that ends with /: {source['S3Uri']}/"
     if kind == "AugmentedManifestFile" and mode != "Pipe":
         yield f"{field}.InputMode: an augmented manifest is read in Pipe mode only"
     if kind == "AugmentedManifestFile" and not source.get("AttributeNames"):
@@ -177,7 +177,7 @@ def s3_rules(field, channel, source, groups):
 def channel_rules(request):
     channels = request.get("InputDataConfig", [])
     groups = [g["InstanceGroupName"] for g in request["ResourceConfig"].get("InstanceGroups", [])]
-    yield from doubled("InputDataConfig", [channel["ChannelName"] for channel in channels])
+    yield from duplicates("InputDataConfig", [channel["ChannelName"] for channel in channels])
     for channel in channels:
         field, mode = f"InputDataConfig {channel['ChannelName']}", channel.get("InputMode", "File")
         if mode != "Pipe":
@@ -190,14 +190,14 @@ def channel_rules(request):
             yield from s3_rules(field, channel, channel["DataSource"]["S3DataSource"], groups)
             continue
         if mode != "File":
-            yield f"{field}.InputMode: a file system is mounted: File, not {mode}"
+            yield f"{field}.InputMode: {mode}; a file system needs File mode"
         if "VpcConfig" not in request:
             yield f"{field}: a file system needs subnets and security_groups"
 
 
 def metric_rules(request):
     definitions = request["AlgorithmSpecification"].get("MetricDefinitions", [])
-    yield from doubled(
+    yield from duplicates(
         "AlgorithmSpecification.MetricDefinitions",
         [definition["Name"] for definition in definitions],
     )
@@ -205,7 +205,7 @@ def metric_rules(request):
         field = f"AlgorithmSpecification.MetricDefinitions {definition['Name']}"
         try:
             if re.compile(definition["Regex"]).groups < 1:
-                yield f"{field}: the expression has no group, which would be the value"
+                yield f"{field}: the expression needs a group that captures the value"
         except re.error as error:
             yield f"{field}: {error}"
 
@@ -214,11 +214,11 @@ def place_rules(request):
     path = request.get("CheckpointConfig", {}).get("LocalPath", "")
     for folder in ("/opt/ml/input", "/opt/ml/model", "/opt/ml/output"):
         if path == folder or path.startswith(folder + "/"):
-            yield f"CheckpointConfig.LocalPath: {path} lies in {folder}, which is the platform's"
+            yield f"CheckpointConfig.LocalPath: {path} is inside {folder}, which SageMaker reserves"
 
 
 def training_violations(request):
-    """All of them; where the form is wrong, only that: the rules rely on it."""
+    """Returns all violations. The rules run only on requests of the right form."""
     found = model_violations("CreateTrainingJob", request)
     if not found:
         for rule in (instance_rules, time_rules, channel_rules, metric_rules, place_rules):
@@ -227,7 +227,7 @@ def training_violations(request):
 
 
 def training_notes(request):
-    """Sentences that the user may want to hear; nothing here is wrong."""
+    """Yields hints about valid requests that probably need more settings."""
     resources = request["ResourceConfig"]
     groups = resources.get("InstanceGroups", [])
     types = {place["InstanceType"] for place in groups or [resources]}
@@ -235,19 +235,19 @@ def training_notes(request):
     for kind in sorted(types):
         if kind.startswith(EFA_TYPES) and count > 1:
             yield (
-                f"{kind} has EFA: build the image with --build-arg EFA=…; in a VPC, the security "
-                "group must let its own members talk about everything"
+                f"{kind} has EFA: build the image with --build-arg EFA=…. In a VPC, the security "
+                "group must allow all traffic between its members"
             )
     if len(groups) > 1 and "instance_group" not in {
         name.replace("-", "_") for name in request.get("HyperParameters", {})
     }:
-        yield "several instance groups: the hyperparameter instance_group says which one trains"
+        yield "several instance groups: set the hyperparameter instance_group to the training group"
     if not request["AlgorithmSpecification"].get("MetricDefinitions"):
-        yield "no metric definitions: the platform will show no losses and accuracies"
+        yield "no metric definitions: SageMaker will not show losses and accuracies"
     if "InputDataConfig" not in request:
         yield "no channels: the container gets no data"
 
 
-def say_notes(notes):
+def print_notes(notes):
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a job has printed, and the metrics in it."""
+"""A job's log lines from CloudWatch, and the metrics in them."""
 
 import re
 import sys
@@ -12,19 +12,22 @@ GROUP = "/aws/sagemaker/TrainingJobs"
 
 
 def readable(message):
-    """The line as it was printed: the service keeps a tab as # and three octal digits."""
+    """Restores the printed line: CloudWatch stores a tab as #011."""
     return message.replace("#011", "\t").rstrip("\n")
 
 
 class Reader:
-    """Reads a job's events, each once, in the order of their times. One stream per instance."""
+    """Reads each log event of a job once, in the order of the timestamps.
+
+    Each instance has its own log stream.
+    """
 
     def __init__(self, logs, job):
         self.logs, self.job = logs, job
         self.since, self.seen = 0, set()
 
     def new_events(self):
-        """[(milliseconds, host, line)] that have come since the last call."""
+        """Returns the events since the last call as [(milliseconds, host, line)]."""
         found = []
         try:
             pages = self.logs.get_paginator("filter_log_events").paginate(
@@ -41,7 +44,7 @@ class Reader:
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
-        if found:  # late events of other hosts may be a minute older
+        if found:  # events of other hosts may arrive up to a minute late
             self.since = max(self.since, max(event[0] for event in found) - 60000)
         return sorted(found, key=lambda event: event[0])
 
@@ -53,7 +56,7 @@ def show(events):
 
 
 def print_logs(sagemaker, logs, job, follow, poll_seconds, sleep=time.sleep):
-    """All lines so far; with `follow` also those to come until the job has ended."""
+    """Prints all lines so far; with `follow`, also new lines until the job has ended."""
     reader = Reader(logs, job)
     while True:
         status = describe(sagemaker, job)["TrainingJobStatus"]
@@ -66,7 +69,7 @@ def print_logs(sagemaker, logs, job, follow, poll_seconds, sleep=time.sleep):
 
 
 def final_metrics(found):
-    """Lines of the last value of each metric, as the platform has kept it."""
+    """Returns one line per metric with the last value that SageMaker recorded."""
     return [
         f"{metric['MetricName']} {metric['Value']:.7g}"
         for metric in found.get("FinalMetricDataList", [])
@@ -74,7 +77,7 @@ def final_metrics(found):
 
 
 def series(events, definitions):
-    """[(milliseconds, name, value as printed)]: every value that a definition captures."""
+    """Returns all values that the definitions capture as [(milliseconds, name, text)]."""
     compiled = [(entry["Name"], re.compile(entry["Regex"])) for entry in definitions]
     return [
         (when, name, match[1])

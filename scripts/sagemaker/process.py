@@ -1,5 +1,8 @@
-"""A processing job that makes what training jobs read: `shoal pack` one file of a data set, `shoal prepare` class
-folders, tars or packed sets of ImageNet's archives."""
+"""The request of a processing job that converts images for training.
+
+`shoal pack` makes one packed file of a dataset. `shoal prepare` makes class folders, tars or packed
+files of ImageNet's archives.
+"""
 
 from errors import UserError
 from limits import model_violations
@@ -14,7 +17,7 @@ FORMS = ("folders", "tars", "packs")
 
 
 def command(settings):
-    """The container's entry point and arguments."""
+    """Returns the container's entry point and arguments."""
     options = settings.get("pack_options", [])
     form = settings.get("prepare")
     if form is None:
@@ -22,14 +25,14 @@ def command(settings):
     if form not in FORMS:
         raise UserError(f"prepare is '{form}'; it must be one of {', '.join(FORMS)}")
     if "pack" in settings:
-        raise UserError("pack has no use with prepare, which names its files itself; leave it out")
+        raise UserError("pack has no effect with prepare, which chooses the file names; remove it")
     if options and form != "packs":
-        raise UserError(f"pack_options have no use with prepare: {form}; leave them out")
+        raise UserError(f"pack_options have no effect with prepare: {form}; remove them")
     return ["shoal", "prepare"], ["imagenet", SOURCE, RESULT, "--as", form, *options]
 
 
 def processing_request(settings):
-    """SOURCE is downloaded, what is made of it uploaded to OUTPUT at the end."""
+    """Returns the request. SageMaker downloads `source` first and uploads the results at the end."""
     need(settings, "image", "role", "output", "source", "instances")
     split_uri(settings["source"])
     kind, count = parse_instances("instances", settings["instances"])
@@ -93,7 +96,8 @@ def processing_violations(request):
     if not found:
         if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
             found.append(
-                "ProcessingResources.ClusterConfig.InstanceCount: one instance packs or prepares a set"
+                "ProcessingResources.ClusterConfig.InstanceCount: packing and preparing need exactly "
+                "one instance"
             )
         if request["AppSpecification"]["ContainerEntrypoint"][1] != "pack":
             return found

@@ -1,4 +1,4 @@
-"""Settings → the request of CreateTrainingJob. Pure: nothing is asked or changed."""
+"""Builds the request for CreateTrainingJob from the settings. Pure functions, no network access."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def job_name(settings, kind="shoal"):
 
 
 def parse_instances(setting, text):
-    """'2 x ml.p4d.24xlarge' → ("ml.p4d.24xlarge", 2)."""
+    """Parses '2 x ml.p4d.24xlarge' as ("ml.p4d.24xlarge", 2)."""
     found = re.fullmatch(r"\s*(?:(\d+)\s*x\s*)?(ml\.\S+)\s*", str(text))
     if not found:
         raise UserError(
@@ -27,7 +27,7 @@ def parse_instances(setting, text):
 
 
 def as_text(value):
-    """A hyperparameter's or variable's value: the platform takes nothing but texts."""
+    """Converts a hyperparameter or variable to a string, the only type that the API accepts."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -63,7 +63,7 @@ def file_system(name, channel):
     if any(key in channel for key in ("type", "distribution", "shuffle", "attributes", "groups")):
         raise UserError(
             f"channels: {name}: a file system takes only source, access, mode and "
-            "content_type; every instance sees all of it"
+            "content_type"
         )
     return {
         "FileSystemDataSource": {
@@ -94,12 +94,15 @@ def s3_source(name, channel):
 
 
 def channel_request(name, channel):
-    """One entry of InputDataConfig. Folders here and other jobs are S3 addresses already."""
+    """Returns one entry of InputDataConfig.
+
+    Local folders and results of other jobs must already be replaced by S3 addresses.
+    """
     scheme = channel["source"].partition("://")[0]
     if scheme not in ("s3", "https", *FILE_SYSTEMS):
         raise UserError(
             f"channels: {name}: source is '{channel['source']}'; it must be s3://…, "
-            "fsx://FILE-SYSTEM/PATH, efs://FILE-SYSTEM/PATH, job:JOB/model or a folder here"
+            "fsx://FILE-SYSTEM/PATH, efs://FILE-SYSTEM/PATH, job:JOB/model or a local folder"
         )
     make = file_system if scheme in FILE_SYSTEMS else s3_source
     entry = {
@@ -117,7 +120,7 @@ def channel_request(name, channel):
     if "shuffle" in channel:
         if not re.fullmatch(r"\d+", str(channel["shuffle"])):
             raise UserError(
-                f"channels: {name}: shuffle is '{channel['shuffle']}'; it is a seed, "
+                f"channels: {name}: shuffle is '{channel['shuffle']}'; it must be a seed, "
                 "a whole number"
             )
         entry["ShuffleConfig"] = {"Seed": int(channel["shuffle"])}
@@ -132,7 +135,7 @@ def vpc(settings):
 
 
 def add_labels(request, settings):
-    """What a job is found by: tags and experiment."""
+    """Adds the tags and the experiment, by which `launch.py search` finds jobs."""
     if settings.get("tags"):
         request["Tags"] = [
             {"Key": key, "Value": value} for key, value in as_texts(settings["tags"]).items()
@@ -174,7 +177,7 @@ def stopping(settings):
 
 
 def training_request(settings, definitions=()):
-    """The request; limits.py checks it. Throws UserError for what cannot be made a request of."""
+    """Returns the request; limits.py checks it. Raises UserError if it cannot be built."""
     need(settings, "image", "role", "output")
     if not settings.get("instances") and not settings.get("groups"):
         raise UserError("instances is missing: set it in the file or as --instances 'N x TYPE'")
@@ -208,7 +211,7 @@ def training_request(settings, definitions=()):
             "LocalPath": settings.get("checkpoint_path", "/opt/ml/checkpoints"),
         }
     elif settings.get("checkpoint_path"):
-        raise UserError("checkpoint_path has no effect without checkpoints, the S3 folder")
+        raise UserError("checkpoint_path has no effect without checkpoints; set an S3 folder")
     if settings.get("tensorboard"):
         request["TensorBoardOutputConfig"] = {
             "S3OutputPath": settings["tensorboard"],

@@ -1,7 +1,7 @@
-"""The settings of a job: one table, read from a file (YAML or JSON) and the command line.
+"""The table of job settings. Values come from a file (YAML or JSON) and the command line.
 
-A setting has the same name in both, with `_` in the file and `-` on the command line; the command
-line wins, maps are merged. Values come out typed: text, int, seconds as int, bool, list, dict.
+A setting has the same name in both, with `_` in the file and `-` on the command line. The command
+line wins; maps are merged. Values become str, int (also for seconds), bool, list or dict.
 """
 
 import difflib
@@ -34,7 +34,7 @@ class Row:
     kind: str  # text, integer, seconds, switch, list, map, channels, groups
     help: str
     jobs: str = "both"  # train, process or both
-    flag: str = ""  # where it differs from the name; maps are given one entry at a time
+    flag: str = ""  # option name if it differs, for example for one entry of a map
 
     @property
     def option(self):
@@ -42,92 +42,97 @@ class Row:
 
 
 TABLE = [
-    Row("name", "text", "the job's name begins with it; the time is added [default: shoal]"),
-    Row("job_name", "text", "the job's whole name, instead"),
-    Row("image", "text", "the container image in ECR"),
-    Row("role", "text", "the role of the job: arn:aws:iam::ACCOUNT:role/NAME"),
-    Row("region", "text", "AWS region [default: the one AWS's own settings name]"),
-    Row("instances", "text", "N x TYPE, for example '2 x ml.p4d.24xlarge'"),
+    Row("name", "text", "prefix of the job's name; the time is appended [default: shoal]"),
+    Row("job_name", "text", "full name of the job, instead of name"),
+    Row("image", "text", "container image in ECR"),
+    Row("role", "text", "IAM role of the job: arn:aws:iam::ACCOUNT:role/NAME"),
+    Row("region", "text", "AWS region [default: from the AWS configuration]"),
+    Row("instances", "text", "number and type of instances: 'N x TYPE', such as '2 x ml.p4d.24xlarge'"),
     Row(
         "groups",
         "groups",
-        "NAME=N x TYPE: an instance group, instead of instances",
+        "instance group, instead of instances: NAME='N x TYPE'",
         "train",
         "group",
     ),
-    Row("volume_gb", "integer", "size of the disk for data and outputs [default: 100]"),
-    Row("max_run", "seconds", "longest run: seconds, or 90m, 24h, 5d [default: 24h]"),
-    Row("spot", "switch", "on spot instances; needs max_wait and checkpoints", "train"),
-    Row("max_wait", "seconds", "spot: longest run and wait together", "train"),
-    Row("keep_alive", "seconds", "warm pool: how long the instances stay afterwards", "train"),
-    Row("retries", "integer", "attempts after an error of the platform, 1..30", "train"),
-    Row("output", "text", "S3 folder: the job's results go to OUTPUT/JOB/output"),
-    Row("compress", "switch", "leave model.tar.gz and output.tar.gz instead of folders", "train"),
+    Row("volume_gb", "integer", "size of the disk for data and outputs in GB [default: 100]"),
+    Row("max_run", "seconds", "time limit of the run: seconds, or 90m, 24h, 5d [default: 24h]"),
+    Row("spot", "switch", "use spot instances; needs max_wait and checkpoints", "train"),
+    Row("max_wait", "seconds", "spot: time limit of waiting and running together", "train"),
+    Row("keep_alive", "seconds", "warm pool: time that instances are kept after the job", "train"),
+    Row("retries", "integer", "retries after a platform error, 1 to 30", "train"),
+    Row("output", "text", "S3 folder for results, which are stored in OUTPUT/JOB/output"),
+    Row("compress", "switch", "store model.tar.gz and output.tar.gz instead of folders", "train"),
     Row(
         "checkpoints",
         "text",
-        "S3 folder that mirrors the checkpoints; the next job resumes",
+        "S3 copy of the checkpoints; a later job with the same folder resumes from it",
         "train",
     ),
     Row(
         "checkpoint_path",
         "text",
-        "where they lie in the container [default: /opt/ml/checkpoints]",
+        "checkpoint folder in the container [default: /opt/ml/checkpoints]",
         "train",
     ),
     Row(
         "tensorboard",
         "text",
-        "S3 folder for what the job leaves in /opt/ml/output/tensorboard",
+        "S3 copy of the files in /opt/ml/output/tensorboard",
         "train",
     ),
     Row(
         "channels",
         "channels",
-        "NAME=SOURCE[,KEY=VALUE…]: input data; docs/sagemaker.md",
+        "input channel: NAME=SOURCE[,KEY=VALUE…]; see docs/sagemaker.md",
         "train",
         "channel",
     ),
-    Row("upload", "text", "S3 folder for local sources [default: OUTPUT/upload]"),
+    Row("upload", "text", "S3 folder to which local sources are uploaded [default: OUTPUT/upload]"),
     Row(
         "hyperparameters",
         "map",
-        "NAME=VALUE: an option of `shoal train`",
+        "option of `shoal train`: NAME=VALUE",
         "train",
         "hyperparameter",
     ),
-    Row("environment", "map", "NAME=VALUE: a variable of the container", flag="env"),
-    Row("entrypoint", "list", "words that replace the image's entry point", "train"),
-    Row("arguments", "list", "words that replace the argument `train`", "train"),
-    Row("subnets", "list", "VPC: subnets, with commas"),
-    Row("security_groups", "list", "VPC: security groups, with commas"),
-    Row("isolate", "switch", "no network but the job's other instances"),
-    Row("encrypt_traffic", "switch", "encrypt what the instances send one another"),
+    Row("environment", "map", "environment variable of the container: NAME=VALUE", flag="env"),
+    Row("entrypoint", "list", "replaces the image's entry point; comma-separated", "train"),
+    Row("arguments", "list", "replaces the container argument `train`; comma-separated", "train"),
+    Row("subnets", "list", "VPC subnets, comma-separated"),
+    Row("security_groups", "list", "VPC security groups, comma-separated"),
+    Row("isolate", "switch", "no network access except to the job's other instances"),
+    Row("encrypt_traffic", "switch", "encrypt traffic between the instances"),
     Row(
         "metrics",
         "text",
-        "metric definitions: a JSON file, the program shoal, or none "
+        "metric definitions: a JSON file, the program shoal or none "
         "[default: build/release/shoal, or shoal on PATH]",
         "train",
     ),
-    Row("tags", "map", "NAME=VALUE: to find the job by", flag="tag"),
-    Row("experiment", "text", "name of the experiment the job belongs to"),
-    Row("trial", "text", "name of the trial in it"),
+    Row("tags", "map", "tag for `launch.py search`: NAME=VALUE", flag="tag"),
+    Row("experiment", "text", "experiment that the job belongs to"),
+    Row("trial", "text", "trial of the experiment"),
     Row(
         "source",
         "text",
-        "an S3 or local folder: what to pack, with one folder per class, or ImageNet's archives",
+        "S3 or local folder with one folder of images per class, or with ImageNet's archives",
         "process",
     ),
     Row(
         "prepare",
         "text",
-        "folders, tars or packs: `shoal prepare imagenet` makes them of ImageNet's archives "
-        "[default: `shoal pack` makes one file]",
+        "prepare ImageNet's archives as folders, tars or packs, with `shoal prepare imagenet` "
+        "[default: pack one file with `shoal pack`]",
         "process",
     ),
     Row("pack", "text", "name of the packed file [default: train.pack]", "process"),
-    Row("pack_options", "list", "options of `shoal pack` or of packs, with commas", "process"),
+    Row(
+        "pack_options",
+        "list",
+        "options of `shoal pack`, also for prepare=packs; comma-separated",
+        "process",
+    ),
 ]
 
 
@@ -150,7 +155,7 @@ def parse_pair(row, text):
 
 
 def parse_channel(row, text):
-    """NAME=SOURCE[,KEY=VALUE…] as {NAME: {source: …, KEY: …}}."""
+    """Parses NAME=SOURCE[,KEY=VALUE…] as {NAME: {source: …, KEY: …}}."""
     name, value = parse_pair(row, text)
     source, *rest = value.split(",")
     channel = {"source": source}
@@ -167,7 +172,7 @@ def whole(row, value):
 
 
 def from_file(row, value):
-    """A value as YAML or JSON has it, in the type of its row."""
+    """Converts a value from YAML, JSON or the command line to the type of its setting."""
     if row.kind == "integer":
         return whole(row, value)
     if row.kind == "seconds":
@@ -187,7 +192,7 @@ def from_file(row, value):
 
 
 def from_words(row, words):
-    """The values of an option that may be repeated, in the type of its row."""
+    """Merges the values of a repeatable option into one map."""
     merged = {}
     for word in words:
         if row.kind == "channels":
@@ -199,42 +204,41 @@ def from_words(row, words):
 
 
 def read_file(path):
-    """The map a settings file holds. JSON needs nothing more; YAML needs PyYAML."""
+    """Returns the map in a settings file. JSON needs no package; YAML needs PyYAML."""
     try:
         text = Path(path).read_text()
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
     if Path(path).suffix == ".json":
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise UserError(f"{path} is no JSON: {error}") from None
+            raise UserError(f"{path} is not valid JSON: {error}") from None
     else:
         try:
             import yaml
         except ImportError:
             raise UserError(
-                f"{path} is YAML, which needs PyYAML (pip install PyYAML); "
-                "a .json file needs nothing"
+                f"reading {path} needs PyYAML: run `python3 -m pip install PyYAML`, "
+                "or write the settings as a .json file"
             ) from None
         try:
             found = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise UserError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+            raise UserError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
-        raise UserError(f"{path} must hold a map of settings")
+        raise UserError(f"{path} must contain a map of settings")
     return found
 
 
 def channel_map(name, channel):
-    """A channel is its source, or a map with `source` and other keys."""
+    """Returns the channel as a map. It may be given as its source only."""
     if not isinstance(channel, dict):
         channel = {"source": str(channel)}
     unknown = [key for key in channel if key not in CHANNEL_KEYS]
     if unknown:
         raise UserError(
-            f"channels: {name}: {unknown[0]} is no key of a channel; there are "
-            + ", ".join(CHANNEL_KEYS)
+            f"channels: {name}: unknown key {unknown[0]}; the keys are " + ", ".join(CHANNEL_KEYS)
         )
     if not channel.get("source"):
         raise UserError(f"channels: {name}: source is missing")
@@ -245,23 +249,23 @@ def other_job(job, name):
     other = "process" if job == "train" else "train"
     known = any(row.name == name for row in rows(other))
     command = "launch.py process FILE" if other == "process" else "launch.py FILE"
-    return f"; it is one of a {other} job: {command}" if known else ""
+    return f"; it belongs to a {other} job: {command}" if known else ""
 
 
-def gather(job, path, words):
-    """The settings that the file `path` (or None) and the options {row name: value} give."""
+def gather(job, path, options):
+    """Merges the settings of the file `path` (or None) and `options` ({setting name: value})."""
     table = {row.name: row for row in rows(job)}
     settings = {}
     for name, value in (read_file(path) if path else {}).items():
         if name not in table:
             near = difflib.get_close_matches(name, table, 1)
             raise UserError(
-                f"{path}: {name} is no setting of a {job} job"
+                f"{path}: {name} is not a setting of a {job} job"
                 + (f"; did you mean {near[0]}?" if near else other_job(job, name))
             )
         if value is not None:
             settings[name] = from_file(table[name], value)
-    for name, value in words.items():
+    for name, value in options.items():
         row = table[name]
         if row.kind in ("map", "channels", "groups"):
             settings[name] = settings.get(name, {}) | from_words(row, value)

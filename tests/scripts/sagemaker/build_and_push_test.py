@@ -30,7 +30,7 @@ class BuildAndPush(unittest.TestCase):
             env=clean | {"PATH": path} | environment,
         )
 
-    def test_a_dry_run_prints_the_commands_and_runs_none(self):
+    def test_a_dry_run_only_prints_the_commands(self):
         for name in ("docker", "aws"):
             self.tool(name, f"touch {self.folder}/called; exit 1")
         done = self.run_script(
@@ -62,7 +62,7 @@ class BuildAndPush(unittest.TestCase):
         )
         self.assertFalse((self.folder / "called").exists())
 
-    def test_it_builds_makes_the_repository_logs_in_and_pushes(self):
+    def test_the_script_builds_creates_the_repository_logs_in_and_pushes(self):
         log = self.folder / "log"
         self.tool("docker", f'echo "docker $*" >>{log}; case $1 in login) cat >>{log} ;; esac')
         self.tool(
@@ -89,7 +89,7 @@ class BuildAndPush(unittest.TestCase):
             ),
         )
 
-    def test_what_is_wrong_is_one_sentence(self):
+    def test_errors_are_one_line(self):
         self.tool("aws", "exit 1")
         self.tool("docker", "exit 1")
         for arguments, code, expected in (

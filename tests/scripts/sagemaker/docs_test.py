@@ -1,4 +1,4 @@
-"""docs/sagemaker.md names every setting, key, command and build argument, and nothing else."""
+"""Checks that docs/sagemaker.md lists exactly the existing settings, keys and build arguments."""
 
 import re
 import unittest
@@ -11,16 +11,16 @@ TEXT = (ROOT / "docs/sagemaker.md").read_text()
 
 
 def first_cells(heading):
-    """Names in backticks in the first column of the table whose head begins with `heading`."""
+    """Returns the names in backticks in the first column of the table with this heading."""
     rows = TEXT.split(f"| {heading} |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
     return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
 class Documents(unittest.TestCase):
-    def test_every_setting_has_its_row(self):
+    def test_every_setting_has_a_row(self):
         self.assertEqual(first_cells("setting"), {row.name for row in TABLE})
 
-    def test_every_key_of_a_channel_has_its_row(self):
+    def test_every_channel_key_has_a_row(self):
         self.assertEqual(first_cells("key"), set(CHANNEL_KEYS))
 
     def test_every_command_is_shown(self):

@@ -1,6 +1,6 @@
-"""Each example is a request within the limits, and `shoal train` takes its hyperparameters.
+"""Checks that each example makes a valid request and that shoal accepts its hyperparameters.
 
-Environment: SHOAL_PROGRAM, the built program.
+Environment: SHOAL_PROGRAM is the built program.
 """
 
 import json
@@ -16,7 +16,7 @@ from support import ROOT, SCRIPTS, launch
 EXAMPLES = SCRIPTS / "examples"
 PROGRAM = Path(os.environ["SHOAL_PROGRAM"])
 IMAGES = ("baseline_420.jpg", "grey.jpg", "progressive.jpg", "restart.jpg")
-# What a run with these hyperparameters has to say of itself.
+# Expected resolved settings of a run with the example's hyperparameters.
 RESOLVED = {
     "imagenet_main": {
         "model": "resnet50",
@@ -52,7 +52,10 @@ def request_of(name, command="train"):
 
 
 def train(hyperparameters):
-    """(exit code, stderr, resolved settings) of one update on a made-up container's folder."""
+    """Trains one step in a temporary container folder.
+
+    Returns (exit code, stderr, resolved settings).
+    """
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         config = base / "input/config"
@@ -94,25 +97,25 @@ class Examples(unittest.TestCase):
     def test_every_example_is_tested(self):
         self.assertEqual({path.stem for path in EXAMPLES.glob("*.yaml")}, {*RESOLVED, "pack", "prepare"})
 
-    def test_shoal_trains_with_the_hyperparameters_of_each(self):
+    def test_shoal_trains_with_each_examples_hyperparameters(self):
         for name, expected in RESOLVED.items():
             with self.subTest(name):
                 code, err, found = train(request_of(name)["HyperParameters"])
                 self.assertEqual(code, 0, err)
                 self.assertEqual({key: found[key] for key in expected}, expected)
 
-    def test_a_misspelt_hyperparameter_would_be_noticed(self):
+    def test_a_misspelt_hyperparameter_is_an_error(self):
         code, err, _ = train({"epochz": "3"})
         self.assertEqual(code, 2)
         self.assertIn("epochz (did you mean epochs?)", err)
 
-    def test_requests_carry_the_programs_own_metric_definitions(self):
+    def test_requests_contain_the_programs_metric_definitions(self):
         printed = json.loads(subprocess.check_output([PROGRAM, "metrics", "--definitions"]))
         self.assertEqual(
             request_of("book_chapter")["AlgorithmSpecification"]["MetricDefinitions"], printed
         )
 
-    def test_the_reference_systems_are_asked_for_as_they_were(self):
+    def test_requests_match_the_reference_systems(self):
         smddp = request_of("smddp_efficientnet")
         self.assertEqual(
             smddp["HyperParameters"],
@@ -143,7 +146,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(book["RetryStrategy"], {"MaximumRetryAttempts": 30})
         self.assertEqual(book["ResourceConfig"]["KeepAlivePeriodInSeconds"], 1800)
 
-    def test_the_packing_job_runs_the_program_with_words_it_takes(self):
+    def test_shoal_accepts_the_arguments_of_the_packing_job(self):
         spec = request_of("pack", "process")["AppSpecification"]
         self.assertEqual(spec["ContainerEntrypoint"], ["shoal", "pack"])
         with tempfile.TemporaryDirectory() as folder:
@@ -158,7 +161,7 @@ class Examples(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(result.exists())
 
-    def test_the_preparing_job_runs_the_program_with_words_it_takes(self):
+    def test_shoal_accepts_the_arguments_of_the_preparing_job(self):
         spec = request_of("prepare", "process")["AppSpecification"]
         with tempfile.TemporaryDirectory() as folder:
             words = list(spec["ContainerArguments"])

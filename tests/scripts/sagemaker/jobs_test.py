@@ -1,4 +1,4 @@
-"""The platform's answers as recorded shapes: the stand-in for it ends every job at once."""
+"""Uses botocore's Stubber with recorded answers, because moto completes every job at once."""
 
 import contextlib
 import datetime
@@ -8,7 +8,7 @@ import unittest
 import boto3
 from botocore.stub import Stubber
 
-import support  # noqa: F401  (the path of the modules)
+import support  # noqa: F401  (sets the module path)
 import jobs
 from errors import UserError
 
@@ -37,14 +37,14 @@ class Recorded(unittest.TestCase):
         self.stub.activate()
         self.addCleanup(self.stub.assert_no_pending_responses)
 
-    def describes(self, *answers):
+    def expect_describe(self, *answers):
         for answer in answers:
             self.stub.add_response("describe_training_job", answer, {"TrainingJobName": "job-1"})
 
 
 class Waiting(Recorded):
-    def test_each_change_is_said_once_until_the_job_has_ended(self):
-        self.describes(
+    def test_waiting_prints_each_status_change_once(self):
+        self.expect_describe(
             description("InProgress", second="Starting"),
             description("InProgress", second="Training"),
             description("InProgress", second="Training"),
@@ -64,7 +64,7 @@ class Waiting(Recorded):
         self.assertEqual(slept, [7, 7, 7])
         self.assertEqual(jobs.outcome(found), (0, "job-1: Completed"))
 
-    def test_the_outcome_has_the_reason_and_what_spot_saved(self):
+    def test_the_outcome_contains_the_reason_and_the_spot_savings(self):
         self.assertEqual(
             jobs.outcome(description("Failed", FailureReason="AlgorithmError: x")),
             (1, "job-1: Failed: AlgorithmError: x"),
@@ -82,47 +82,47 @@ class Waiting(Recorded):
             "job-1: Completed; 200 s of training, 75 % saved on spot",
         )
 
-    def test_a_job_that_is_to_be_followed_must_have_completed(self):
-        self.describes(description("Completed"))
+    def test_the_job_of_after_must_have_completed(self):
+        self.expect_describe(description("Completed"))
         jobs.require_completed(self.sagemaker, "job-1", 0)
-        self.describes(description("Failed", FailureReason="no data"))
+        self.expect_describe(description("Failed", FailureReason="no data"))
         with self.assertRaisesRegex(UserError, "has not completed: job-1: Failed: no data"):
             jobs.require_completed(self.sagemaker, "job-1", 0)
 
-    def test_an_unknown_job_is_a_sentence(self):
+    def test_an_unknown_job_is_a_user_error(self):
         self.stub.add_client_error(
             "describe_training_job", "ValidationException", "Requested resource not found."
         )
         with self.assertRaisesRegex(UserError, "job-1: Requested resource not found."):
             jobs.describe(self.sagemaker, "job-1")
 
-    def test_stopping_asks_the_platform(self):
-        self.describes(description("InProgress"))
+    def test_stop_calls_the_api(self):
+        self.expect_describe(description("InProgress"))
         self.stub.add_response("stop_training_job", {}, {"TrainingJobName": "job-1"})
         jobs.stop(self.sagemaker, "job-1")
 
 
 class Results(Recorded):
-    def test_places_are_the_platforms_where_it_names_them(self):
+    def test_result_addresses_come_from_the_description(self):
         found = description(
             "Completed",
             ModelArtifacts={"S3ModelArtifacts": "s3://bucket/m/"},
             CheckpointConfig={"S3Uri": "s3://bucket/c"},
         )
-        self.assertEqual(jobs.place_of(found, "model"), "s3://bucket/m/")
-        self.assertEqual(jobs.place_of(found, "output"), "s3://bucket/jobs/job-1/output/")
-        self.assertEqual(jobs.place_of(found, "checkpoints"), "s3://bucket/c")
+        self.assertEqual(jobs.result_address(found, "model"), "s3://bucket/m/")
+        self.assertEqual(jobs.result_address(found, "output"), "s3://bucket/jobs/job-1/output/")
+        self.assertEqual(jobs.result_address(found, "checkpoints"), "s3://bucket/c")
         with self.assertRaisesRegex(UserError, "has no checkpoints"):
-            jobs.place_of(description("Completed"), "checkpoints")
-        with self.assertRaisesRegex(UserError, "'logs' is nothing a job leaves"):
-            jobs.place_of(found, "logs")
+            jobs.result_address(description("Completed"), "checkpoints")
+        with self.assertRaisesRegex(UserError, "'logs' is not a job result"):
+            jobs.result_address(found, "logs")
 
-    def test_a_channel_takes_another_jobs_model(self):
+    def test_a_channel_can_use_another_jobs_model(self):
         channels = {
             "pretrained": {"source": "job:job-1/model", "mode": "FastFile"},
             "train": {"source": "s3://b/t"},
         }
-        self.describes(
+        self.expect_describe(
             description("Completed", ModelArtifacts={"S3ModelArtifacts": "s3://bucket/m"})
         )
         self.assertEqual(
@@ -132,17 +132,17 @@ class Results(Recorded):
                 "train": {"source": "s3://b/t"},
             },
         )
-        self.describes(
+        self.expect_describe(
             description(
                 "Completed", ModelArtifacts={"S3ModelArtifacts": "s3://bucket/model.tar.gz"}
             )
         )
-        with self.assertRaisesRegex(UserError, "channels: pretrained: job-1 left the archive"):
+        with self.assertRaisesRegex(UserError, "channels: pretrained: .* job-1 is the archive"):
             jobs.resolve_sources(self.sagemaker, channels)
 
 
 class Searching(Recorded):
-    def test_pages_are_joined_and_filters_passed_on(self):
+    def test_search_joins_pages_and_passes_filters_on(self):
         filters = [("Tags.project", "Equals", "imagenet"), ("TrainingJobName", "Contains", "b0")]
         request = {
             "Resource": "TrainingJob",
@@ -167,7 +167,7 @@ class Searching(Recorded):
         found = jobs.search(self.sagemaker, filters, 3)
         self.assertEqual([one["TrainingJobName"] for one in found], ["a", "b", "c"])
 
-    def test_a_line_has_time_state_instances_and_accuracy(self):
+    def test_the_summary_line_has_time_status_instances_and_accuracy(self):
         found = description(
             "Completed",
             FinalMetricDataList=[
@@ -176,8 +176,8 @@ class Searching(Recorded):
             ],
         )
         self.assertEqual(
-            jobs.line_of(found),
-            "2026-01-02 03:04  Completed  job-1  2 x ml.c5.xlarge" "  valid:acc1=77.25",
+            jobs.summary_line(found),
+            "2026-01-02 03:04  Completed  job-1  2 x ml.c5.xlarge  valid:acc1=77.25",
         )
 
 

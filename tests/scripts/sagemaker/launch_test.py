@@ -25,7 +25,7 @@ class Launching(unittest.TestCase):
         self.assertEqual(code, 0, err)
         return json.loads(out)
 
-    def test_a_dry_run_prints_the_request_and_needs_no_account(self):
+    def test_a_dry_run_prints_the_request_without_calling_aws(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
             request = self.request("--channel", "train=s3://b/t/,mode=FastFile")
         self.assertEqual(request["TrainingJobName"], "job-1")
@@ -46,13 +46,13 @@ class Launching(unittest.TestCase):
         self.assertNotIn(
             "MetricDefinitions", self.request(metrics="none")["AlgorithmSpecification"]
         )
-        for text, expected in (("{}", "must hold a list"), ("x", "is no JSON")):
+        for text, expected in (("{}", "must contain a list"), ("x", "not valid JSON")):
             (self.folder / "metrics.json").write_text(text)
             code, _, err = launch(*words(metrics=str(self.folder / "metrics.json")), "--dry-run")
             self.assertEqual(code, 2)
             self.assertIn(expected, err)
 
-    def test_every_violation_is_a_line_and_nothing_is_started(self):
+    def test_every_violation_is_one_line_and_no_job_is_started(self):
         with mock.patch("boto3.client", side_effect=AssertionError("asked")):
             code, out, err = launch(*words(**{"job-name": "a_b", "role": "me"}), "--retries", "31")
         self.assertEqual((code, out), (2, ""))
@@ -64,7 +64,7 @@ class Launching(unittest.TestCase):
             self.assertTrue(line.startswith(f"launch: error: {field}: "), line)
 
     @mock_aws
-    def test_a_job_is_created_with_its_folder_uploaded_and_waited_for(self):
+    def test_train_uploads_a_folder_creates_the_job_and_waits(self):
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket="bucket")
         (self.folder / "train/cat").mkdir(parents=True)
@@ -100,11 +100,11 @@ class Launching(unittest.TestCase):
         (self.folder / "t/a").write_text("x")
         code, _, err = launch(*words(), "--dry-run", "--channel", f"train={self.folder}/t")
         self.assertEqual(code, 0)
-        self.assertIn(f"would be uploaded: {self.folder}/t → s3://bucket/jobs/upload/train/", err)
+        self.assertIn(f"would upload {self.folder}/t → s3://bucket/jobs/upload/train/", err)
         self.assertNotIn("Contents", boto3.client("s3").list_objects_v2(Bucket="bucket"))
         self.assertEqual(boto3.client("sagemaker").list_training_jobs()["TrainingJobSummaries"], [])
 
-    def test_after_another_job_its_model_becomes_a_channel(self):
+    def test_after_makes_the_earlier_jobs_model_a_channel(self):
         sagemaker = boto3.client("sagemaker")
         first = {
             "TrainingJobName": "first",
@@ -135,7 +135,7 @@ class Launching(unittest.TestCase):
         self.assertIsNone(self.request_after(sagemaker, [first, failed]))
 
     def request_after(self, sagemaker, answers):
-        """The request that --after makes, or None; `answers` describe the first job."""
+        """Returns the request created with --after, or None. `answers` describe the first job."""
         created = []
         with Stubber(sagemaker) as stub, contextlib.ExitStack() as stack:
             for answer in answers:
@@ -155,7 +155,7 @@ class Launching(unittest.TestCase):
         return created[0] if created else None
 
     @mock_aws
-    def test_images_are_packed_by_a_processing_job(self):
+    def test_process_creates_a_packing_job(self):
         boto3.client("s3").create_bucket(Bucket="bucket")
         settings = words() + ["--source", "s3://bucket/imagenet/train/"]
         settings = [word for word in settings if word not in ("--metrics", "none")]
@@ -165,7 +165,7 @@ class Launching(unittest.TestCase):
         self.assertEqual(found["AppSpecification"]["ContainerEntrypoint"], ["shoal", "pack"])
 
     @mock_aws
-    def test_a_jobs_results_are_downloaded(self):
+    def test_download_fetches_a_jobs_results(self):
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket="bucket")
         self.assertEqual(
@@ -177,13 +177,13 @@ class Launching(unittest.TestCase):
         self.assertEqual((self.folder / "c/epoch-0001.pt").read_text(), "weights")
 
     @mock_aws
-    def test_what_the_platform_says_is_one_line(self):
+    def test_an_api_error_is_one_line(self):
         code, _, err = launch("wait", "absent", "--poll", "0")
         self.assertEqual(code, 2)
         self.assertEqual(len(err.splitlines()), 1)
         self.assertIn("absent", err)
 
-    def test_a_platform_that_cannot_be_reached_is_one_line(self):
+    def test_an_unreachable_endpoint_is_one_line(self):
         with mock.patch.dict(
             os.environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}
         ):

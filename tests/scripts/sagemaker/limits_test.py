@@ -22,9 +22,8 @@ def definitions(count):
 
 
 class Limits(unittest.TestCase):
-    # The largest that is taken, and what one more of it gives.
-    def test_each_published_limit_holds_to_the_unit(self):
-        cases = [
+    def test_each_limit_accepts_its_last_valid_value_and_rejects_the_next(self):
+        cases = [  # valid settings, invalid settings, part of the violation
             ({"job_name": "a" * 63}, {"job_name": "a" * 64}, "TrainingJobName: 64 characters"),
             ({"job_name": "a-b"}, {"job_name": "a_b"}, "TrainingJobName: 'a_b' does not match"),
             (
@@ -102,14 +101,14 @@ class Limits(unittest.TestCase):
             (
                 {"instances": "ml.p4d.24xlarge"},
                 {"instances": "ml.p4d.25xlarge"},
-                "InstanceType: 'ml.p4d.25xlarge' is none",
+                "InstanceType: 'ml.p4d.25xlarge' is not a valid value",
             ),
             ({}, {"role": "arn:aws:iam::1:role/abcdef"}, "RoleArn: 'arn:aws:iam::1:role/abcdef'"),
             ({}, {"output": "bucket/jobs"}, "S3OutputPath: 'bucket/jobs' does not match"),
             (
                 {"channels": {"a": S3 | {"mode": "Pipe"}}},
                 {"channels": {"a": S3 | {"mode": "pipe"}}},
-                "InputMode: 'pipe' is none of the platform's words; it must be Pipe, File",
+                "InputMode: 'pipe' is not a valid value; it must be Pipe, File",
             ),
             (
                 {
@@ -143,7 +142,7 @@ class Limits(unittest.TestCase):
                 self.assertIn(expected, found[0])
                 self.assertNotIn("\n", found[0])
 
-    def test_fields_contradict_one_another_in_one_line_each(self):
+    def test_each_contradiction_between_fields_is_one_line(self):
         spot = {"spot": True, "checkpoints": "s3://b/c", "max_run": 100}
         groups = {"instances": None, "groups": {"a": "ml.c5.xlarge", "b": "ml.c5.xlarge"}}
         fsx = {"channels": {"t": {"source": "fsx://fs-01234567/p"}}}
@@ -157,7 +156,7 @@ class Limits(unittest.TestCase):
             ({"spot": True, "max_wait": 99999}, "CheckpointConfig: is missing"),
             (spot | {"max_wait": 100, "keep_alive": 60}, "spot instances have no warm pool"),
             (groups | {"keep_alive": 60}, "instance groups have no warm pool"),
-            (groups | {"instances": "ml.c5.xlarge"}, "instances and groups exclude each other"),
+            (groups | {"instances": "ml.c5.xlarge"}, "either instances or groups"),
             ({"instances": "0 x ml.c5.xlarge"}, "InstanceCount: 0"),
             ({"volume_gb": 0}, "VolumeSizeInGB: 0"),
             (
@@ -174,7 +173,7 @@ class Limits(unittest.TestCase):
             ),
             (
                 {"channels": {"t": {"source": "s3://b/t", "mode": "FastFile"}}},
-                "needs a whole folder",
+                "FastFile needs a folder",
             ),
             (
                 {"channels": {"t": {"source": "s3://b/m", "type": "manifest", "mode": "FastFile"}}},
@@ -202,17 +201,17 @@ class Limits(unittest.TestCase):
                     "subnets": ["s"],
                     "security_groups": ["g"],
                 },
-                "a file system is mounted: File, not Pipe",
+                "a file system needs File mode",
             ),
             ({"subnets": ["s"]}, "VpcConfig.SecurityGroupIds: 0 entries; at least 1 is needed"),
             (
                 {"checkpoints": "s3://b/c", "checkpoint_path": "/opt/ml/model/c"},
-                "lies in /opt/ml/model",
+                "inside /opt/ml/model",
             ),
-            ({"definitions": definitions(1) * 2}, "MetricDefinitions: m0 stands there twice"),
+            ({"definitions": definitions(1) * 2}, "MetricDefinitions: m0 is listed twice"),
             (
                 {"definitions": [{"Name": "m", "Regex": "x"}]},
-                "MetricDefinitions m: the expression has no",
+                "MetricDefinitions m: the expression needs a group",
             ),
             ({"definitions": [{"Name": "m", "Regex": "("}]}, "MetricDefinitions m: "),
             (
@@ -226,14 +225,14 @@ class Limits(unittest.TestCase):
                 self.assertIn(expected, found[0])
                 self.assertEqual(len(found), 2 if "Regexp" in str(settings) else 1, found)
 
-    def test_only_texts_are_hyperparameters(self):
+    def test_hyperparameters_must_be_strings(self):
         request = training_request(support.job(hyperparameters={"lr": "0.1"}))
         request["HyperParameters"]["lr"] = 0.1
         self.assertEqual(
             training_violations(request), ["HyperParameters.lr: must be a string, not 0.1"]
         )
 
-    def test_notes_name_efa_groups_metrics_and_channels(self):
+    def test_notes_hint_at_efa_groups_metrics_and_channels(self):
         def notes(**more):
             return "\n".join(training_notes(training_request(support.job(**more), definitions(1))))
 

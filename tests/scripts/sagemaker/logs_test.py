@@ -7,10 +7,10 @@ from unittest import mock
 import boto3
 from moto import mock_aws
 
-import support  # noqa: F401  (the path of the modules)
+import support  # noqa: F401  (sets the module path)
 import logs
 
-NOW = int(time.time() * 1000) - 60_000  # the service drops events that lie too far back
+NOW = int(time.time() * 1000) - 60_000  # CloudWatch drops old events
 
 
 @mock_aws
@@ -42,7 +42,7 @@ class Logs(unittest.TestCase):
             logs.print_logs(None, self.logs, "job-1", follow, 0, lambda _: next(steps)())
         return out.getvalue().splitlines()
 
-    def test_lines_of_all_hosts_come_in_order_with_their_tabs(self):
+    def test_lines_of_all_hosts_are_printed_in_order_with_tabs_restored(self):
         self.put("job-1/algo-1-1700000000", (0, "Epoch: [0][1/2]#011Time"), (2, "end"))
         self.put("job-1/algo-2-1700000001", (1, "second"))
         self.put("job-10/algo-1-1700000000", (1, "another job"))
@@ -51,7 +51,7 @@ class Logs(unittest.TestCase):
             ["algo-1 | Epoch: [0][1/2]\tTime", "algo-2 | second", "algo-1 | end"],
         )
 
-    def test_following_prints_each_line_once_until_the_end(self):
+    def test_follow_prints_each_line_once_until_the_job_has_ended(self):
         name = "job-1/algo-1-1700000000"
         self.put(name, (0, "one"))
         between = [lambda: self.put(name, (5, "two")), lambda: self.put(name, (5, "three"))]
@@ -60,10 +60,10 @@ class Logs(unittest.TestCase):
             ["one", "two", "three"],
         )
 
-    def test_a_job_without_lines_says_so(self):
+    def test_a_job_without_output_is_reported(self):
         self.assertEqual(self.printed(["Completed"], False), ["job-1 has printed nothing yet"])
 
-    def test_values_are_those_that_the_definitions_capture(self):
+    def test_series_prints_the_captured_values(self):
         self.put(
             "job-1/algo-1-1700000000",
             (0, "train:loss=1.5; train:acc1=2.0;"),

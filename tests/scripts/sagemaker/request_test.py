@@ -8,7 +8,7 @@ from request import training_request
 
 
 class TrainingRequest(unittest.TestCase):
-    def test_every_setting_arrives_in_its_field(self):
+    def test_every_setting_sets_its_field(self):
         definitions = [{"Name": "loss", "Regex": "loss=(.*?);"}]
         request = training_request(
             support.job(
@@ -159,7 +159,7 @@ class TrainingRequest(unittest.TestCase):
         )
         self.assertEqual(training_violations(request), [])
 
-    def test_instance_groups_stand_instead_of_instances(self):
+    def test_instance_groups_replace_instances(self):
         request = training_request(
             support.job(
                 instances=None,
@@ -187,7 +187,7 @@ class TrainingRequest(unittest.TestCase):
         )
         self.assertEqual(training_violations(request), [])
 
-    def test_what_no_request_can_be_made_of_is_refused(self):
+    def test_invalid_settings_raise_an_error(self):
         cases = [
             ({"image": None, "role": None}, "^image is missing.*\nrole is missing"),
             ({"instances": None}, "instances is missing"),
@@ -213,7 +213,7 @@ class ProcessingRequest(unittest.TestCase):
             | more
         )
 
-    def test_a_folder_is_packed_by_the_image_itself(self):
+    def test_packing_runs_shoal_pack_in_the_image(self):
         request = processing_request(
             self.settings(pack="val.pack", pack_options=["--max-side", "500"])
         )
@@ -239,7 +239,7 @@ class ProcessingRequest(unittest.TestCase):
             "s3://bucket/packed",
         )
 
-    def test_imagenets_archives_are_prepared_by_the_image_itself(self):
+    def test_preparing_runs_shoal_prepare_in_the_image(self):
         for form, options in (("folders", []), ("packs", ["--max-side", "500"])):
             more = {"pack_options": options} if options else {}
             request = processing_request(self.settings(prepare=form, **more))
@@ -259,15 +259,15 @@ class ProcessingRequest(unittest.TestCase):
             )
         for more, expected in (
             ({"prepare": "zips"}, "folders, tars, packs"),
-            ({"prepare": "tars", "pack": "x.pack"}, "pack has no use"),
+            ({"prepare": "tars", "pack": "x.pack"}, "pack has no effect"),
             ({"prepare": "tars", "pack_options": ["--quality", "90"]}, "pack_options"),
         ):
             with self.subTest(more), self.assertRaisesRegex(UserError, expected):
                 processing_request(self.settings(**more))
 
-    def test_its_violations_name_the_field(self):
+    def test_violations_name_the_field(self):
         for more, expected in (
-            ({"instances": "2 x ml.c5.xlarge"}, "InstanceCount: one instance"),
+            ({"instances": "2 x ml.c5.xlarge"}, "InstanceCount: .* one instance"),
             ({"pack": "../x"}, "pack is '../x'"),
             ({"max_run": 10**6}, "MaxRuntimeInSeconds: 1000000; at most 777600"),
             ({"environment": {"A": "x" * 257}}, "Environment.A: 257 characters"),
@@ -275,7 +275,7 @@ class ProcessingRequest(unittest.TestCase):
             with self.subTest(more):
                 found = processing_violations(processing_request(self.settings(**more)))
                 self.assertEqual(len(found), 1)
-                self.assertIn(expected, found[0])
+                self.assertRegex(found[0], expected)
 
 
 if __name__ == "__main__":

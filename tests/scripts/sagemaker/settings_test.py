@@ -21,7 +21,7 @@ class Settings(unittest.TestCase):
         path.write_text(text)
         return str(path)
 
-    def test_a_file_and_options_become_typed_values_and_options_win(self):
+    def test_options_override_the_file_and_values_are_typed(self):
         path = self.file(
             "job.yaml",
             "max_run: 2h\nspot: true\nvolume_gb: 30\nsubnets: [a, b]\n"
@@ -59,26 +59,26 @@ class Settings(unittest.TestCase):
             },
         )
 
-    def test_json_is_read_without_pyyaml_and_yaml_says_what_it_needs(self):
+    def test_json_needs_no_pyyaml_and_yaml_without_it_is_an_error(self):
         path = self.file("job.json", json.dumps({"max_run": "1d"}))
         with mock.patch.dict(sys.modules, {"yaml": None}):
             self.assertEqual(gather("train", path, {}), {"max_run": 86400})
             with self.assertRaisesRegex(UserError, "PyYAML"):
                 gather("train", self.file("job.yaml", "max_run: 1d"), {})
 
-    def test_what_is_wrong_is_one_sentence_that_names_the_setting(self):
+    def test_errors_are_one_line_that_names_the_setting(self):
         cases = [
-            ("instance: 2 x ml.c5.xlarge", "instance is no setting .* did you mean instances"),
-            ("source: s3://b/t", "source is no setting of a train job"),
+            ("instance: 2 x ml.c5.xlarge", "instance is not a setting .* did you mean instances"),
+            ("source: s3://b/t", "source is not a setting of a train job"),
             ("volume_gb: 1.5", "volume_gb is '1.5'"),
             ("volume_gb: true", "volume_gb is 'True'"),
             ("max_run: 3w", "max_run is '3w'; it must be a time"),
             ("spot: 1", "spot is '1'; it must be true or false"),
             ("hyperparameters: [a]", "hyperparameters must be a map"),
             ("channels: {t: {mode: Pipe}}", "channels: t: source is missing"),
-            ("channels: {t: {source: s3://b, mod: Pipe}}", "mod is no key of a channel"),
-            ("- a", "must hold a map"),
-            ("a: [", "is no YAML"),
+            ("channels: {t: {source: s3://b, mod: Pipe}}", "unknown key mod"),
+            ("- a", "must contain a map"),
+            ("a: [", "not valid YAML"),
         ]
         for text, expected in cases:
             with self.subTest(text), self.assertRaisesRegex(UserError, expected) as caught:
@@ -86,10 +86,10 @@ class Settings(unittest.TestCase):
             self.assertEqual(len(str(caught.exception).splitlines()), 1)
         with self.assertRaisesRegex(UserError, "--hyperparameter is 'lr'; it must be NAME=VALUE"):
             gather("train", None, {"hyperparameters": ["lr"]})
-        with self.assertRaisesRegex(UserError, "cannot be read"):
+        with self.assertRaisesRegex(UserError, "cannot read .*absent.yaml"):
             gather("train", str(self.folder / "absent.yaml"), {})
 
-    def test_names_and_options_are_each_there_once(self):
+    def test_names_and_options_are_unique(self):
         for names in ([row.name for row in TABLE], [row.option for row in TABLE]):
             self.assertEqual(len(names), len(set(names)))
 

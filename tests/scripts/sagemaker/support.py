@@ -1,4 +1,4 @@
-"""What the tests of scripts/sagemaker share: the path, a good job, a run of launch.py."""
+"""Shared by the tests of scripts/sagemaker: the module path, valid settings, running launch.py."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "scripts/sagemaker"
 sys.path.insert(0, str(SCRIPTS))
-# Nothing here may reach an account.
+# The tests must never use a real AWS account.
 os.environ |= {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
@@ -24,7 +24,7 @@ IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/shoal:1"
 
 
 def job(**more):
-    """Settings of a job that the platform would take."""
+    """Returns valid settings of a training job, with `more` replaced. None removes a setting."""
     settings = {
         "image": IMAGE,
         "role": ROLE,
@@ -37,7 +37,7 @@ def job(**more):
 
 
 def words(**more):
-    """The same as options of launch.py."""
+    """Returns valid settings as options of launch.py, with `more` replaced."""
     found = {
         "image": IMAGE,
         "role": ROLE,
@@ -50,7 +50,7 @@ def words(**more):
 
 
 def launch(*arguments):
-    """(exit code, stdout, stderr) of launch.py, run in this process."""
+    """Runs launch.py in this process. Returns (exit code, stdout, stderr)."""
     import launch as program
 
     out, err = io.StringIO(), io.StringIO()

@@ -14,7 +14,7 @@ from upload import download, listing, plan_uploads, split_uri, upload_folder
 
 
 def archive(members):
-    """A tar.gz of {name: bytes, or None for a link out of the folder}."""
+    """Returns a tar.gz of {name: bytes}; None makes a link that points outside the folder."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as tar:
         for name, content in members.items():
@@ -46,7 +46,7 @@ class Transfers(unittest.TestCase):
     def keys(self, prefix=""):
         return sorted(listing(self.s3, "bucket", prefix))
 
-    def test_a_folder_is_sent_once_and_then_only_what_has_changed(self):
+    def test_a_second_upload_sends_only_changed_files(self):
         self.write("train/cat/1.jpg", "one")
         self.write("train/dog/2.jpg", "two")
         upload_folder(self.s3, self.folder / "train", "s3://bucket/up/train/")
@@ -70,14 +70,14 @@ class Transfers(unittest.TestCase):
         upload_folder(self.s3, self.folder / "train", "s3://bucket/t/")
         self.assertEqual(self.s3.get_object(Bucket="bucket", Key="t/a")["Body"].read(), b"two")
 
-    def test_objects_the_folder_has_not_are_an_error(self):
+    def test_objects_that_the_folder_lacks_are_an_error(self):
         self.write("train/a", "one")
         self.s3.put_object(Bucket="bucket", Key="t/old/b", Body=b"")
-        with self.assertRaisesRegex(UserError, "1 objects that .* has not, such as t/old/b"):
+        with self.assertRaisesRegex(UserError, "contains 1 objects .* such as t/old/b"):
             upload_folder(self.s3, self.folder / "train", "s3://bucket/t/")
         self.assertEqual(self.keys(), ["t/old/b"])
 
-    def test_local_folders_get_addresses_and_the_rest_stays(self):
+    def test_only_local_folders_are_replaced_by_addresses(self):
         self.write("train/a", "one")
         planned, resolved = plan_uploads(
             {
@@ -95,13 +95,13 @@ class Transfers(unittest.TestCase):
                 "val": {"source": "s3://b/v"},
             },
         )
-        with self.assertRaisesRegex(UserError, "channels: t: absent is no folder here"):
+        with self.assertRaisesRegex(UserError, "channels: t: absent is not a local folder"):
             plan_uploads({"t": {"source": "absent"}}, None, "s3://bucket/jobs")
         (self.folder / "empty").mkdir()
-        with self.assertRaisesRegex(UserError, "holds no file"):
+        with self.assertRaisesRegex(UserError, "contains no files"):
             upload_folder(self.s3, self.folder / "empty", "s3://bucket/e/")
 
-    def test_a_result_is_fetched_and_archives_are_unpacked(self):
+    def test_results_are_downloaded_and_archives_unpacked(self):
         self.s3.put_object(
             Bucket="bucket",
             Key="jobs/j/output/model.tar.gz",
@@ -119,25 +119,25 @@ class Transfers(unittest.TestCase):
             sorted(p.name for p in (self.folder / "one").iterdir()), ["a", "model.safetensors"]
         )
 
-    def test_nothing_is_written_outside_of_the_folder(self):
+    def test_nothing_is_written_outside_the_folder(self):
         for members in ({"../evil": b"x"}, {"/evil": b"x"}, {"link": None}):
             self.s3.put_object(Bucket="bucket", Key="o/model.tar.gz", Body=archive(members))
             with self.subTest(members), self.assertRaisesRegex(
-                UserError, "is no file or folder below"
+                UserError, "is not a file or folder inside"
             ):
                 download(self.s3, "s3://bucket/o/model.tar.gz", self.folder / "in")
         self.s3.put_object(Bucket="bucket", Key="p/../../evil", Body=b"x")
-        with self.assertRaisesRegex(UserError, "would lie outside of"):
+        with self.assertRaisesRegex(UserError, "would be written outside"):
             download(self.s3, "s3://bucket/p", self.folder / "in")
         self.assertFalse((self.folder / "evil").exists())
-        with self.assertRaisesRegex(UserError, "s3://bucket/nothing holds nothing"):
+        with self.assertRaisesRegex(UserError, "s3://bucket/nothing contains no objects"):
             download(self.s3, "s3://bucket/nothing", self.folder)
 
-    def test_an_address_is_a_bucket_and_a_key(self):
+    def test_addresses_are_split_into_bucket_and_key(self):
         self.assertEqual(split_uri("s3://b/c/d/"), ("b", "c/d/"))
         self.assertEqual(split_uri("s3://b"), ("b", ""))
         for bad in ("b/c", "s3:///c", "https://b/c"):
-            with self.subTest(bad), self.assertRaisesRegex(UserError, "is no S3 address"):
+            with self.subTest(bad), self.assertRaisesRegex(UserError, "is not an S3 address"):
                 split_uri(bad)
 
 
