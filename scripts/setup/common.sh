@@ -1,9 +1,9 @@
-# Sourced by the scripts: the folder of the repository, and how they speak.
+# Sourced by the scripts: the repository's folder and functions for messages.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 say() { printf '== %s\n' "$*"; }
 
-# die CODE SENTENCE: every failure is one sentence that says what to do.
+# die CODE MESSAGE: prints the message, which says what to do, and exits.
 die() {
   local code=$1
   shift

@@ -1,7 +1,7 @@
-# Sourced by scripts/build: LibTorch under .deps/libtorch, where torch/ and nvidia/ lie side by side.
+# Sourced by scripts/build: installs LibTorch as .deps/libtorch, with the folders torch/ and nvidia/.
 #
-# The files lie in a per-user store, so that a second clone on the machine downloads nothing, and .deps/libtorch points
-# to them. SHOAL_CACHE=DIR moves the store; SHOAL_CACHE= (empty) keeps everything inside .deps.
+# .deps/libtorch is a link to a per-user store, so that other clones on the machine need no download. SHOAL_CACHE=DIR
+# moves the store; SHOAL_CACHE= (empty) keeps everything inside .deps.
 
 libtorch_name=libtorch-2.11.0
 lock=$top/scripts/setup/wheels.lock
@@ -12,7 +12,7 @@ store_dir() {
   mkdir -p "$dir" && (cd "$dir" && pwd)
 }
 
-# set_mark SET: a file whose presence says that exactly the pinned wheels of the set are unpacked.
+# set_mark SET: prints the path of the file that exists once exactly the pinned wheels of the set are unpacked.
 set_mark() {
   local key
   key=$({ grep '^UNPACK_RULES' "$top/scripts/setup/wheels.py"; grep "^$1 " "$lock"; } | sha256sum)
@@ -22,7 +22,7 @@ set_mark() {
 has_gpu() { [ -e /dev/nvidia0 ] || { command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; }; }
 has_nvcc() { [ -n "${CUDACXX-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# plan_libtorch WITH_CUDA: fills `store` and `missing_sets`. Nothing is missing where TORCH_ROOT names a torch.
+# plan_libtorch WITH_CUDA: sets `store` and `missing_sets`. If TORCH_ROOT is set, nothing is missing.
 plan_libtorch() {
   missing_sets=()
   store=
@@ -36,15 +36,15 @@ plan_libtorch() {
   for set in "${sets[@]}"; do [ -e "$(set_mark "$set")" ] || missing_sets+=("$set"); done
 }
 
-# ensure_libtorch: downloads and unpacks `missing_sets` and points .deps/libtorch to the store.
+# ensure_libtorch: downloads and unpacks `missing_sets` and links .deps/libtorch to the store.
 ensure_libtorch() {
   if [ -n "${TORCH_ROOT-}" ]; then
-    [ -d "$TORCH_ROOT" ] || die 2 "TORCH_ROOT=$TORCH_ROOT is not a folder; name the torch folder of a pip environment"
+    [ -d "$TORCH_ROOT" ] || die 2 "TORCH_ROOT=$TORCH_ROOT is not a folder; set it to the torch folder of a pip environment"
     return
   fi
   if [ ${#missing_sets[@]} -gt 0 ]; then
     [ "$(uname -m)" = x86_64 ] ||
-      die 1 "the pinned LibTorch is for x86_64 and this is $(uname -m); set TORCH_ROOT to a torch 2.11 built for it"
+      die 1 "the pinned LibTorch is for x86_64, not $(uname -m); set TORCH_ROOT to a torch 2.11 for this machine"
     local set python
     python=$(find_python) || die 3 "no Python with pip was found; install python3-pip, or set TORCH_ROOT"
     mkdir -p "$store/.wheels"

@@ -1,12 +1,12 @@
-# Sourced by scripts/build: system packages. Debian and Ubuntu are installed by apt; elsewhere the tools are looked for.
+# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). Other systems are only checked.
 
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils)
-comforts=(ccache:ccache) # used when present, never a reason to stop
-linters=(clang-format:clang-format clang-tidy:clang-tidy) # of scripts/lint: version 14, Debian 12's
+comforts=(ccache:ccache) # optional
+linters=(clang-format:clang-format clang-tidy:clang-tidy) # for scripts/lint: version 14, as in Debian 12
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev zlib1g-dev)
 
-# The first Python whose pip can be asked to download.
+# Prints the first Python that has pip.
 find_python() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -15,13 +15,13 @@ find_python() {
   return 1
 }
 
-# missing_packages NEED_PYTHON: fills the arrays `required` and `wanted` with what is not there yet.
+# missing_packages NEED_PYTHON: sets the arrays `required` and `wanted` (optional) to the packages not yet installed.
 missing_packages() {
   local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
   for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
-  if ! find_python >/dev/null; then # otherwise only the tests of the scripts need it
+  if ! find_python >/dev/null; then # without NEED_PYTHON, only the tests of the scripts need it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
   fi
   command -v dpkg-query >/dev/null || return 0
@@ -40,15 +40,16 @@ apt_install() {
   log=$(mktemp)
   say "installing $# packages with apt-get: $*"
   local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300)
-  "${apt[@]}" update >"$log" 2>&1 </dev/null || say "apt-get update reported an error; trying with the lists there are"
+  "${apt[@]}" update >"$log" 2>&1 </dev/null || say "apt-get update failed; continuing with the old package lists"
   "${apt[@]}" install --no-install-recommends "$@" >>"$log" 2>&1 </dev/null || {
     tail -n 15 "$log" >&2
-    die 1 "apt-get could not install the packages above (whole log: $log)"
+    die 1 "apt-get could not install the packages; see the full log in $log"
   }
   rm -f "$log"
 }
 
-# ensure_packages NEED_PYTHON: installs what is missing, or prints the one command that does and ends with status 3.
+# ensure_packages NEED_PYTHON: installs missing packages. Without the right to do so, prints the command that installs
+# them and exits with status 3.
 ensure_packages() {
   missing_packages "$1"
   [ ${#required[@]} -gt 0 ] || [ ${#wanted[@]} -gt 0 ] || return 0
@@ -60,10 +61,10 @@ ensure_packages() {
     apt_install "${required[@]}" "${wanted[@]}"
   elif [ ${#required[@]} -gt 0 ]; then
     command -v apt-get >/dev/null ||
-      die 3 "missing: ${required[*]} (Debian's names); install them with this system's package manager, and the" \
+      die 3 "missing packages: ${required[*]} (Debian names). Install them with this system's package manager, and the" \
         "development files of ${libraries[*]} and libjpeg-turbo"
     local all="${required[*]} ${wanted[*]}"
-    die 3 "packages are missing and only an administrator can install them. Run this, then the same command again:
+    die 3 "missing packages need an administrator to install them. Run this, then the same command again:
   sudo apt-get update && sudo apt-get install -y --no-install-recommends ${all% }"
   fi
 }

