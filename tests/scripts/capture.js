@@ -1,4 +1,4 @@
-// Reads {definitions, lines} as JSON; prints for each line the [name, captured text] that JavaScript's RegExp finds.
+// Reads {definitions, lines} as JSON. Prints the matches of JavaScript's RegExp: for each line a list of [name, text].
 const { definitions, lines } = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const compiled = definitions.map(({ Name, Regex }) => [Name, new RegExp(Regex, 'g')]);
 console.log(JSON.stringify(lines.map((line) =>

@@ -1,9 +1,8 @@
-"""A training container whose checkpoint folder is mirrored to S3 and filled again, as SageMaker
-does it.
+"""Stops and kills runs whose checkpoint folder is mirrored to S3, and resumes them from the copy.
 
-S3 is moto's server on loopback. The mirror sends what is new or changed and removes what has been
-removed; a container that is started again finds an empty folder that was filled from S3.
-Environment: SHOAL_PROGRAM, the built program.
+S3 is moto's server on loopback. As on SageMaker, the mirror uploads new and changed files and
+deletes removed ones. A new container starts with a checkpoint folder downloaded from S3.
+Environment: SHOAL_PROGRAM is the built program.
 """
 
 import json
@@ -35,7 +34,7 @@ HYPERPARAMETERS = (
     '"ema": "0.9", "checkpoint_steps": "10", "keep": "2", "nproc": "2", "threads": "1", '
     '"workers": "1", "seed": "7"}'
 )
-UPDATES = 40  # 40 images, 2 processes of 4, 8 epochs
+STEPS = 40  # 40 images / (2 processes x batch size 4) x 8 epochs
 
 
 def step_of(name):
@@ -44,20 +43,20 @@ def step_of(name):
 
 
 def files(folder):
-    """{name: (bytes, time of change)}."""
+    """Returns {name: (size in bytes, modification time)}."""
     found = {}
     for path in folder.rglob("*"):
         try:
             status = path.stat()
-        except FileNotFoundError:  # removed meanwhile
+        except FileNotFoundError:  # removed since it was listed
             continue
         if stat.S_ISREG(status.st_mode):
             found[path.relative_to(folder).as_posix()] = (status.st_size, status.st_mtime_ns)
     return found
 
 
-class Again(threading.Thread):
-    """Calls `once` again and again until it is told to end. What it throws, end() throws."""
+class Repeat(threading.Thread):
+    """Calls `once` repeatedly until end(), which raises the exception that `once` raised."""
 
     def __init__(self, once):
         super().__init__()
@@ -78,29 +77,29 @@ class Again(threading.Thread):
 
 
 class Mirror:
-    """Makes the bucket what the folder is: sends what is new, removes what has been removed."""
+    """Keeps the bucket equal to the folder: uploads new and changed files, deletes removed ones."""
 
     def __init__(self, s3, bucket, folder):
         self.s3, self.bucket, self.folder = s3, bucket, folder
-        self.sent = files(folder)  # what has just come from there
+        self.uploaded = files(folder)  # these files were just downloaded
 
     def once(self):
         found = files(self.folder)
         for name, state in found.items():
-            if self.sent.get(name) != state:
+            if self.uploaded.get(name) != state:
                 try:
                     body = (self.folder / name).read_bytes()
                 except FileNotFoundError:
                     continue
                 self.s3.put_object(Bucket=self.bucket, Key=name, Body=body)
-                self.sent[name] = state
-        for name in set(self.sent) - found.keys():
+                self.uploaded[name] = state
+        for name in set(self.uploaded) - found.keys():
             self.s3.delete_object(Bucket=self.bucket, Key=name)
-            del self.sent[name]
+            del self.uploaded[name]
 
 
 class Watch:
-    """Keeps every name and size it sees, and acts once a checkpoint of `step` is there."""
+    """Records all file names and sizes. Calls `act` once there is a checkpoint of `step` or later."""
 
     def __init__(self, folder, step, act):
         self.folder, self.step, self.act = folder, step, act
@@ -119,7 +118,7 @@ class Watch:
 
 
 class Container:
-    """A made-up /opt/ml with the images, and `train` in it."""
+    """A temporary /opt/ml with images, in which `train` can run."""
 
     def __init__(self, folder):
         self.base = Path(folder)
@@ -156,7 +155,7 @@ class Container:
         return (self.base / "model/model.safetensors").read_bytes()
 
     def history(self):
-        """The entries without what a clock says."""
+        """Returns the entries of the history without times."""
         lines = (self.base / "output/data/history.jsonl").read_text().splitlines()
         entries = [json.loads(line) for line in lines]
         return [{key: entry[key] for key in entry if key not in ("timing", "time")} for entry in entries]
@@ -188,15 +187,15 @@ class CheckpointSync(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.timers = []
-        self.base = Path(folder.name) / "ml"  # of one container after another, as /opt/ml is
+        self.base = Path(folder.name) / "ml"  # used by one container after another, like /opt/ml
 
     def keys(self):
         return {
             entry["Key"] for entry in self.s3.list_objects_v2(Bucket="state").get("Contents", [])
         }
 
-    def run_mirrored(self, step, send):
-        """A container filled from S3 runs; once the checkpoint of `step` is there, send(process).
+    def run_mirrored(self, step, act):
+        """Runs a container with the checkpoints from S3. Calls act(process) at the checkpoint of `step`.
 
         Returns container, exit code and stderr.
         """
@@ -204,9 +203,9 @@ class CheckpointSync(unittest.TestCase):
         for name in self.keys():
             self.s3.download_file("state", name, str(container.checkpoints / name))
         process = container.start()
-        watch = Watch(container.checkpoints, step, lambda: send(process))
+        watch = Watch(container.checkpoints, step, lambda: act(process))
         mirror = Mirror(self.s3, "state", container.checkpoints)
-        threads = [Again(watch.once), Again(mirror.once)]
+        threads = [Repeat(watch.once), Repeat(mirror.once)]
         for thread in threads:
             thread.start()
         _, err = process.communicate()
@@ -214,17 +213,17 @@ class CheckpointSync(unittest.TestCase):
             timer.cancel()
         for thread in threads:
             thread.end()
-        if process.returncode == 0:  # what is there is still sent; otherwise the machine is gone
+        if process.returncode == 0:  # the last files are uploaded, unless the machine is lost
             mirror.once()
         self.assertTrue(watch.reached, err)
-        # Nothing but finished checkpoints ever lies in the mirrored folder, and they never change.
+        # The mirrored folder contains only finished checkpoints, which never change.
         for name, sizes in watch.sizes.items():
             self.assertTrue(ALLOWED.fullmatch(name), name)
             if name not in REWRITTEN:
                 self.assertEqual(len(sizes), 1, f"{name} was seen with {sizes} bytes")
         return container, process.returncode, err
 
-    def test_a_run_that_is_stopped_killed_and_moved_ends_with_the_bits_of_one_that_was_not(self):
+    def test_a_run_that_was_stopped_killed_and_moved_gives_bit_identical_results(self):
         whole = Container(self.base)
         process = whole.start()
         _, err = process.communicate()
@@ -233,7 +232,7 @@ class CheckpointSync(unittest.TestCase):
         history = whole.history()
         self.assertGreater(len(history), 8)
 
-        # The platform stops it: SIGTERM, and 120 s to save.
+        # SageMaker stops the run: SIGTERM, then 120 s to save a checkpoint.
         def stop(process):
             os.kill(process.pid, signal.SIGTERM)
             kill = threading.Timer(GRACE_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
@@ -244,18 +243,19 @@ class CheckpointSync(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertIn("stopped by SIGTERM", err)
         stopped_at = step_of(container.last_checkpoint().name)
-        self.assertLess(stopped_at, UPDATES)
+        self.assertLess(stopped_at, STEPS)
         self.assertEqual(self.keys(), {path.name for path in container.checkpoints.iterdir()})
 
-        # The machine disappears at once, in the middle of whatever it and the mirror were doing.
+        # The machine is lost without warning, possibly during an upload.
         _, code, err = self.run_mirrored(
             stopped_at + 10, lambda p: os.killpg(p.pid, signal.SIGKILL)
         )
         self.assertEqual(code, -signal.SIGKILL)
         self.assertRegex(err, rf"start .*-step-0*{stopped_at}\.pt, .* step {stopped_at}\n")
 
-        # Of the newest checkpoint on S3 half has arrived; the one before it is taken.
-        keys = self.keys()  # whole is what has its marker: that comes last, and goes first
+        # Only half of the newest checkpoint was uploaded, so the run resumes from the one before it.
+        # Complete checkpoints have a .json marker, which is written last and removed first.
+        keys = self.keys()
         steps = sorted(
             {step_of(n) for n in keys if n.endswith(".pt") and n[:-2] + "json" in keys}
         )
@@ -263,7 +263,7 @@ class CheckpointSync(unittest.TestCase):
         name = next(n for n in self.keys() if step_of(n) == newest and n.endswith(".pt"))
         body = self.s3.get_object(Bucket="state", Key=name)["Body"].read()
         self.s3.put_object(Bucket="state", Key=name, Body=body[: len(body) // 2])
-        moved, code, err = self.run_mirrored(UPDATES, lambda p: None)
+        moved, code, err = self.run_mirrored(STEPS, lambda p: None)
         self.assertEqual(code, 0, err)
         self.assertIn(name, err)
         self.assertRegex(err, rf"start .*-step-0*{before}\.pt, .* step {before}\n")

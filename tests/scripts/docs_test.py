@@ -1,4 +1,4 @@
-"""The documents keep to their limits, their links lead somewhere, and their commands exist."""
+"""Checks the line lengths, links, paths and example commands of the documentation."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/*/README.md")])
 COLUMNS = 100
-# What may stand in front of `shoal` in an example.
+# What may come before `shoal` on a line of an example.
 LAUNCHER = r" {4}\s*(?:\$ )?(?:.*--no-python |mpirun .* |srun .* )?"
 
 
@@ -18,7 +18,7 @@ def lines(page):
 
 
 def anchors(page):
-    """The fragments that links to the headings of `page` may have, spelled as on GitHub."""
+    """Returns the link fragments of the headings of `page`, spelled as on GitHub."""
     headings = [line.lstrip("# ") for line in lines(page) if line.startswith("#")]
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
@@ -30,7 +30,7 @@ def links(page):
 
 
 def shoal_calls(page):
-    """(command, options) of each call of shoal in the page's examples."""
+    """Yields (command, options) for each call of shoal in the page's examples."""
     for line in lines(page):
         call = re.match(LAUNCHER + "shoal ([a-z]+) (.*)", line)
         if call:
@@ -44,13 +44,13 @@ class Documents(unittest.TestCase):
         for line in lines(ROOT / "README.md"):
             self.assertLessEqual(len(line), COLUMNS, line)
 
-    def test_lines_fit_but_for_tables(self):
+    def test_lines_outside_tables_fit_100_columns(self):
         for page in PAGES:
             for line in lines(page):
-                if not line.startswith("|") and page.name != "reference_flags.md":
+                if not line.startswith("|"):
                     self.assertLessEqual(len(line), COLUMNS, f"{page}: {line}")
 
-    def test_links_lead_to_files_and_headings(self):
+    def test_links_point_to_existing_files_and_headings(self):
         for page in PAGES:
             for link in links(page):
                 name, _, fragment = link.partition("#")
@@ -62,7 +62,7 @@ class Documents(unittest.TestCase):
     def test_paths_in_pages_about_the_code_exist(self):
         for page in (ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"):
             for name in re.findall(r"`([a-z_.]+/[\w./*-]+)`", page.read_text()):
-                if not re.search(r"[A-Z]|^build/|^runs/", name):  # NAME stands for any name
+                if not re.search(r"[A-Z]|^build/|^runs/", name):  # NAME is a placeholder
                     self.assertTrue(list(ROOT.glob(name)), f"{page}: {name}")
 
     def test_options_in_examples_exist(self):
@@ -79,7 +79,7 @@ class Documents(unittest.TestCase):
                     names = re.findall(row, help_text.stdout, re.M)
                     known[command] = set(names)
                 if page.name == "reference_flags.md":
-                    continue  # other programs' options; foreign_options_test compares them
+                    continue  # other programs' options; checked by foreign_options_test
                 for option in options:
                     self.assertIn(option, known[command], f"{page}: shoal {command}")
                     checked += 1

@@ -1,7 +1,8 @@
-"""The metric definitions, tried as log services do: on whole logs of real runs, by engines.
+"""Applies the metric definitions to complete logs of real runs, with different regex engines.
 
-tests/golden/make_logs has captured the logs, and the histories that hold every value unrounded.
-Environment: SHOAL_PROGRAM, the built program; SHOAL_ENGINE, python, re2 or javascript; SHOAL_NODE.
+The logs, and the histories with the unrounded values, were recorded by tests/golden/make_logs.
+Environment: SHOAL_PROGRAM is the built program; SHOAL_ENGINE is python, re2 or javascript;
+SHOAL_NODE is node's path, for javascript.
 """
 
 import json
@@ -15,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 LOGS = HERE.parent / "golden/logs"
 ENGINE = os.environ["SHOAL_ENGINE"]
 
-# Where a metric's value stands in the history: event, then the names on the way to it.
+# Where the history contains a metric's value: event, then the path of keys.
 KEY_VALUE = {
     "train:loss": ("train", "loss"),
     "train:acc1": ("train", "acc1"),
@@ -47,7 +48,7 @@ IMAGENET = {
     "final_acc5": ("valid", "acc5"),
 }
 
-# What launchers put before a line of rank 0; torchrun's and mpirun's own logs are captured too.
+# Prefixes that launchers add to the lines of rank 0. There are also recorded logs of torchrun and mpirun.
 PREFIXES = {
     "none": "",
     "torchrun, local ranks": "[default0]:",
@@ -92,12 +93,12 @@ def capture_javascript(definitions, lines):
     return json.loads(done.stdout)
 
 
-# For each line, the [name, text] that are captured in it.
+# Returns for each line the list of captured [name, text].
 CAPTURE = {"python": capture_python, "re2": capture_re2, "javascript": capture_javascript}[ENGINE]
 
 
 def as_printed_like(text, value):
-    """`value` rounded to as many digits as `text` has."""
+    """Returns `value` formatted with the number of digits in `text`."""
     mantissa, e, _ = text.partition("e")
     digits = len(mantissa.partition(".")[2])
     return f"{value:.{digits}{'e' if e else 'f'}}"
@@ -112,7 +113,7 @@ def in_history(name, history):
 
 
 def log(name):
-    """(lines, history) of a captured run."""
+    """Returns (lines, history) of a recorded run."""
     history = (LOGS / f"{name}.jsonl").read_text().splitlines()
     return (LOGS / f"{name}.txt").read_text().splitlines(), [json.loads(line) for line in history]
 
@@ -129,7 +130,10 @@ class Scraping(unittest.TestCase):
         )
 
     def check(self, logs):
-        """Each of `logs` ({title: (lines, history)}) gives its history's values, each once."""
+        """Checks that each log contains each value of its history once.
+
+        `logs`: {title: (lines, history)}.
+        """
         found = iter(
             CAPTURE(self.definitions, [line for lines, _ in logs.values() for line in lines])
         )
@@ -154,8 +158,8 @@ class Scraping(unittest.TestCase):
             )
             self.assertEqual(len(texts), len(values), name)
 
-    def test_captured_logs_give_the_values_of_their_histories_to_the_printed_digits(self):
-        # CloudWatch keeps a tab as #011.
+    def test_recorded_logs_contain_the_rounded_values_of_their_histories(self):
+        # CloudWatch stores a tab as #011.
         self.check(
             {
                 f"{name}, tab as {tab!r}": (with_prefix(lines, "", tab), history)
@@ -165,7 +169,7 @@ class Scraping(unittest.TestCase):
             }
         )
 
-    def test_no_launchers_prefix_changes_what_is_captured(self):
+    def test_launcher_prefixes_do_not_change_the_captured_values(self):
         lines, history = log("shoal")
         self.check(
             {
@@ -175,12 +179,12 @@ class Scraping(unittest.TestCase):
             }
         )
 
-    def test_the_captured_logs_have_the_prefixes_of_their_launchers(self):
+    def test_recorded_logs_have_the_prefixes_of_their_launchers(self):
         for name, prefix in (("torchrun", "[default0]:"), ("mpirun", "[1,0]<stdout>:")):
             lines, _ = log(name)
             self.assertTrue(any(line.startswith(prefix + "Epoch: [0]") for line in lines), name)
 
-    def test_the_definitions_keep_to_the_platforms_limits(self):
+    def test_definitions_are_within_sagemakers_limits(self):
         self.assertLessEqual(len(self.definitions), 40)
         for entry in self.definitions:
             self.assertLessEqual(len(entry["Name"]), 255)
