@@ -34,7 +34,7 @@ dist::Communicator on_two_hosts(const dist::Env& env) {
 
 }  // namespace
 
-TEST_CASE("hosts with different classes get those of all hosts, and labels follow") {
+TEST_CASE("hosts with different classes agree on the union, and labels are renumbered") {
   test::run_ranks(4, "classes", [](const dist::Env& env) {
     const auto world = on_two_hosts(env);
     const bool first = env.rank < 2;
@@ -62,7 +62,7 @@ TEST_CASE("every rank names the ranks whose images differ from those of rank 0")
   });
 }
 
-TEST_CASE("the images of hosts are added up, each host once") {
+TEST_CASE("image counts are summed over hosts, each host once") {
   test::run_ranks(4, "shares", [](const dist::Env& env) {
     const auto world = on_two_hosts(env);
     const Listing two({"a", "b"}), none({});

@@ -42,7 +42,7 @@ const data::Dataset& dataset(const std::shared_ptr<const data::Source>& source) 
 
 }  // namespace
 
-TEST_CASE("both splits come from --data, and validation labels are those of training") {
+TEST_CASE("--data provides both splits, and validation uses the training labels") {
   const test::TemporaryDirectory folder;
   for (const char* name :
        {"train/ant/1.jpg", "train/cat/1.jpg", "train/dog/1.jpg", "val/dog/1.jpg", "val/cat/1.jpg"})
@@ -62,7 +62,7 @@ TEST_CASE("both splits come from --data, and validation labels are those of trai
                     Contains("--data") && Contains("'dog'"));
 }
 
-TEST_CASE("what is missing is named together with its option") {
+TEST_CASE("a missing input is an error that names its option") {
   const test::TemporaryDirectory folder;
   CHECK_THROWS_WITH(open({}), Contains("--data"));
   CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("train.pack"));
@@ -82,7 +82,7 @@ TEST_CASE("what is missing is named together with its option") {
   CHECK_THROWS_AS(open(job), UserError);
 }
 
-TEST_CASE("--val-split divides the training images, and an evaluation finds what was held out") {
+TEST_CASE("--val-split divides the training images, and evaluation uses the held-out part") {
   const test::TemporaryDirectory folder;
   for (int i = 0; i < 40; ++i)
     write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
@@ -107,13 +107,13 @@ TEST_CASE("--val-split divides the training images, and an evaluation finds what
   CHECK_THROWS_WITH(open(job), Contains("leaves no validation image"));
 }
 
-TEST_CASE("a host whose share holds out nothing takes part in evaluation without images") {
+TEST_CASE("a host without held-out images takes part in evaluation without images") {
   test::run_ranks(2, "share", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     train::Job job = job_of(folder.path());
     job.sharded = "train";
     job.val_split = 0.25;
-    // The first host has 40 images; the second only those of them that belong to the training part.
+    // The first host has all 40 images; the second host has only those of the training part.
     for (int i = 0; i < 40; ++i)
       if (env.rank == 0) write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
     if (env.rank == 1)
@@ -133,7 +133,7 @@ TEST_CASE("a host whose share holds out nothing takes part in evaluation without
     data::Loader loader(found.val, options);
     loader.start_epoch(0);
     if (env.rank == 1) REQUIRE(loader.next() == nullptr);
-    // Training needs images on each host; all ranks say so.
+    // Training needs images on each host; all ranks report the error.
     job.val_split = 0.999999;
     REQUIRE_THROWS_WITH(open(job, true, {}, world), Contains("leaves no training image"));
   });
@@ -154,7 +154,7 @@ TEST_CASE("a pipe needs its classes, from the checkpoint, a file or the validati
   CHECK(open(job).val->classes() == Names{"0", "1", "2"});
 }
 
-TEST_CASE("the folder of seek indexes depends on the training images and on what is held out") {
+TEST_CASE("the folder of seek indexes depends on the training images and on the held-out part") {
   train::Job job = job_of("data");
   job.cache_dir = "cache";
   job.train_dir = "/images/a";

@@ -37,7 +37,7 @@ TEST_CASE("a check is one line that says what to do") {
         "warn  /dev/shm: 64 MiB — make it larger");
 }
 
-TEST_CASE("one bad check, or one that throws, makes the exit code 1 and the others still run") {
+TEST_CASE("a failed or throwing check sets exit code 1, and the other checks still run") {
   const std::vector<Check> good = {{Check::Verdict::ok, "a", "1", ""},
                                    {Check::Verdict::warn, "b", "2", "do"}};
   CHECK(capture([&] { return app::print_checks({[&] { return good; }}); }).code == 0);
@@ -51,8 +51,7 @@ TEST_CASE("one bad check, or one that throws, makes the exit code 1 and the othe
                           Contains("warn  b: 2"));
 }
 
-TEST_CASE(
-    "the host's checks name processor, memory, network and folders, and leave nothing behind") {
+TEST_CASE("the host checks cover processor, memory, network and folders, and leave no files") {
   Folder folder;
   train::Job job;
   job.output = (folder / "runs/new").string();
@@ -68,7 +67,7 @@ TEST_CASE(
   CHECK(std::filesystem::is_empty(folder.text()));
 }
 
-TEST_CASE("a folder that cannot be made is bad and names the option") {
+TEST_CASE("a folder that cannot be created fails the check and names the option") {
   Folder folder;
   test::write_text(folder / "file", "x");
   train::Job job;
@@ -79,7 +78,7 @@ TEST_CASE("a folder that cannot be made is bad and names the option") {
   CHECK_THAT(named(checks, "output folder")->advice, Contains("--output"));
 }
 
-TEST_CASE("the launcher's view shows who decides the rank, by which variables, and the rank") {
+TEST_CASE("the launcher check shows the rank and the launcher and variables that set it") {
   const app::Arguments plain;
   const auto single = app::launcher_checks(plain, {});
   CHECK_THAT(single.at(0).value, Contains("no launcher"));

@@ -21,7 +21,7 @@ void add_device(const Folder& root, const std::string& name, const std::string& 
 
 }  // namespace
 
-TEST_CASE("a host without EFA is left as it is") {
+TEST_CASE("without EFA, the environment is not changed") {
   Folder root;
   add_device(root, "mlx5_0", "mlx5_core");
   const Fabric fabric = app::find_fabric(root.text(), {});
@@ -31,7 +31,7 @@ TEST_CASE("a host without EFA is left as it is") {
   CHECK_THAT(app::to_line(app::fabric_check(fabric)), Contains("ok    EFA: no device"));
 }
 
-TEST_CASE("EFA with its libraries is used, and what the user has set stays") {
+TEST_CASE("EFA is used if its libraries exist, and the user's variables are kept") {
   Folder root;
   for (const char* name : {"rdmap0s6", "rdmap1s6"}) add_device(root, name, "efa");
   test::write_text(root / "opt/amazon/efa/lib/libfabric.so.1", "");

@@ -1,4 +1,4 @@
-// Starts real processes: the workers are small shell scripts that depend on their RANK.
+// Starts real processes. The workers are small shell scripts that depend on RANK.
 #include "app/launch/launch.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ size_t lines_with(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("workers get their own variables and a launcher whose workers succeed ends with 0") {
+TEST_CASE("workers get their own variables, and the launcher exits with 0 if all succeed") {
   Folder folder;
   const Captured run =
       capture([&] { return launch(shell("echo rank $RANK > " + folder.text() + "/$RANK", 3)); });
@@ -54,14 +54,14 @@ TEST_CASE("workers get their own variables and a launcher whose workers succeed 
     CHECK(test::read_text(folder / rank) == std::string("rank ") + rank + "\n");
 }
 
-TEST_CASE("output of workers passes through untouched") {
+TEST_CASE("the output of workers is passed through unchanged") {
   const Captured run =
       capture([] { return launch(shell("printf 'a\\tb\\n'; printf 'c\\n' >&2", 1)); });
   CHECK(run.out == "a\tb\n");
   CHECK(run.err == "c\n");
 }
 
-TEST_CASE("when one rank fails the others are ended within ten seconds and one line names it") {
+TEST_CASE("when a rank fails, one line names it and the others end within ten seconds") {
   const Captured run =
       capture([] { return launch(shell("[ $RANK = 1 ] && exit 3; " + kForever, 3)); });
   CHECK(run.code == 3);
@@ -70,7 +70,7 @@ TEST_CASE("when one rank fails the others are ended within ten seconds and one l
   CHECK(lines_with(run.err, "\n") == 1);
 }
 
-TEST_CASE("a worker that ignores SIGTERM is killed after the grace") {
+TEST_CASE("a worker that ignores SIGTERM is killed after the grace period") {
   Launch plan = shell("[ $RANK = 0 ] && exit 1; trap '' TERM; echo deaf; " + kForever, 2);
   plan.grace_seconds = 0.5;
   const Captured run = capture([&] { return launch(plan); });
@@ -79,7 +79,7 @@ TEST_CASE("a worker that ignores SIGTERM is killed after the grace") {
   CHECK(run.seconds < 10);
 }
 
-TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed when both times are over") {
+TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed after both timeouts") {
   Launch plan = shell("[ $RANK = 0 ] && exit 4; trap '' TERM; " + kForever, 2);
   plan.culprit_seconds = 60;  // not used while all failed workers only lost a peer
   plan.lost_peer_seconds = 0.3;
@@ -90,7 +90,7 @@ TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed when both 
   CHECK(run.seconds < 10);
 }
 
-TEST_CASE("a rank that was killed is named although its peers are gone before it") {
+TEST_CASE("a killed rank is named even if its peers exited first") {
   Folder folder;
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -103,7 +103,7 @@ TEST_CASE("a rank that was killed is named although its peers are gone before it
   CHECK_THAT(run.err, Contains("rank 0 on algo-1") && Contains("SIGKILL") && !Contains("rank 1"));
 }
 
-TEST_CASE("an exit code of its own outranks a lost peer that ended earlier") {
+TEST_CASE("a failed rank is named before an earlier rank that only lost a peer") {
   Folder folder;
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -114,7 +114,7 @@ TEST_CASE("an exit code of its own outranks a lost peer that ended earlier") {
   CHECK_THAT(run.err, Contains("rank 1 on algo-1"));
 }
 
-TEST_CASE("a mistake of the user's is left to the worker that takes the token") {
+TEST_CASE("a user error is reported only by the worker that takes the token") {
   const std::string script =
       "[ -p /proc/self/fd/$SHOAL_REPORT_FD ] && exit 2; echo no token >&2; exit 9";
   const Captured run = capture([&] { return launch(shell(script, 2)); });
@@ -122,7 +122,7 @@ TEST_CASE("a mistake of the user's is left to the worker that takes the token") 
   CHECK(run.err.empty());
 }
 
-TEST_CASE("SIGTERM and SIGINT reach every worker and their stop codes come back without an error") {
+TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are returned") {
   const auto [signal, name, code] =
       GENERATE(table<int, const char*, int>({{SIGTERM, "TERM", 143}, {SIGINT, "INT", 130}}));
   // A shell runs a trap when its foreground command ends, so it waits for a background one. Rank 1
@@ -142,7 +142,7 @@ TEST_CASE("SIGTERM and SIGINT reach every worker and their stop codes come back 
   CHECK(run.err.empty());
 }
 
-TEST_CASE("workers that end well after SIGTERM make the launcher end well") {
+TEST_CASE("the launcher exits with 0 if all workers exit with 0 after SIGTERM") {
   const std::string script =
       "trap 'kill -KILL $child; exit 0' TERM; tail -f /dev/null & child=$!; echo ready; wait "
       "$child";
@@ -151,20 +151,20 @@ TEST_CASE("workers that end well after SIGTERM make the launcher end well") {
   CHECK(run.code == 0);
 }
 
-TEST_CASE("SIGTERM before a worker has a handler is a stop and no failure") {
+TEST_CASE("SIGTERM before a worker has a handler is a stop, not a failure") {
   const Captured run = capture([] { return launch(shell("echo ready; " + kForever, 1)); },
                                [](pid_t pid) { ::kill(pid, SIGTERM); });
   CHECK(run.code == 143);
   CHECK(run.err.empty());
 }
 
-TEST_CASE("workers that stop by themselves with 143 are no failure and nobody is hurried") {
+TEST_CASE("workers that exit with 143 by themselves are a stop, not a failure") {
   const Captured run = capture([] { return launch(shell("exit 143", 2)); });
   CHECK(run.code == 143);
   CHECK(run.err.empty());
 }
 
-TEST_CASE("SIGUSR1 is passed on and does not stop anything") {
+TEST_CASE("SIGUSR1 is passed to the workers and does not stop the run") {
   const std::string script =
       "trap 'kill -KILL $child; exit 0' USR1; tail -f /dev/null & child=$!; echo ready; wait "
       "$child";
@@ -173,21 +173,21 @@ TEST_CASE("SIGUSR1 is passed on and does not stop anything") {
   CHECK(run.code == 0);
 }
 
-TEST_CASE("a killed launcher takes its workers along") {
-  // capture() returns only when every holder of stdout has ended.
+TEST_CASE("workers end when the launcher is killed") {
+  // capture() returns only when all processes that have stdout open have ended.
   const Captured run = capture([] { return launch(shell("echo ready; " + kForever, 2)); },
                                [](pid_t pid) { ::kill(pid, SIGKILL); });
   CHECK(run.code == 128 + SIGKILL);
   CHECK(run.seconds < 10);
 }
 
-TEST_CASE("each worker leads a process group of its own so that Ctrl-C reaches it once") {
+TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once") {
   const Captured run =
       capture([] { return launch(shell("set -- $(cat /proc/$$/stat); [ $5 = $$ ]", 2)); });
   CHECK(run.code == 0);
 }
 
-TEST_CASE("orphans are reaped and their exit codes change nothing") {
+TEST_CASE("orphans are reaped, and their exit codes are ignored") {
   Folder folder;
   const std::string file = folder.text() + "/orphan";
   // The worker exits once the orphan is gone: an unreaped one would still be in /proc.
@@ -207,7 +207,7 @@ TEST_CASE("a program that cannot be started is an error that names it") {
   REQUIRE_THROWS_WITH(launch(plan), Contains("/nowhere/shoal-worker") && Contains("rank 0"));
 }
 
-TEST_CASE("the failure file keeps a worker's own words and replaces a victim's after a kill") {
+TEST_CASE("the failure file keeps a worker's error, but a kill replaces the error of a lost peer") {
   Folder folder;
   std::filesystem::create_directories(folder / "output");
   const std::string file = (folder / "output/failure").string();
@@ -222,7 +222,7 @@ TEST_CASE("the failure file keeps a worker's own words and replaces a victim's a
   CHECK_THAT(test::read_text(file), Contains("rank 0 on algo-1") && Contains("SIGSEGV"));
 }
 
-TEST_CASE("become replaces the process and hands arguments and environment over") {
+TEST_CASE("become replaces the process and passes on arguments and environment") {
   const Captured run = capture([]() -> int {
     app::become("/bin/sh", {"-c", "echo $GREETING $0 $1", "a", "b c"},
                 {{"GREETING", "hello"}, {"PATH", "/usr/bin:/bin"}});

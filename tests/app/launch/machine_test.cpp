@@ -8,7 +8,7 @@
 using namespace shoal;
 using test::Folder;
 
-TEST_CASE("the processor quota is read from both kinds of control groups") {
+TEST_CASE("the processor quota is read from cgroups v1 and v2") {
   Folder two;
   test::write_text(two / "cpu.max", "150000 100000\n");
   CHECK(app::processor_quota(two.text()) == 1.5);
@@ -31,7 +31,7 @@ TEST_CASE("at least one processor and some memory are usable") {
   CHECK_FALSE(app::host_name().empty());
 }
 
-TEST_CASE("GPUs are narrowed down by CUDA_VISIBLE_DEVICES as CUDA does it") {
+TEST_CASE("CUDA_VISIBLE_DEVICES limits the GPUs as in CUDA") {
   const auto visible = [](const std::string& list) {
     return app::visible_gpus(4, {{"CUDA_VISIBLE_DEVICES", list}});
   };
@@ -45,14 +45,14 @@ TEST_CASE("GPUs are narrowed down by CUDA_VISIBLE_DEVICES as CUDA does it") {
   CHECK(app::gpu_count({{"CUDA_VISIBLE_DEVICES", ""}}) == 0);
 }
 
-TEST_CASE("a missing worker says where it was looked for") {
+TEST_CASE("the error for a missing worker lists the searched paths") {
   // This test program has no worker beside it.
   CHECK_THROWS_AS(app::worker_program(), app::SetupMissing);
   CHECK_THROWS_WITH(app::worker_program(),
                     Catch::Contains("shoal-worker") && Catch::Contains("libexec"));
 }
 
-TEST_CASE("a program whose libraries are there misses none") {
+TEST_CASE("a program with all its libraries has no missing ones") {
   CHECK(app::missing_libraries("/bin/sh").empty());
   CHECK(app::missing_libraries(std::filesystem::path(SHOAL_BINARY_DIR) / "shoal").empty());
 }

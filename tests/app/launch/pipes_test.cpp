@@ -24,7 +24,7 @@ dist::Env rank_of(int rank, int hosts, int each) {
 
 }  // namespace
 
-TEST_CASE("one pipe is for the processes of its host") {
+TEST_CASE("a single pipe is shared by the processes of its host") {
   const app::PipeUse train{"--train", true, false}, shares{"--train", true, true};
   CHECK(app::pipe_share(kPath, train, rank_of(0, 1, 1)) == PipeShare{kPath, 0, 1});
   CHECK(app::pipe_share(kPath, train, rank_of(1, 3, 1)) == PipeShare{kPath, 1, 3});
@@ -32,7 +32,7 @@ TEST_CASE("one pipe is for the processes of its host") {
   CHECK(app::pipe_share(kPath, train, rank_of(5, 2, 4)) == PipeShare{kPath, 1, 2, true});
 }
 
-TEST_CASE("in evaluation one pipe is read by rank 0, or by the first process of each host") {
+TEST_CASE("in evaluation, a single pipe is read by rank 0 or by the first process of each host") {
   const app::PipeUse val{"--val", false, false}, shares{"--val", false, true};
   CHECK(app::pipe_share(kPath, val, rank_of(0, 2, 2)) == PipeShare{kPath, 0, 1});
   for (const int rank : {1, 2, 3})
@@ -41,7 +41,7 @@ TEST_CASE("in evaluation one pipe is read by rank 0, or by the first process of 
   CHECK(app::pipe_share(kPath, shares, rank_of(3, 2, 2)) == PipeShare{"pipe:", 0, 1});
 }
 
-TEST_CASE("as many pipes as processes on a host, or in all, are one for each") {
+TEST_CASE("one pipe per process of a host, or per rank, is read by that process") {
   const app::PipeUse train{"--train", true, false}, shares{"--train", true, true};
   const std::string two = kPath + "_{0..1}", four = kPath + "_{0..3}";
   CHECK(app::pipe_share(two, train, rank_of(3, 2, 2)) == PipeShare{kPath + "_1", 1, 2});

@@ -42,7 +42,7 @@ const Variables kTwoHosts = {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
 
 }  // namespace
 
-TEST_CASE("nothing asked for is one worker in place with all processors") {
+TEST_CASE("by default, the process becomes a single worker with all processors") {
   const Plan made = plan({}, {{"HOME", "/root"}});
   CHECK(made.in_place);
   REQUIRE(made.workers.size() == 1);
@@ -52,7 +52,7 @@ TEST_CASE("nothing asked for is one worker in place with all processors") {
   CHECK(made.extra_arguments.empty());
 }
 
-TEST_CASE("nproc starts that many workers over loopback, each with its share of the processors") {
+TEST_CASE("nproc starts workers over loopback and divides the processors among them") {
   const Plan made = plan({"--nproc", "3"}, {});
   CHECK_FALSE(made.in_place);
   REQUIRE(made.workers.size() == 3);
@@ -69,7 +69,7 @@ TEST_CASE("nproc starts that many workers over loopback, each with its share of 
   CHECK(plan({"--nproc", "1"}, {}).in_place);
 }
 
-TEST_CASE("nproc auto is one worker per GPU, or one") {
+TEST_CASE("nproc auto is one worker per GPU, or one worker without GPUs") {
   HostFacts host = kHost;
   CHECK(plan({"--nproc", "auto"}, {}, host).workers.size() == 1);
   host.gpus = 4;
@@ -78,13 +78,13 @@ TEST_CASE("nproc auto is one worker per GPU, or one") {
   CHECK(plan({}, {}, host).workers.size() == 1);
 }
 
-TEST_CASE("a bad nproc is the user's mistake") {
+TEST_CASE("an invalid nproc is a user error") {
   for (const char* text : {"0", "-1", "two", "2x", "100000"}) {
     CHECK_THROWS_AS(plan({"--nproc", text}, {}), UserError);
   }
 }
 
-TEST_CASE("under torchrun the process becomes the worker with its variables") {
+TEST_CASE("under torchrun, the process becomes the worker and keeps torchrun's variables") {
   const Plan made = plan({}, kTorchrun);
   CHECK(made.in_place);
   REQUIRE(made.workers.size() == 1);
@@ -93,13 +93,13 @@ TEST_CASE("under torchrun the process becomes the worker with its variables") {
   CHECK(variable(made, 0, "MASTER_ADDR") == "10.0.0.1");
 }
 
-TEST_CASE("torchrun's one OpenMP thread per worker is its habit and not the user's wish") {
+TEST_CASE("OMP_NUM_THREADS=1 set by torchrun is ignored") {
   const Plan made = plan({}, kTorchrun);
   CHECK(variable(made, 0, "OMP_NUM_THREADS") == "4");
   CHECK(made.extra_arguments.empty());
 }
 
-TEST_CASE("threads the user has asked for stay") {
+TEST_CASE("the user's number of threads is kept") {
   const Plan by_variable = plan({}, {{"OMP_NUM_THREADS", "3"}});
   CHECK(variable(by_variable, 0, "OMP_NUM_THREADS") == "3");
   CHECK(by_variable.extra_arguments == std::vector<std::string>{"--threads=3"});
@@ -108,17 +108,17 @@ TEST_CASE("threads the user has asked for stay") {
   CHECK(by_option.extra_arguments.empty());
 }
 
-TEST_CASE("nproc under torchrun is a contradiction") {
+TEST_CASE("nproc under torchrun is an error") {
   CHECK_THROWS_AS(plan({"--nproc", "2"}, kTorchrun), UserError);
   CHECK_THROWS_WITH(plan({"--nproc", "2"}, kTorchrun), Contains("--nproc") && Contains("torchrun"));
 }
 
-TEST_CASE("incomplete variables are an error and never one process") {
+TEST_CASE("incomplete launcher variables are an error") {
   CHECK_THROWS_AS(plan({}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}), std::invalid_argument);
   CHECK_THROWS_AS(plan({}, {{"SM_HOSTS", R"(["algo-1"])"}}), std::invalid_argument);
 }
 
-TEST_CASE("on SageMaker every host starts one worker per GPU") {
+TEST_CASE("on SageMaker, every host starts one worker per GPU") {
   const Plan made = plan({}, kTwoHosts);
   CHECK_FALSE(made.in_place);
   CHECK(made.host == "algo-2");
@@ -132,7 +132,7 @@ TEST_CASE("on SageMaker every host starts one worker per GPU") {
   CHECK(variable(made, 1, "GLOO_SOCKET_IFNAME") == "eth0");
 }
 
-TEST_CASE("several hosts with one worker each are launched and not replaced") {
+TEST_CASE("with several hosts, even a single worker is started as a child process") {
   Variables environment = kTwoHosts;
   environment["SM_NUM_GPUS"] = "0";
   const Plan made = plan({}, environment);
@@ -141,7 +141,7 @@ TEST_CASE("several hosts with one worker each are launched and not replaced") {
   CHECK(variable(made, 0, "WORLD_SIZE") == "2");
 }
 
-TEST_CASE("a SageMaker interface that does not exist is left to the route") {
+TEST_CASE("a SageMaker interface that does not exist is ignored") {
   Variables environment = kTwoHosts;
   environment["SM_NETWORK_INTERFACE_NAME"] = "ethwe";
   const Plan made = plan({}, environment);
@@ -149,7 +149,7 @@ TEST_CASE("a SageMaker interface that does not exist is left to the route") {
   CHECK(variable(made, 0, "GLOO_SOCKET_IFNAME").empty());
 }
 
-TEST_CASE("nproc decides the workers of each SageMaker host") {
+TEST_CASE("nproc sets the number of workers on each SageMaker host") {
   CHECK(plan({"--nproc", "3"}, kTwoHosts).workers.size() == 3);
   CHECK(plan({"--device", "cpu"}, kTwoHosts).workers.size() == 1);
   Variables one_host = {
@@ -157,11 +157,11 @@ TEST_CASE("nproc decides the workers of each SageMaker host") {
   CHECK(plan({}, one_host).workers.size() == 8);
   const Plan single = plan({"--nproc", "1"}, one_host);
   CHECK(single.in_place);
-  // What the worker will make of it.
+  // The worker's view of these variables.
   CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
 }
 
-TEST_CASE("a process that mpirun has started becomes a worker with torchrun's variables") {
+TEST_CASE("a process started by mpirun becomes a worker with torchrun's variables") {
   const Variables mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
                          {"OMPI_COMM_WORLD_SIZE", "2"},
                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -181,7 +181,7 @@ TEST_CASE("a process that mpirun has started becomes a worker with torchrun's va
                     Contains("--nproc is 2, but OpenMPI already started this process as one of 2"));
 }
 
-TEST_CASE("rank 0 on another host than the one worked out is an error that says what to set") {
+TEST_CASE("if rank 0 is not on the expected host, the error says what to set") {
   Variables mpi = {{"OMPI_COMM_WORLD_RANK", "0"},
                    {"OMPI_COMM_WORLD_SIZE", "2"},
                    {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
@@ -192,11 +192,11 @@ TEST_CASE("rank 0 on another host than the one worked out is an error that says 
   CHECK_THROWS_WITH(plan({}, mpi, elsewhere),
                     Contains("rank 0 is not on 10.0.0.9") && Contains("-x MASTER_ADDR=HOST"));
   CHECK(variable(plan({}, mpi), 0, "MASTER_ADDR") == "10.0.0.9");
-  mpi["MASTER_ADDR"] = "gateway";  // the user's word
+  mpi["MASTER_ADDR"] = "gateway";  // set by the user
   CHECK(variable(plan({}, mpi, elsewhere), 0, "MASTER_ADDR") == "gateway");
 }
 
-TEST_CASE("a process per host becomes its host's workers with nproc") {
+TEST_CASE("with nproc, one mpirun process per host starts the host's workers") {
   const Variables pod = {{"MASTER_ADDR", "job-master-0"},
                          {"MASTER_PORT", "23456"},
                          {"WORLD_SIZE", "2"},
@@ -212,7 +212,7 @@ TEST_CASE("a process per host becomes its host's workers with nproc") {
   CHECK(variable(made, 1, "MASTER_ADDR") == "job-master-0");
   CHECK(variable(made, 1, "OMP_NUM_THREADS") == "4");
   Variables first = pod;
-  first["RANK"] = "0";  // it speaks for all
+  first["RANK"] = "0";  // only rank 0 prints notes
   REQUIRE(plan({"--nproc", "2"}, first).notes.size() == 1);
   CHECK_THAT(plan({"--nproc", "2"}, first).notes[0], Contains("stands for a host"));
   HostFacts gpus = kHost;
@@ -228,12 +228,12 @@ TEST_CASE("a process per host becomes its host's workers with nproc") {
   CHECK(variable(local, 1, "MASTER_PORT") == "12345");
 }
 
-TEST_CASE("torchrun wins over SageMaker's variables, and rank 0 says it") {
+TEST_CASE("torchrun's variables override SageMaker's, and rank 0 prints a note") {
   Variables both = kTwoHosts;
   for (const auto& [name, value] : kTorchrun) both[name] = value;
-  CHECK(plan({}, both).notes.empty());  // 2 hosts of 2 agree with 4 processes
+  CHECK(plan({}, both).notes.empty());  // 2 hosts with 2 processes each match the world size 4
   both["SM_NUM_GPUS"] = "8";
-  CHECK(plan({}, both).notes.empty());  // rank 3 is silent
+  CHECK(plan({}, both).notes.empty());  // rank 3 prints no note
   both["RANK"] = both["LOCAL_RANK"] = "0";
   const Plan made = plan({}, both);
   CHECK(variable(made, 0, "WORLD_SIZE") == "4");
@@ -241,7 +241,7 @@ TEST_CASE("torchrun wins over SageMaker's variables, and rank 0 says it") {
   CHECK_THAT(made.notes[0], Contains("torchrun has started 4 processes"));
 }
 
-TEST_CASE("hosts of other instance groups have no part in the job") {
+TEST_CASE("hosts of other instance groups do not take part in the job") {
   Variables environment = kTwoHosts;
   environment["SM_INSTANCE_GROUPS_DICT"] =
       R"({"gpu":{"hosts":["algo-2"]},"data":{"hosts":["algo-1"]}})";
@@ -256,14 +256,14 @@ TEST_CASE("hosts of other instance groups have no part in the job") {
   environment["SM_DISTRIBUTION_INSTANCE_GROUPS"] = R"(["data"])";
   CHECK(plan({}, environment).workers.empty());
   CHECK(plan({"--instance-group", "data,gpu"}, environment).workers.size() == 2);
-  // A single worker of a smaller group does not take the whole job for its own.
+  // A single worker of a smaller group must not take the world size of the whole job.
   environment["SM_NUM_GPUS"] = "1";
   const Plan single = plan({"--instance-group", "gpu"}, environment);
   CHECK(dist::this_worker(single.workers.at(0).environment).world_size == 1);
   CHECK_THROWS_WITH(plan({"--instance-group", "gpu"}, {}), Contains("no SageMaker job"));
 }
 
-TEST_CASE("an interface the user has named stays on SageMaker") {
+TEST_CASE("the user's network interface is kept on SageMaker") {
   Variables environment = kTwoHosts;
   environment["GLOO_SOCKET_IFNAME"] = "eth7";
   const Plan made = plan({}, environment);
@@ -271,7 +271,7 @@ TEST_CASE("an interface the user has named stays on SageMaker") {
   CHECK(variable(made, 0, "NCCL_SOCKET_IFNAME") == "eth0");
 }
 
-TEST_CASE("what libraries read when they are loaded is set unless the user has") {
+TEST_CASE("variables that libraries read at load time are set unless the user has set them") {
   const Variables plain = app::tuned({}, 4);
   CHECK(plain.at("OMP_NUM_THREADS") == "4");
   CHECK(plain.count("GOMP_SPINCOUNT") == 1);
@@ -284,7 +284,7 @@ TEST_CASE("what libraries read when they are loaded is set unless the user has")
   CHECK(app::tuned({{"OMP_WAIT_POLICY", "active"}}, 4).count("GOMP_SPINCOUNT") == 0);
 }
 
-TEST_CASE("several hosts that only the command line names get ranks of the whole job") {
+TEST_CASE("hosts given only on the command line get ranks in the whole job") {
   const Words words = {"--nnodes", "3", "--node-rank", "1", "--nproc", "2"};
   const Plan made = plan(words, {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "7777"}});
   CHECK_FALSE(made.in_place);
@@ -301,13 +301,13 @@ TEST_CASE("several hosts that only the command line names get ranks of the whole
   CHECK_THROWS_WITH(plan(words, {}), Contains("--master-addr"));
   CHECK_THROWS_WITH(plan({"--nnodes", "2", "--node-rank", "2", "--dist-url", "tcp://h:9"}, {}),
                     Contains("--node-rank is 2"));
-  // Whoever starts the processes decides, and it is said where that is another number.
+  // The launcher's number of hosts wins, with a note if it differs.
   CHECK(plan({"--nnodes", "9"}, kTwoHosts).workers.size() == 2);
   Variables first = kTwoHosts;
   first["SM_CURRENT_HOST"] = "algo-1";
   CHECK(plan({"--nnodes", "9"}, first).notes ==
         Words{"--nnodes 9 is not used: SageMaker distributes this job over 2 host(s)"});
-  CHECK(plan({"--nnodes", "9"}, kTwoHosts).notes.empty());  // said once
+  CHECK(plan({"--nnodes", "9"}, kTwoHosts).notes.empty());  // only the first host prints it
   CHECK(plan({"--nnodes", "2"}, first).notes.empty());
   Variables torchrun = kTorchrun;
   torchrun["RANK"] = torchrun["LOCAL_RANK"] = "0";
@@ -315,7 +315,7 @@ TEST_CASE("several hosts that only the command line names get ranks of the whole
         Words{"--nnodes 9 is not used: torchrun distributes this job over 2 host(s)"});
 }
 
-TEST_CASE("a host's batch asks for a process per GPU, as the imagenet example does") {
+TEST_CASE("--batch-per-host implies one process per GPU, as in the imagenet example") {
   HostFacts host = kHost;
   host.gpus = 4;
   CHECK(plan({"--multiprocessing-distributed"}, {}, host).workers.size() == 4);
@@ -323,7 +323,7 @@ TEST_CASE("a host's batch asks for a process per GPU, as the imagenet example do
   CHECK(plan({}, {}, host).workers.size() == 1);
 }
 
-TEST_CASE("hosts that differ from the platform's list are said") {
+TEST_CASE("a note reports hosts that differ from SageMaker's list") {
   const dist::Variables job = {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                {"SM_CURRENT_HOST", "algo-1"}};
   const auto notes = [&](const char* config) {

@@ -9,7 +9,7 @@ using app::Command;
 using Catch::Contains;
 using test::parsed;
 
-TEST_CASE("values may follow as a word or after an equals sign and the last one wins") {
+TEST_CASE("values may follow as a word or after an equals sign, and the last one wins") {
   CHECK(parsed({"--lr", "0.5"}).job.schedule.lr == 0.5);
   CHECK(parsed({"--lr=0.5"}).job.schedule.lr == 0.5);
   CHECK(parsed({"--lr=0.5", "--lr", "0.25"}).job.schedule.lr == 0.25);
@@ -18,7 +18,7 @@ TEST_CASE("values may follow as a word or after an equals sign and the last one 
   CHECK(parsed({"--output", "a=b"}).job.output == "a=b");
 }
 
-TEST_CASE("flags may stand alone, negated, or with a word") {
+TEST_CASE("flags may be given alone, negated, or with a value") {
   CHECK(parsed({"--sync-bn"}).job.sync_bn);
   CHECK(parsed({"--sync_bn", "True"}).job.sync_bn);
   CHECK_FALSE(parsed({"--sync-bn", "false"}).job.sync_bn);
@@ -30,7 +30,7 @@ TEST_CASE("flags may stand alone, negated, or with a word") {
   CHECK_THROWS_WITH(parsed({"--no-progress=true"}), Contains("takes no value"));
 }
 
-TEST_CASE("resume stands alone or takes a path") {
+TEST_CASE("resume may be given alone or with a path") {
   CHECK_FALSE(parsed({}).job.resume);
   CHECK(parsed({"--resume"}).job.resume);
   CHECK(parsed({"--resume"}).job.resume_path.empty());
@@ -44,7 +44,7 @@ TEST_CASE("resume stands alone or takes a path") {
   CHECK(parsed({"--resume", "true"}).job.resume_path.empty());
 }
 
-TEST_CASE("missing values, stray words and unknown options are the user's mistakes") {
+TEST_CASE("missing values, stray words and unknown options are user errors") {
   CHECK_THROWS_AS(parsed({"--lr"}), UserError);
   CHECK_THROWS_WITH(parsed({"--lr"}), Contains("--lr needs a value"));
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
@@ -79,7 +79,7 @@ TEST_CASE("predict takes paths before, between and after options") {
   CHECK(arguments.json);
 }
 
-TEST_CASE("a recipe is overridden by hyperparameters and these by the command line") {
+TEST_CASE("hyperparameters override a recipe, and the command line overrides both") {
   const Arguments plain = parsed({"--recipe", "resnet50"});
   CHECK(plain.job.schedule.lr == 0.1);
   CHECK(plain.job.model.name == "resnet50");
@@ -100,7 +100,7 @@ TEST_CASE("a recipe is overridden by hyperparameters and these by the command li
   CHECK_THROWS_WITH(parsed({}, {{"lerning_rate", "1", "SM_HPS"}}), Contains("(SM_HPS)"));
 }
 
-TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder alone") {
+TEST_CASE("amp may be given alone or with a precision, and does not consume a data folder") {
   CHECK(parsed({"--amp"}).job.amp == train::Precision::bf16);
   CHECK(parsed({"--amp", "off"}).job.amp == train::Precision::off);
   CHECK_THROWS_WITH(parsed({"--amp", "fp16"}), Contains("off or bf16: bf16 is as fast"));
@@ -110,7 +110,7 @@ TEST_CASE("amp stands alone or names the arithmetic, and leaves a data folder al
   CHECK(parsed({}, {{"amp", "", "SM_HPS"}}).job.amp == train::Precision::bf16);
 }
 
-TEST_CASE("a stray word is no data folder where data is named") {
+TEST_CASE("with --data, a stray word is an error and not a data folder") {
   CHECK(parsed({"images"}).job.data == "images");
   CHECK_THROWS_WITH(parsed({"--data", "images", "--amp", "fp8"}),
                     Contains("unexpected word 'fp8'"));
@@ -118,7 +118,7 @@ TEST_CASE("a stray word is no data folder where data is named") {
   CHECK(parsed({"images", "--val", "b"}).job.data == "images");
 }
 
-TEST_CASE("a recipe's batch gives way to a global one") {
+TEST_CASE("a global batch size overrides the recipe's batch size") {
   CHECK(parsed({"--recipe", "imagenet_example"}).job.batch_size == 256);
   CHECK_FALSE(parsed({"--recipe", "imagenet_example", "--global-batch-size", "8"}).job.batch_size);
 }

@@ -8,12 +8,12 @@ using namespace shoal;
 using app::Command;
 using Catch::Contains;
 
-TEST_CASE("help of a command shows each of its options once, with its default, and no others") {
+TEST_CASE("help of a command lists exactly its options, each once with its default") {
   for (const app::CommandRow& command_row : app::commands()) {
     const Command command = command_row.command;
     const std::string text = app::command_help(command, "all");
     for (const app::Option& option : app::options()) {
-      // Commands may have rows of one name that mean different things.
+      // Options of different commands may have the same name and different meanings.
       const app::Option* const row = app::find_option(command, option.name);
       const bool mine = row != nullptr && row->kind == option.kind;
       const bool flag = option.kind == app::Kind::flag;
@@ -28,7 +28,7 @@ TEST_CASE("help of a command shows each of its options once, with its default, a
   }
 }
 
-TEST_CASE("help without a word is one screen of common options, and says how to see all") {
+TEST_CASE("help without a word prints the common options and how to list all") {
   const auto lines = [](const std::string& text) {
     return std::count(text.begin(), text.end(), '\n');
   };
@@ -50,7 +50,7 @@ TEST_CASE("help without a word is one screen of common options, and says how to 
   CHECK_THAT(all, Contains("--no-NAME"));
 }
 
-TEST_CASE("help with a word shows what mentions it in name, text, group or default") {
+TEST_CASE("help with a word lists options that contain it in name, text, group or default") {
   const auto help = [](const std::string& word) { return app::command_help(Command::train, word); };
   const std::string warm = help("WARMUP");
   CHECK_THAT(warm, Contains("\nLearning rate\n") && Contains("--warmup-epochs N") &&
@@ -67,7 +67,7 @@ TEST_CASE("help with a word shows what mentions it in name, text, group or defau
   CHECK_THAT(help("num-workers"), Contains("did you mean --workers?"));
 }
 
-TEST_CASE("help is asked for with or without a word") {
+TEST_CASE("--help takes an optional word") {
   const auto topic = [](const std::vector<std::string>& words) {
     return app::parse(Command::train, words).help;
   };

@@ -137,7 +137,7 @@ std::vector<IdleCase> idle_cases() {
 
 }  // namespace
 
-TEST_CASE("what the user named and does nothing is said, one line for each option") {
+TEST_CASE("each given option without effect is reported in one line") {
   for (const IdleCase& row : idle_cases()) {
     INFO(row.words.front() << " " << row.words.at(1));
     CHECK(idle_text(parsed(row.words), row.here, row.continued) == row.expected);
@@ -156,7 +156,7 @@ TEST_CASE("every reason names options of train") {
   }
 }
 
-TEST_CASE("recipes, checkpoints and the platform are not told that their values do nothing") {
+TEST_CASE("values from recipes, checkpoints and the platform are not reported as without effect") {
   CHECK(idle_text(parsed({"--recipe", "resnet50", "--schedule", "cosine"})).empty());
   Arguments arguments = parsed({});
   app::apply(arguments, "decay-rate", "0.5", "checkpoint");
@@ -171,7 +171,7 @@ TEST_CASE("recipes, checkpoints and the platform are not told that their values 
         "--decay-rate has no effect: --schedule is not step");
 }
 
-TEST_CASE("what is given twice under different names is said, and null") {
+TEST_CASE("values given twice under different names, and null, are reported") {
   CHECK(parsed({"--data-dir", "a", "--data", "b"}).ineffective ==
         Words{"--data-dir a has no effect: --data b means the same and wins"});
   CHECK(parsed({"-b", "8", "--batch_size", "16"}).ineffective ==
@@ -180,12 +180,12 @@ TEST_CASE("what is given twice under different names is said, and null") {
         Words{"learning_rate 1 has no effect: lr 2 means the same and wins"});
   CHECK(parsed({"--lr", "null"}).ineffective ==
         Words{"--lr has no effect: null leaves an option as it is"});
-  // To repeat an option is to change one's mind; and one source goes before another.
+  // Repeating an option, or setting it in several sources, is not reported.
   CHECK(parsed({"--lr", "1", "--lr", "2", "--progress", "--no-progress"}).ineffective.empty());
   CHECK(parsed({"--data-dir", "a", "--data", "a"}).ineffective.empty());
   CHECK(parsed({"--lr", "1"}, {{"learning_rate", "2", "SM_HPS"}}).ineffective.empty());
   CHECK(parsed({"--mode", "eval", "--resume", "x"}).ineffective.empty());
-  // All come together.
+  // All reports are combined.
   CHECK(
       idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})) ==
       "--gpu has no effect: the process's rank on its host chooses the device\n"

@@ -4,7 +4,7 @@
 
 #include "app/options/options.h"
 
-TEST_CASE("docs/options.md is what the table of options says") {
+TEST_CASE("docs/options.md matches the table of options") {
   std::ostringstream page;
   page << std::ifstream(SHOAL_SOURCE_DIR "/docs/options.md").rdbuf();
   const std::string expected = shoal::app::options_page();

@@ -43,7 +43,7 @@ std::string sample(const Option& option) {
 
 }  // namespace
 
-TEST_CASE("numbers of bytes are read with their units") {
+TEST_CASE("byte counts are parsed with their units") {
   CHECK(app::parse_bytes("0") == 0);
   CHECK(app::parse_bytes("1500") == 1500);
   CHECK(app::parse_bytes("3k") == 3 * 1024);
@@ -68,7 +68,7 @@ TEST_CASE("every option of a command has one name, a group and a help text") {
   }
 }
 
-TEST_CASE("every option takes a value and gives it back") {
+TEST_CASE("every option accepts a value and returns it") {
   for (const Option& option : app::options()) {
     INFO(option.name);
     const std::string value = sample(option);
@@ -79,7 +79,7 @@ TEST_CASE("every option takes a value and gives it back") {
       app::apply(arguments, option.name, value, "a test");
       CHECK(option.get(arguments) == value);
       CHECK(arguments.origins.at(option.name) == "a test");
-      // Reading back what was printed changes nothing.
+      // Parsing the printed value must not change it.
       Arguments again;
       option.set(again, option.get(arguments));
       CHECK(option.get(again) == value);
@@ -87,7 +87,7 @@ TEST_CASE("every option takes a value and gives it back") {
   }
 }
 
-TEST_CASE("defaults lie in their ranges") {
+TEST_CASE("defaults are in their ranges") {
   for (const Option& option : app::options()) {
     const std::string value = option.get(Arguments());
     if (!option.range || value.empty()) continue;
@@ -110,7 +110,7 @@ TEST_CASE("setting one option leaves all others at their defaults") {
   }
 }
 
-TEST_CASE("an option that has no fixed default says what happens without it") {
+TEST_CASE("options without a fixed default describe what happens without them") {
   for (const Option& option : app::options()) {
     if (option.name == "data" || option.name == "train" || option.name == "val" ||
         option.name == "checkpoint")
@@ -120,7 +120,7 @@ TEST_CASE("an option that has no fixed default says what happens without it") {
   }
 }
 
-TEST_CASE("the names people were promised are there") {
+TEST_CASE("the documented option names exist") {
   for (const char* name : {"data",
                            "train",
                            "val",
@@ -172,7 +172,7 @@ TEST_CASE("the names people were promised are there") {
 }
 
 TEST_CASE(
-    "values that do not fit name the option, the value, where it came from and what is allowed") {
+    "errors for invalid values name the option, the value, its source and the allowed values") {
   const auto message = [](const char* name, const char* value) -> std::string {
     Arguments arguments;
     try {
@@ -222,7 +222,7 @@ TEST_CASE("an unknown option names the nearest one") {
   CHECK_THAT(message("zzzzzzzzzz"), !Contains("did you mean") && Contains("--help"));
 }
 
-TEST_CASE("the nearest name is found by edits, not by length") {
+TEST_CASE("the nearest name is found by edit distance, not by length") {
   const std::vector<std::string> names = {"lr", "keep", "momentum", "weight-decay"};
   CHECK(nearest("kep", names) == "keep");
   CHECK(nearest("momemtum", names) == "momentum");
@@ -231,7 +231,7 @@ TEST_CASE("the nearest name is found by edits, not by length") {
   CHECK(nearest("quantisation", names).empty());
 }
 
-TEST_CASE("a hint is what somebody plausibly meant, or nothing") {
+TEST_CASE("hints are given only for plausible misspellings") {
   const auto hint = [](Command command, const char* name) {
     return app::nearest_option(command, name);
   };
@@ -248,7 +248,7 @@ TEST_CASE("a hint is what somebody plausibly meant, or nothing") {
                                                         {"input-size", "size"},
                                                         {"no-progess", "no-progress"},
                                                         {"learning_rat", "lr"},
-                                                        // Alike in letters, but not in sense.
+                                                        // Similar spelling, different meaning.
                                                         {"path", ""},
                                                         {"bn-decay", ""},
                                                         {"crop-pct", ""},

@@ -7,7 +7,7 @@
 
 using namespace shoal;
 
-TEST_CASE("every recipe parses, says what it is, and sets each option once") {
+TEST_CASE("every recipe parses, has a description, and sets each option once") {
   std::set<std::string> names;
   for (const app::Recipe& recipe : app::recipes()) {
     INFO(recipe.name);
@@ -29,7 +29,7 @@ TEST_CASE("every recipe parses, says what it is, and sets each option once") {
   CHECK(names.count("demo") == 1);
 }
 
-TEST_CASE("a recipe's evaluation size goes with its training size") {
+TEST_CASE("a recipe's evaluation size applies only with its training size") {
   const auto parsed = [](const std::vector<std::string>& words) {
     return app::parse(app::Command::train, words).job;
   };

@@ -56,7 +56,7 @@ TEST_CASE("a message is one line without LibTorch's back-trace") {
   CHECK_FALSE(app::describe(std::runtime_error("")).empty());
 }
 
-TEST_CASE("LibTorch's internals are replaced by a sentence, what a user can act on is kept") {
+TEST_CASE("LibTorch's internal errors are rewritten, and those a user can act on are kept") {
   for (const char* text : {"isGenericDict() INTERNAL ASSERT FAILED at "
                            "\"/pytorch/aten/src/ATen/core/ivalue_inl.h\":2119, "
                            "please report a bug to PyTorch. Expected GenericDict but got None",
@@ -77,19 +77,19 @@ TEST_CASE("LibTorch's internals are replaced by a sentence, what a user can act 
       app::is_lost_peer(app::torch_sentence("Connection closed by peer [127.0.0.1]:1\nframe #0")));
 }
 
-TEST_CASE("out of memory and a full disk say what to do") {
+TEST_CASE("errors for lack of memory and a full disk say what to do") {
   CHECK_THAT(app::describe(std::bad_alloc()), Contains("--batch-size"));
   const std::filesystem::filesystem_error full("write",
                                                std::make_error_code(std::errc::no_space_on_device));
   CHECK_THAT(app::describe(full), Contains("--output"));
 }
 
-TEST_CASE("a worker of several names its rank") {
+TEST_CASE("with several workers, the message names the rank") {
   const Captured run = thrown(std::runtime_error("bad"), {{"RANK", "3"}, {"WORLD_SIZE", "4"}});
   CHECK(run.err == "shoal: error: rank 3: bad\n");
 }
 
-TEST_CASE("of several workers one names the user's mistake, without its rank") {
+TEST_CASE("a user error is reported by one worker only, without its rank") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
   REQUIRE(::write(ends[1], "1", 1) == 1);
@@ -103,18 +103,18 @@ TEST_CASE("of several workers one names the user's mistake, without its rank") {
   CHECK(first.err == "shoal: error: --lr is bad\n");
   CHECK(second.err.empty());
   CHECK(second.code == app::kUsage);
-  CHECK(other.err == "shoal: error: rank 1: disk is gone\n");  // failures are every rank's own
+  CHECK(other.err == "shoal: error: rank 1: disk is gone\n");  // every rank reports its own failure
 }
 
-TEST_CASE("a message that begins with its rank does not say it twice") {
+TEST_CASE("a message that begins with the rank does not repeat it") {
   const Captured run = thrown(std::runtime_error("rank 3 of 4: all_reduce failed"),
                               {{"RANK", "3"}, {"WORLD_SIZE", "4"}});
   CHECK(run.err == "shoal: error: rank 3 of 4: all_reduce failed\n");
 }
 
 TEST_CASE(
-    "the failure file holds the first failure, at most 1024 bytes, and only where the platform "
-    "is") {
+    "the failure file contains the first failure, at most 1024 bytes, and is written only in "
+    "a container") {
   Folder folder;
   const dist::Variables platform = {{"SAGEMAKER_BASE_DIR", folder.text()}};
   const std::string file = app::reporting(platform).failure_file;
@@ -132,7 +132,7 @@ TEST_CASE(
   CHECK_FALSE(std::filesystem::exists(file));
 
   std::string text(1023, 'x');
-  text += "é and more";  // the limit falls into a character of two bytes
+  text += "é and more";  // the limit splits a two-byte character
   app::write_failure_file(file, text);
   CHECK(test::read_text(file) == std::string(1023, 'x'));
 }
@@ -144,7 +144,7 @@ TEST_CASE("a worker that only lost a peer leaves the failure file to the launche
   dist::Variables worker = {{"SAGEMAKER_BASE_DIR", folder.text()}, {app::kReportVariable, "0"}};
   CHECK(thrown(lost, worker).code == app::kPeerLost);
   CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
-  worker.erase(app::kReportVariable);  // torchrun's worker: nobody else would write it
+  worker.erase(app::kReportVariable);  // under torchrun, the worker must write the file itself
   CHECK(thrown(lost, worker).code == app::kPeerLost);
   CHECK(std::filesystem::exists(folder / "output/failure"));
 }
@@ -157,7 +157,7 @@ TEST_CASE("success leaves no failure file") {
   CHECK_FALSE(std::filesystem::exists(folder / "output/failure"));
 }
 
-TEST_CASE("torchrun's error file holds the message") {
+TEST_CASE("torchrun's error file contains the message") {
   Folder folder;
   const auto file = folder / "error.json";
   const auto reporting = app::reporting(

@@ -1,5 +1,5 @@
 #pragma once
-// A made-up tree of folders and files for what asks app::Files.
+// A fake tree of folders and files for code that uses app::Files.
 
 #include <map>
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace shoal::test {
 
-// `folders` exist with all that they lie in; so do the folders of `files` (path → content).
+// Creates `folders` with their parents, and `files` (path → content) with their folders.
 app::Files fake(const std::vector<std::string>& folders,
                 const std::map<std::string, std::string>& files);
 

@@ -35,7 +35,7 @@ std::string val_of(const Paths& paths) {
 
 }  // namespace
 
-TEST_CASE("outside a container nothing is known") {
+TEST_CASE("outside a container, no paths are found") {
   const Paths paths = app::find_paths({}, test::fake({"/opt/ml/input/data/train"}, {}), true);
   CHECK_FALSE(paths.train);
   CHECK_FALSE(paths.checkpoints);
@@ -44,7 +44,7 @@ TEST_CASE("outside a container nothing is known") {
   CHECK_FALSE(paths.cache);
 }
 
-TEST_CASE("channels are known by the names people give them") {
+TEST_CASE("channels are recognized by their common names") {
   for (const char* name : {"train", "training", "train_0", "training_0"}) {
     INFO(name);
     const Paths paths = paths_in_container({name, "validation"});
@@ -59,7 +59,7 @@ TEST_CASE("channels are known by the names people give them") {
   CHECK(val_of(paths_in_container({"test", "train", "val"})) == kData + "val");
 }
 
-TEST_CASE("one channel may hold both halves, whatever its name") {
+TEST_CASE("one channel of any name may contain both splits") {
   for (const char* name : {"imagenet", "data", "training", "flowers"}) {
     INFO(name);
     const std::string channel = name;
@@ -70,14 +70,14 @@ TEST_CASE("one channel may hold both halves, whatever its name") {
   const Paths named = paths_in_container({"data/training/cat", "data/validation/cat"});
   CHECK(train_of(named) == kData + "data/training");
   CHECK(val_of(named) == kData + "data/validation");
-  // A channel of its own wins over val/ in the other.
+  // A separate validation channel overrides val/ in the other channel.
   CHECK(val_of(paths_in_container({"data/train", "data/val", "validation"})) ==
         kData + "validation");
   CHECK(train_of(paths_in_container({"imagenet/train", "imagenet/val", "old/train", "old/val"})) ==
         kData + "imagenet/train");
 }
 
-TEST_CASE("channels of code and weights are not taken for images") {
+TEST_CASE("channels of code and weights are not used as images") {
   const Paths paths =
       paths_in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
   CHECK(train_of(paths) == kData + "flowers");
@@ -86,7 +86,7 @@ TEST_CASE("channels of code and weights are not taken for images") {
   CHECK(train_of(paths_in_container({"code", "model"})) == "(none)");
 }
 
-TEST_CASE("several channels that could be the training data are the user's to tell apart") {
+TEST_CASE("several possible training channels are an error") {
   CHECK_THROWS_AS(paths_in_container({"roses", "tulips"}), UserError);
   CHECK_THROWS_WITH(paths_in_container({"roses", "tulips"}), Contains("roses, tulips"));
   CHECK_THROWS_WITH(paths_in_container({"train_0", "train_1"}), Contains("--train DIR"));
@@ -94,7 +94,7 @@ TEST_CASE("several channels that could be the training data are the user's to te
                     Contains("--val DIR"));
 }
 
-TEST_CASE("variables say where a channel lies, and need no container") {
+TEST_CASE("variables set a channel's path, even outside a container") {
   const dist::Variables environment = {{"SM_CHANNELS", R"(["Train","val-set","validation"])"},
                                        {"SM_CHANNEL_TRAIN", "/a/train"},
                                        {"SSM_CHANNEL_VALIDATION", "/b/val"}};
@@ -107,7 +107,7 @@ TEST_CASE("variables say where a channel lies, and need no container") {
                     Contains("SM_CHANNELS"));
 }
 
-TEST_CASE("channels in Pipe mode are pipes, those with numbers one for each process") {
+TEST_CASE("Pipe channels are pipes, and numbered ones belong to one process each") {
   const Paths one = paths_in_container({}, {}, {{kDataConfig, R"({
       "train": {"TrainingInputMode": "Pipe", "S3DistributionType": "ShardedByS3Key"},
       "eval": {"TrainingInputMode": "pipe"}})"}});
@@ -126,7 +126,7 @@ TEST_CASE("channels in Pipe mode are pipes, those with numbers one for each proc
       Contains("input mode Pipe"));
 }
 
-TEST_CASE("the file of channels tells who has which objects, and how they are read") {
+TEST_CASE("inputdataconfig.json sets how channels are sharded and read") {
   const std::string& config = kDataConfig;
   const Paths fast = paths_in_container(
       {}, {}, {{config, R"({"train": {"TrainingInputMode": "FastFile"}, "val": {}})"}});
@@ -140,7 +140,7 @@ TEST_CASE("the file of channels tells who has which objects, and how they are re
   CHECK_THROWS_WITH(paths_in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));
 }
 
-TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, then the platform's") {
+TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, then SageMaker's") {
   const std::string config = "/base/input/config/checkpointconfig.json";
   const Contents local = {{config, R"({"LocalPath": "/state"})"}};
   const dist::Variables state = {{"SSM_INSTANCE_STATE", "/state/algo-1"}};
@@ -153,7 +153,7 @@ TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, the
                     Contains("checkpointconfig.json"));
 }
 
-TEST_CASE("output, model and cache follow the variables, then the container") {
+TEST_CASE("output, model and cache folders come from variables, then from the container") {
   const Paths paths = paths_in_container({});
   CHECK(paths.output == Place{"/base/output/data", "SageMaker"});
   CHECK(paths.model == Place{"/base/model", "SageMaker"});
@@ -167,7 +167,7 @@ TEST_CASE("output, model and cache follow the variables, then the container") {
   CHECK(told.cache->path == "/warm/shoal");
 }
 
-TEST_CASE("the data is not looked for when it is not asked for") {
+TEST_CASE("the data is searched only on request") {
   const app::Files files = test::fake({"/base/input/config", kData + "a", kData + "b"}, {});
   CHECK_NOTHROW(app::find_paths({{"SAGEMAKER_BASE_DIR", "/base"}}, files, false));
 }

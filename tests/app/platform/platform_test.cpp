@@ -8,7 +8,7 @@
 using namespace shoal;
 using test::Folder;
 
-TEST_CASE("a training container is known by its configuration folder") {
+TEST_CASE("a training container is detected by its configuration folder") {
   Folder folder;
   const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};
   CHECK(app::platform_base(environment) == folder.text());
@@ -16,11 +16,11 @@ TEST_CASE("a training container is known by its configuration folder") {
   CHECK_FALSE(app::on_platform(environment));
   test::write_text(folder / "input/config/hyperparameters.json", "{}");
   CHECK(app::on_platform(environment));
-  // Without resourceconfig.json nothing is known of hosts.
+  // Without resourceconfig.json the hosts are unknown.
   CHECK(app::with_platform_hosts(environment, 4) == environment);
 }
 
-TEST_CASE("the hosts of a training job are known without a toolkit's variables") {
+TEST_CASE("the hosts of a training job are found without a toolkit's variables") {
   Folder folder;
   dist::Variables environment = {{"SAGEMAKER_BASE_DIR", folder.text()}};
   CHECK(app::with_platform_hosts(environment, 4) == environment);
@@ -36,7 +36,7 @@ TEST_CASE("the hosts of a training job are known without a toolkit's variables")
   REQUIRE(env.has_value());
   CHECK(env->hosts.size() == 2);
 
-  environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's word wins
+  environment["SM_CURRENT_HOST"] = "algo-1";  // a toolkit's variable wins
   CHECK(app::with_platform_hosts(environment, 4)["SM_CURRENT_HOST"] == "algo-1");
   test::write_text(config, "{\"hosts\": 3}");
   CHECK_THROWS_AS(app::with_platform_hosts(environment, 0), UserError);

@@ -12,7 +12,7 @@ using namespace shoal;
 
 namespace {
 
-// One line of each kind that a run prints, made by the code that prints them where that is pure.
+// One line of each kind that a run prints, made by the printing code if it is a pure function.
 std::vector<std::string> sample_log() {
   train::StepReport step;
   step.epoch = 2;
@@ -78,7 +78,7 @@ const std::map<std::string, double>& expected() {
 
 TEST_CASE("every metric is captured from exactly one line, once, with the right value") {
   REQUIRE(app::metric_definitions().size() == expected().size());
-  // Launchers put prefixes in front of lines; nothing may depend on the beginning of a line.
+  // Launchers add prefixes to lines, so a regex must not depend on the start of a line.
   for (const std::string prefix :
        {"", "[1,0]<stdout>:", "[1,mpirank:0,algo-1]<stdout>:", "[default0]:"}) {
     for (const app::MetricDefinition& metric : app::metric_definitions()) {
@@ -98,7 +98,7 @@ TEST_CASE("every metric is captured from exactly one line, once, with the right 
   }
 }
 
-TEST_CASE("tabs that a log service has escaped do not matter") {
+TEST_CASE("tabs may be escaped by a log service") {
   std::string line = sample_log()[1];
   for (size_t at = 0; (at = line.find('\t', at)) != line.npos;) line.replace(at, 1, "#011");
   for (const app::MetricDefinition& metric : app::metric_definitions()) {
@@ -107,7 +107,7 @@ TEST_CASE("tabs that a log service has escaped do not matter") {
   }
 }
 
-TEST_CASE("the eight definitions of the imagenet example are there to the letter") {
+TEST_CASE("the definitions contain the eight of the imagenet example, unchanged") {
   std::map<std::string, std::string> regexes;
   for (const app::MetricDefinition& metric : app::metric_definitions())
     regexes[metric.name] = metric.regex;
@@ -116,7 +116,7 @@ TEST_CASE("the eight definitions of the imagenet example are there to the letter
   CHECK(regexes["test_acc5"] == R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()");
 }
 
-TEST_CASE("the printed definitions are JSON within the platform's limits") {
+TEST_CASE("the printed definitions are JSON within SageMaker's limits") {
   const auto json = nlohmann::json::parse(app::metric_definitions_json());
   REQUIRE(json.is_array());
   CHECK(json.size() <= 40);

@@ -15,7 +15,7 @@ using Catch::Contains;
 using test::parsed;
 using Words = std::vector<std::string>;
 
-TEST_CASE("each row has one name that is not ours and leads to an option or says why not") {
+TEST_CASE("each row has one foreign name and maps to an option or gives a reason") {
   std::set<std::string> names;
   for (const ForeignOption& option : app::foreign_options()) {
     INFO(option.name);
@@ -59,7 +59,7 @@ TEST_CASE("docs/reference_flags.md has the table's row in the section of each pr
   }
 }
 
-TEST_CASE("the imagenet example's command line runs as it is") {
+TEST_CASE("the imagenet example's command line is accepted unchanged") {
   const Arguments arguments = parsed({"-a",
                                       "resnet50",
                                       "-j",
@@ -107,7 +107,7 @@ TEST_CASE("the imagenet example's command line runs as it is") {
   CHECK(job.backend == "auto");
   CHECK(arguments.nodes.count == 3);
   CHECK(arguments.nodes.rank == 1);
-  // What it does when it is told nothing.
+  // Defaults of the other program.
   CHECK(job.schedule.kind == train::ScheduleOptions::Kind::step);
   CHECK(job.size == 224);
   CHECK(parsed({"data"}).job.model.name == "resnet18");
@@ -117,7 +117,7 @@ TEST_CASE("the imagenet example's command line runs as it is") {
   CHECK_THAT(arguments.ineffective[1], Contains("--start-epoch has no effect: "));
 }
 
-TEST_CASE("its other flags and spellings") {
+TEST_CASE("the imagenet example's other flags and spellings are accepted") {
   CHECK(parsed({"-e", "--resume", "x", "data"}).job.eval_only);
   CHECK(parsed({"--evaluate", "data"}).job.data == "data");
   CHECK(parsed({"-j4"}).job.workers == 4);
@@ -160,7 +160,7 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(job.sync_bn);
   CHECK(job.mix.mixup == 0.2);
   CHECK(job.optimizer.weight_decay == 5e-6);
-  // What it does when it is told nothing.
+  // Defaults of the other program.
   CHECK(job.optimizer.kind == train::OptimizerOptions::Kind::rmsprop);
   CHECK(job.optimizer.eps == 0.001);
   CHECK(job.schedule.warmup_epochs == 5);
@@ -170,7 +170,7 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(arguments.origins.at("lr") == json);
 }
 
-TEST_CASE("the same on a command line, as a toolkit writes it") {
+TEST_CASE("SMDDP's options are accepted on a command line as a toolkit writes it") {
   const Arguments arguments =
       parsed({"--arch", "efficientnet-b0", "--use_amp", "", "--use_xla", "", "--lr_init", "0.016",
               "--moving_average_decay", "0.9999", "--lr_decay", "cosine", "--time_history",
@@ -189,7 +189,7 @@ TEST_CASE("the same on a command line, as a toolkit writes it") {
   CHECK_THROWS_WITH(parsed({"--lr_decay", "linearcosine"}), Contains("--schedule"));
 }
 
-TEST_CASE("NVIDIA's PyTorch command line runs as it is") {
+TEST_CASE("NVIDIA's PyTorch command line is accepted unchanged") {
   const Arguments arguments = parsed({"/imagenet",
                                       "--data-backend",
                                       "dali-cpu",
@@ -247,7 +247,7 @@ TEST_CASE("NVIDIA's PyTorch command line runs as it is") {
   CHECK_THROWS_WITH(parsed({"--survival_prob", "most"}), Contains("a number"));
 }
 
-TEST_CASE("timm's and torchvision's words for augmentation are understood") {
+TEST_CASE("augmentation options of timm and torchvision are accepted") {
   const train::Job job = parsed({"--aa",
                                  "rand-m9-mstd0.5-inc1",
                                  "--reprob",
@@ -302,7 +302,7 @@ TEST_CASE("--ra-sampler turns repeated augmentation on, and --ra-reps alone does
         2);
 }
 
-TEST_CASE("warmup_epochs is no learning-rate warm-up in SMDDP's words") {
+TEST_CASE("warmup_epochs among SMDDP's options does not set the learning rate's warm-up") {
   const std::string json = "hyperparameters.json";
   const Arguments theirs =
       parsed({"--max_epochs", "50", "--warmup_epochs", "7"}, {{"warmup_epochs", "7", json}});
@@ -315,6 +315,6 @@ TEST_CASE("warmup_epochs is no learning-rate warm-up in SMDDP's words") {
   CHECK(parsed({}, {{"warmup_epochs", "7", json}}).job.schedule.warmup_epochs == 7);
 }
 
-TEST_CASE("a misspelt option of ours is not taken for another program's") {
+TEST_CASE("a misspelt option of shoal is not mapped to another program's option") {
   CHECK(app::nearest_option(Command::train, "modle") == "model");
 }

@@ -1,5 +1,4 @@
-// Every option of `train` with its value in every encoding that an SDK, a toolkit or YAML makes of
-// it.
+// Sets every option of `train` in every encoding that SDKs, toolkits and YAML make of its value.
 #include "app/options/settings/encodings.h"
 
 #include <catch2/catch.hpp>
@@ -39,13 +38,13 @@ bool accepts(const Option& option, const std::string& text) {
   return true;
 }
 
-// A value that is not the default: a text where texts are taken, else a whole number, else a
+// Returns a value that is not the default: a text if the option accepts it, else an integer, else a
 // fraction.
 std::string sample_of(const Option& option) {
   const std::string usual = option.get(Arguments());
   if (option.name == "recipe") return "resnet50";
   if (option.name == "classes" || option.name == "nproc") return "7";
-  if (option.name == "color-jitter") return "0.25";  // it keeps the number's text
+  if (option.name == "color-jitter") return "0.25";  // its value keeps the text of the number
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
@@ -55,7 +54,7 @@ std::string sample_of(const Option& option) {
   return "";
 }
 
-// What JSON writes for a value that somebody typed as Python's or YAML's int, float or bool.
+// Returns the JSON of a value that was given as an int, float or bool in Python or YAML.
 std::string literal(const Option& option, const std::string& text) {
   const bool number = text.find_first_not_of("0123456789.") == text.npos;
   return number || option.kind == Kind::flag ? text : Json(text).dump();
@@ -63,7 +62,7 @@ std::string literal(const Option& option, const std::string& text) {
 
 struct Encoded {
   const char* name;
-  std::string json;  // as it stands in hyperparameters.json or SM_HPS
+  std::string json;  // as in hyperparameters.json or SM_HPS
 };
 
 std::vector<Encoded> encodings(const Option& option, const std::string& value) {
@@ -101,7 +100,7 @@ Arguments from_variable(const std::string& name, const std::string& json) {
   return parsed({}, all.known);
 }
 
-// Runs `check` with what each way of giving the JSON value leads to.
+// Runs `check` with the result of each way to pass the JSON value.
 template <class Check>
 void each_way(const std::string& name, const std::string& json, Check check) {
   INFO("--" << name << " " << json);
@@ -113,7 +112,7 @@ void each_way(const std::string& name, const std::string& json, Check check) {
   check([&] { return parsed({"--" + name, word}); });
 }
 
-// What false does to an option that can be switched off, as `get` says it.
+// The value returned by `get` after false switched the option off.
 const std::map<std::string, std::string> kOff = {{"amp", "off"},
                                                  {"auto-augment", "none"},
                                                  {"cache", "0"},
@@ -151,7 +150,7 @@ const std::map<std::string, std::string> kOff = {{"amp", "off"},
 
 }  // namespace
 
-TEST_CASE("every option of train takes its value in every encoding") {
+TEST_CASE("every option of train accepts its value in every encoding") {
   for (const Option* option : options_of_train()) {
     const std::string value = sample_of(*option);
     REQUIRE_FALSE(value.empty());
@@ -165,7 +164,7 @@ TEST_CASE("every option of train takes its value in every encoding") {
   }
 }
 
-TEST_CASE("false switches off what can be off, and is refused by every other option") {
+TEST_CASE("false switches off options that can be off, and is an error for all others") {
   size_t switched_off = 0;
   for (const Option* option : options_of_train()) {
     if (option->kind == Kind::flag || option->name == "help") continue;
@@ -182,7 +181,7 @@ TEST_CASE("false switches off what can be off, and is refused by every other opt
       });
     }
     if (off == kOff.end()) continue;
-    // It wins over a value from elsewhere.
+    // It overrides a value from another source.
     const std::vector<app::Setting> set = {{option->name, sample_of(*option), "SM_HPS"}};
     CHECK(option->get(parsed({"--no-" + option->name}, set)) == off->second);
     CHECK(option->get(parsed({"--" + option->name, "off"}, set)) == off->second);
@@ -190,7 +189,7 @@ TEST_CASE("false switches off what can be off, and is refused by every other opt
   CHECK(switched_off == kOff.size());
 }
 
-TEST_CASE("true turns on what may stand alone, and is refused by every other option") {
+TEST_CASE("true turns on options that need no value, and is an error for all others") {
   for (const Option* option : options_of_train()) {
     if (option->kind == Kind::flag) continue;
     for (const char* json : {"true", "\"true\"", "\"True\"", "\"\\\"True\\\"\""}) {
@@ -207,7 +206,7 @@ TEST_CASE("true turns on what may stand alone, and is refused by every other opt
   CHECK(parsed({"--amp=false"}).job.amp == train::Precision::off);
 }
 
-TEST_CASE("null leaves the default, or what somebody else said") {
+TEST_CASE("null keeps the default or the value from another source") {
   const Arguments defaults;
   for (const Option* option : options_of_train()) {
     for (const char* json : {"null", "\"null\"", "\"None\"", "\"\\\"None\\\"\""}) {
@@ -220,11 +219,11 @@ TEST_CASE("null leaves the default, or what somebody else said") {
     }
   }
   CHECK(parsed({"--lr", "None"}, {{"lr", "0.3", "SM_HPS"}}).job.schedule.lr == 0.3);
-  // A recipe's size for evaluation goes with its size for training.
+  // A recipe's evaluation size applies only with its training size.
   CHECK(parsed({"--recipe", "resnet50_v2"}, {{"size", "null", "SM_HPS"}}).job.val_size == 224);
 }
 
-TEST_CASE("lists and objects become the option's own spelling of a list, also as JSON text") {
+TEST_CASE("lists and objects are converted to the option's list syntax, also from JSON text") {
   struct Row {
     const char *name, *json, *expected;
   };
@@ -252,13 +251,13 @@ TEST_CASE("lists and objects become the option's own spelling of a list, also as
     });
   }
   CHECK_THROWS_WITH(parsed({R"(--color-jitter={"a": 1})"}), Contains("it must be a list"));
-  // A pattern is no JSON.
+  // A pattern is not JSON.
   CHECK(parsed({"--train", "{000..127}.tar"}).job.train_dir == "{000..127}.tar");
-  // Another program's pair of numbers.
+  // A pair of numbers for another program's option.
   CHECK(parsed({}, {{"scale", "[0.2, 0.9]", "SM_HPS"}}).job.crop_scale_max == 0.9);
 }
 
-TEST_CASE("numbers that are no whole ones stay refused where a whole one is needed") {
+TEST_CASE("options that need an integer reject fractions") {
   for (const char* text : {"64.5", "1e400", "inf", "6 4"})
     CHECK_THROWS_WITH(parsed({std::string("--size=") + text}), Contains("a whole number"));
   for (const char* text : {"nan", "9e18"})

@@ -29,7 +29,7 @@ std::string last_of(const Hyperparameters& all, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("values lose the encoding that SDKs put around them") {
+TEST_CASE("the encoding that SDKs add to values is removed") {
   CHECK(app::decoded("\"sgd\"") == "sgd");
   CHECK(app::decoded("sgd") == "sgd");
   CHECK(app::decoded("0.1") == "0.1");
@@ -43,7 +43,7 @@ TEST_CASE("values lose the encoding that SDKs put around them") {
   CHECK_FALSE(app::decoded("None").has_value());
 }
 
-TEST_CASE("hyperparameters.json wins over SM_HPS and that over SM_HP variables") {
+TEST_CASE("hyperparameters.json overrides SM_HPS, which overrides SM_HP_* variables") {
   const Hyperparameters all =
       gathered(R"({"lr": "0.3", "optimizer": "\"sgd\"", "use_amp": ""})",
                {{"SM_HP_LR", "0.1"},
@@ -60,14 +60,14 @@ TEST_CASE("hyperparameters.json wins over SM_HPS and that over SM_HP variables")
   CHECK(all.unknown.empty());
 }
 
-TEST_CASE("values that are no text in the file are taken as they are written") {
+TEST_CASE("values that are not strings in the file are used as written") {
   const Hyperparameters all = gathered(R"({"epochs": 5, "weight-decay": 5e-6, "nesterov": true})");
   CHECK(last_of(all, "epochs") == "5 from hyperparameters.json");
   CHECK(last_of(all, "weight-decay") == "5e-06 from hyperparameters.json");
   CHECK(last_of(all, "nesterov") == "true from hyperparameters.json");
 }
 
-TEST_CASE("names that are not ours are listed in one sentence with the nearest option") {
+TEST_CASE("unknown names are listed in one sentence with the nearest option") {
   const Hyperparameters all = gathered(
       R"({"epoch": "3", "zzzzzz": "1", "sagemaker_program": "\"a.py\"", "model_dir": "s3://b/c",
           "_tuning_objective_metric": "acc", "SSM_SHELL_CMD_LINE": "x", "lr": "0.1"})");
@@ -82,7 +82,7 @@ TEST_CASE("names that are not ours are listed in one sentence with the nearest o
   CHECK(app::unknown_hyperparameters(gathered(R"({"lr": "1"})"), true).empty());
 }
 
-TEST_CASE("a file or variable that is no JSON object is named") {
+TEST_CASE("an error names the file or variable that is not a JSON object") {
   CHECK_THROWS_AS(gathered("{\"lr\": "), UserError);
   CHECK_THROWS_WITH(gathered("{\"lr\": "), Contains("/base/input/config/hyperparameters.json") &&
                                                Contains("ends too early"));
@@ -93,7 +93,7 @@ TEST_CASE("a file or variable that is no JSON object is named") {
                     Contains("SM_HPS must be a JSON object"));
 }
 
-TEST_CASE("an option that is given two values in one place is an error") {
+TEST_CASE("two values for one option in the same source are an error") {
   CHECK_THROWS_WITH(gathered(R"({"lr": "0.1", "seed": "1", "lr": "0.2"})"),
                     Contains("hyperparameters.json names lr twice"));
   CHECK_THROWS_WITH(gathered(R"({"batch-size": "8", "batch_size": "16"})"),
@@ -107,14 +107,14 @@ TEST_CASE("an option that is given two values in one place is an error") {
         "0.1 from hyperparameters.json");
 }
 
-TEST_CASE("an option without a value is said") {
+TEST_CASE("an option without a value is reported") {
   const Hyperparameters all = gathered(R"({"lr": null, "seed": "None", "epochs": "2"})");
   CHECK(all.empty == std::vector<std::string>{"lr", "seed"});
   CHECK(app::unknown_hyperparameters(all, true) ==
         "hyperparameters without a value, which change nothing: lr, seed");
 }
 
-TEST_CASE("without any there is nothing to apply") {
+TEST_CASE("without hyperparameters, no option is set") {
   const Hyperparameters none = app::hyperparameters({}, test::fake({}, {}));
   CHECK(none.known.empty());
   CHECK(app::unknown_hyperparameters(none, true).empty());

@@ -31,7 +31,7 @@ const Settings kSaved = {{"model", "resnet18"},
 
 }  // namespace
 
-TEST_CASE("what nobody named comes from the checkpoint, to the last digit") {
+TEST_CASE("options that are not given come from the checkpoint, with full precision") {
   Arguments arguments = parsed({"--resume"});
   app::take_saved_settings(arguments, kSaved, 10);
   const train::Job& job = arguments.job;
@@ -44,17 +44,17 @@ TEST_CASE("what nobody named comes from the checkpoint, to the last digit") {
   CHECK(job.schedule.lr == 0.1 + 0.2);
   CHECK(job.optimizer.nesterov);
   CHECK_FALSE(job.ema);
-  CHECK_FALSE(job.classes);  // as many as the data has, then and now
+  CHECK_FALSE(job.classes);  // from the data, in both runs
   CHECK(arguments.origins.at("epochs") == "checkpoint");
 }
 
-TEST_CASE("what the user or a recipe named stays, with what depends on it") {
+TEST_CASE("options from the user or a recipe are kept, with those that depend on them") {
   Arguments arguments = parsed({"--resume", "--epochs", "9", "--batch-size", "8", "--scale-lr",
                                 "256", "--size", "64", "--recipe", "demo"});
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.epochs == 9);
   CHECK(arguments.job.size == 64);
-  CHECK_FALSE(arguments.job.val_size);                   // neither: it goes with the size
+  CHECK_FALSE(arguments.job.val_size);                   // from neither: it depends on the size
   CHECK(arguments.job.model.name == "efficientnet_b0");  // of the recipe
 
   arguments = parsed({"--batch-size", "8", "--scale-lr", "256", "--size", "64"});
@@ -64,7 +64,7 @@ TEST_CASE("what the user or a recipe named stays, with what depends on it") {
   CHECK(arguments.job.schedule.lr == train::Job().schedule.lr);
 }
 
-TEST_CASE("the way of reading is the checkpoint's, unless the user names another") {
+TEST_CASE("options for reading data come from the checkpoint unless the user sets them") {
   const std::vector<std::pair<std::string, std::string>> saved = {{"forward_reads", "false"},
                                                                   {"sharded", "none"}};
   Arguments arguments = parsed({"--resume"});
@@ -72,13 +72,13 @@ TEST_CASE("the way of reading is the checkpoint's, unless the user names another
   app::apply(arguments, "sharded", "train", "SageMaker");
   app::take_saved_settings(arguments, saved, 10);
   CHECK_FALSE(arguments.job.forward_reads);
-  CHECK(arguments.job.sharded == "train");  // what the hosts have is no choice
+  CHECK(arguments.job.sharded == "train");  // a property of the data on the hosts
   arguments = parsed({"--resume", "--forward-reads"});
   app::take_saved_settings(arguments, saved, 10);
   CHECK(arguments.job.forward_reads);
 }
 
-TEST_CASE("what was held out stays so, unless the user names validation images") {
+TEST_CASE("the held-out images are kept unless the user sets validation images") {
   const Settings saved = {{"val_split", "0.1"}};
   Arguments arguments = parsed({"--resume"});
   app::take_saved_settings(arguments, saved, 10);
@@ -88,13 +88,13 @@ TEST_CASE("what was held out stays so, unless the user names validation images")
   CHECK(arguments.job.val_split == 0);
 }
 
-TEST_CASE("more classes than the data has were asked for and are asked for again") {
+TEST_CASE("a number of classes above that of the data is kept") {
   Arguments arguments = parsed({"--resume"});
   app::take_saved_settings(arguments, kSaved, 8);
   CHECK(arguments.job.classes == 10);
 }
 
-TEST_CASE("evaluation takes over the model and the images' sizes only") {
+TEST_CASE("evaluation restores only the model and the image sizes") {
   Arguments arguments = parsed({"--resume", "--eval-only"});
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.model.name == "resnet18");
@@ -103,7 +103,7 @@ TEST_CASE("evaluation takes over the model and the images' sizes only") {
   CHECK(arguments.job.epochs == train::Job().epochs);
 }
 
-TEST_CASE("a saved value of another version is refused by its name") {
+TEST_CASE("an invalid saved value is an error that names the option") {
   Arguments arguments = parsed({"--resume"});
   CHECK_THROWS_WITH(app::take_saved_settings(arguments, {{"schedule", "zigzag"}}, 1),
                     Catch::Contains("--schedule is 'zigzag' (checkpoint)"));
@@ -111,7 +111,7 @@ TEST_CASE("a saved value of another version is refused by its name") {
 
 namespace {
 
-// The run of `arguments` on data of 10 classes. Options of streams need a stream.
+// Returns the run of `arguments` on data with 10 classes. Stream options need a stream.
 train::ResolvedJob run_of(const Arguments& arguments) {
   train::Surroundings here;
   here.train_images = 1000;
@@ -142,7 +142,7 @@ Settings pairs_of(const train::ResolvedJob& run) {
   return pairs;
 }
 
-// The run with another value of the option than the default; the value is stored in `value`.
+// Returns the run with a non-default value of the option, which is stored in `value`.
 std::optional<train::ResolvedJob> run_with(const app::Option& option, std::string& value) {
   std::vector<std::string> values = option.choices;
   for (const char* text : {"true", "false", "64", "2", "0.05", "0.5", "trivial", "0:128", "0:0.5",
@@ -164,7 +164,7 @@ std::optional<train::ResolvedJob> run_with(const app::Option& option, std::strin
 
 }  // namespace
 
-TEST_CASE("every option that changes results is kept, comes back and is compared by its rule") {
+TEST_CASE("every option that changes results is saved, restored and compared by its rule") {
   using train::MayDiffer;
   const train::ResolvedJob usual = run_of(parsed({}));
   int count = 0;
@@ -198,7 +198,7 @@ TEST_CASE("every option that changes results is kept, comes back and is compared
   CHECK(count >= 55);
 }
 
-TEST_CASE("evaluation compares only what it depends on") {
+TEST_CASE("evaluation compares only the options it depends on") {
   train::ResolvedJob run = run_of(parsed({}));
   run.eval_only = true;
   CHECK(train::changed_settings({{"seed", "9"}, {"epochs", "1"}}, true, run).empty());
@@ -206,17 +206,17 @@ TEST_CASE("evaluation compares only what it depends on") {
                     Catch::Contains("resnet18"));
 }
 
-TEST_CASE("an option of training is kept by checkpoints unless it is known not to change results") {
+TEST_CASE("checkpoints save all training options except those known not to change results") {
   const std::set<std::string> kWithoutEffect = {
-      // What the data is; its classes and number of images are compared instead.
+      // The data itself; its classes and number of images are compared instead.
       "data", "train", "val", "val-labels", "val-synsets", "tfrecord-keys",
-      // Speed only, the same pixels.
+      // Affect only the speed, not the pixels.
       "decoder",
-      // A fresh start only.
+      // Used only at a fresh start.
       "weights", "weights-entry",
-      // Contained in settings that are kept: global-batch-size and lr.
+      // Included in saved settings: global-batch-size and lr.
       "batch-size", "batch-per-host", "scale-lr",
-      // Where a run ends, not what its steps do.
+      // Affect when a run ends, not its steps.
       "max-steps", "non-finite-limit"};
   const std::set<std::string> kElsewhere = {"General", "Where it runs (changes only the speed)",
                                             "Output and checkpoints", "Packing", "Measuring"};

@@ -28,7 +28,7 @@ Words words_of(std::vector<const char*> argv, bool platform) {
 
 }  // namespace
 
-TEST_CASE("a container's calls all mean train") {
+TEST_CASE("all ways to call the container start train") {
   CHECK(words_of({"shoal", "train", "--lr", "1"}, false) == Words{"train", "--lr", "1"});
   CHECK(words_of({"/usr/local/bin/train"}, false) == Words{"train"});
   CHECK(words_of({"train", "--lr", "1"}, false) == Words{"train", "--lr", "1"});
@@ -41,7 +41,7 @@ TEST_CASE("a container's calls all mean train") {
   CHECK(words_of({"shoal"}, false).empty());
 }
 
-TEST_CASE("in a container the platform's folders are used, and a run goes on by itself") {
+TEST_CASE("in a container, SageMaker's folders are used and a run resumes automatically") {
   const Arguments arguments = in_container({"train"});
   const train::Job& job = arguments.job;
   CHECK(job.on_platform);
@@ -55,7 +55,7 @@ TEST_CASE("in a container the platform's folders are used, and a run goes on by 
   CHECK(arguments.origins.at("train") == "channel train");
 }
 
-TEST_CASE("an evaluation without a validation channel may be of held-out training images") {
+TEST_CASE("evaluation without a validation channel can use held-out training images") {
   const auto gathered = [](const Words& words) {
     return app::gather(
         words, {{"SAGEMAKER_BASE_DIR", "/base"}},
@@ -67,14 +67,14 @@ TEST_CASE("an evaluation without a validation channel may be of held-out trainin
   CHECK_THROWS_WITH(gathered({"train"}), Contains("--val-split 0.1"));
 }
 
-TEST_CASE("the words that the launcher appends are not the user's") {
+TEST_CASE("arguments appended by the launcher do not count as the user's") {
   const Arguments arguments = app::gather({"train", "--lr", "1", "--threads=2"},
                                           {{app::kWordsVariable, "3"}}, test::fake({}, {}));
   CHECK(app::command_text(arguments) == "shoal train --lr 1");
   CHECK(arguments.job.threads == 2);
 }
 
-TEST_CASE("what the user says wins over the platform") {
+TEST_CASE("the user's options override SageMaker's settings") {
   const Arguments arguments = in_container(
       {"train", "--data", "/mine", "--output", "/o", "--checkpoint-dir", "/c", "--resume", "false"},
       R"({"export-dir": "/e", "lr": "0.2", "momentum": "0.8"})", {{"SM_HP_LR", "0.1"}});
@@ -90,7 +90,7 @@ TEST_CASE("what the user says wins over the platform") {
   CHECK(in_container({"train", "--lr", "0.7"}, R"({"lr": "0.2"})").job.schedule.lr == 0.7);
 }
 
-TEST_CASE("a channel that is missing is asked for by name") {
+TEST_CASE("the error for a missing channel names it") {
   const dist::Variables environment = {{"SAGEMAKER_BASE_DIR", "/base"}};
   const auto only = [&](const char* channel, const Words& words = {"train"}) {
     return app::gather(words, environment,
@@ -104,12 +104,12 @@ TEST_CASE("a channel that is missing is asked for by name") {
   CHECK((split.job.val_dir.empty() && split.job.val_split == 0.1));
 }
 
-TEST_CASE("a hyperparameter of the wrong type names the file it is from") {
+TEST_CASE("the error for a hyperparameter of the wrong type names its file") {
   CHECK_THROWS_WITH(in_container({"train"}, R"({"lr": "\"fast\""})"),
                     "--lr is 'fast' (hyperparameters.json); it must be a number");
 }
 
-TEST_CASE("hyperparameters nobody knows are said once, or are an error on request") {
+TEST_CASE("unknown hyperparameters are reported once, or are an error on request") {
   const std::string json = R"({"epoch": "3", "sagemaker_program": "x"})";
   const Arguments arguments = in_container({"train"}, json);
   REQUIRE(arguments.notes.size() == 1);
@@ -118,16 +118,16 @@ TEST_CASE("hyperparameters nobody knows are said once, or are an error on reques
                     Contains("epoch") && !Contains("sagemaker"));
   CHECK_NOTHROW(in_container({"train", "--strict-hyperparameters"},
                              R"({"sagemaker_program": "x", "lr": "1"})"));
-  // On the command line an unknown name is always one.
+  // On the command line, an unknown name is always an error.
   CHECK_THROWS_WITH(in_container({"train", "--epoch", "3"}), Contains("unknown option --epoch"));
 }
 
-TEST_CASE("hyperparameters are of train only") {
+TEST_CASE("hyperparameters apply only to train") {
   CHECK_NOTHROW(in_container({"eval", "--checkpoint", "x"}, "{broken"));
   CHECK_THROWS_AS(in_container({"train"}, "{broken"), UserError);
 }
 
-TEST_CASE("weights that are only called pretrained come from the channel of that name") {
+TEST_CASE("weights=pretrained selects the channel pretrained") {
   CHECK_THROWS_WITH(in_container({"train", "--pretrained"}), Contains("channel named pretrained"));
   const Arguments arguments =
       in_container({"train", "--pretrained"}, "{}", {{"SM_CHANNEL_PRETRAINED", "/weights"}});
@@ -135,7 +135,7 @@ TEST_CASE("weights that are only called pretrained come from the channel of that
   CHECK(in_container({"train", "--weights", "a.pt"}).job.weights == "a.pt");
 }
 
-TEST_CASE("the merged settings name each value's origin, in lines that fit a terminal") {
+TEST_CASE("the merged settings show each value's source, in lines that fit a terminal") {
   const Arguments arguments =
       in_container({"train", "--lr", "0.5"}, R"({"momentum": "0.8", "recipe": "resnet50"})");
   const std::string text = app::asked_text(arguments);
@@ -152,7 +152,7 @@ TEST_CASE("the merged settings name each value's origin, in lines that fit a ter
   }
 }
 
-TEST_CASE("the command line is kept as a shell takes it, without secrets") {
+TEST_CASE("the command line is recorded in shell syntax, without secrets") {
   Arguments arguments;
   arguments.words = {"train", "--data",   "my images", "--lr",
                      "0.1",   "--recipe", "it's",      "https://me:secret@host/x"};
