@@ -11,8 +11,6 @@ from upload import split_uri
 
 SOURCE = "/opt/ml/processing/input/images"
 RESULT = "/opt/ml/processing/output"
-
-
 FORMS = ("folders", "tars", "packs")
 
 
@@ -96,8 +94,8 @@ def processing_violations(request):
     if not found:
         if request["ProcessingResources"]["ClusterConfig"]["InstanceCount"] != 1:
             found.append(
-                "ProcessingResources.ClusterConfig.InstanceCount: packing and preparing need exactly "
-                "one instance"
+                "ProcessingResources.ClusterConfig.InstanceCount: packing and preparing need "
+                "exactly one instance"
             )
         if request["AppSpecification"]["ContainerEntrypoint"][1] != "pack":
             return found

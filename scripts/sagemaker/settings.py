@@ -47,7 +47,7 @@ TABLE = [
     Row("image", "text", "container image in ECR"),
     Row("role", "text", "IAM role of the job: arn:aws:iam::ACCOUNT:role/NAME"),
     Row("region", "text", "AWS region [default: from the AWS configuration]"),
-    Row("instances", "text", "number and type of instances: 'N x TYPE', such as '2 x ml.p4d.24xlarge'"),
+    Row("instances", "text", "number and type of instances, for example '2 x ml.p4d.24xlarge'"),
     Row(
         "groups",
         "groups",

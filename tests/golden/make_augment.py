@@ -41,7 +41,7 @@ def blur_23(deviation):
 
 
 def cases():
-    """effect, amount, function, samplings"""
+    """Yields (effect, amount, function, samplings)."""
     plain = ["nearest"]
     for effect, name in (("auto_contrast", "AutoContrast"), ("equalize", "Equalize"),
                          ("invert", "Invert")):

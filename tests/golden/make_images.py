@@ -34,7 +34,7 @@ def save(name, array, mode=None, **options):
 
 
 def png(name, width, height, depth, color, samples):
-    """A PNG of `depth` bits, which Pillow cannot write for RGB at 16."""
+    """Writes a PNG with `depth` bits per channel; Pillow cannot write RGB with 16 bits."""
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in samples)
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
     with open(os.path.join(HERE, name), "wb") as f:
@@ -55,7 +55,7 @@ def main():
     planes = [Image.fromarray(plane) for plane in np.moveaxis(smooth(67, 45, 4), -1, 0)]
     Image.merge("CMYK", planes).save(os.path.join(HERE, "cmyk.jpg"), quality=92)
     exif = Image.Exif()
-    exif[0x0112] = 6  # rotated by 90 degrees: ignored
+    exif[0x0112] = 6  # rotation by 90 degrees, which shoal ignores
     save("rotated.jpg", smooth(40, 20, 3), quality=90, exif=exif)
     noise = rng.integers(0, 256, (17, 23, 4), np.uint8)
     save("rgb.png", rgb)

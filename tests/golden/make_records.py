@@ -83,7 +83,7 @@ def record_io():
 
 
 def meta_mat():
-    """Two files with the fields of the devkit's meta.mat that are read, and some that are not."""
+    """Writes two files like the devkit's meta.mat, with the fields that shoal reads and others."""
     fields = [("ILSVRC2012_ID", "O"), ("WNID", "O"), ("words", "O"), ("children", "O")]
     synsets = numpy.empty((3, 1), dtype=fields)
     rows = [(1, "n02119789", "kit fox"), (2, "n02100735", "English setter"), (300, "n01", "thing")]

@@ -31,7 +31,7 @@ def python_tars():
                 member = tarfile.TarInfo(name)
                 member.size = len(content(name))
                 if word == "pax":
-                    member.mtime = 1234567890.25  # one more record
+                    member.mtime = 1234567890.25  # adds a pax record
                 archive.addfile(member, io.BytesIO(content(name)))
 
 
