@@ -67,7 +67,7 @@ class File : public Readable {
 
   FileStamp stamp() const;
   bool is_regular() const;
-  // Maps the whole file, shared and read-only; empty if the file is. The caller unmaps it.
+  // Maps the whole file, shared and read-only. Empty for an empty file. The caller unmaps it.
   std::span<const uint8_t> map() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
   // Hint: asks the system to prefetch this part. No effect with Reads::forward.

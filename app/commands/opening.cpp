@@ -80,7 +80,7 @@ std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Clas
   options.shuffle_buffer = job.shuffle_buffer;
   options.pipe_patience.stall_seconds = job.collective_timeout;
   if (share.relayed) options.relay = relay_of(opening.communicator);
-  return opened(opening, [&] { return data::open_stream(data::resolve(share.source), options); });
+  return opened(opening, [&] { return data::open_stream(share.source, options); });
 }
 
 std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known) {

@@ -113,7 +113,7 @@ int verify(const Arguments& arguments, int threads) {
   return bad == 0 ? 0 : 1;
 }
 
-// Rejects a destination inside the source, which packing would overwrite.
+// Rejects an existing destination in the source: packing would overwrite it.
 void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -123,7 +123,7 @@ class ReportToken {
   int ends_[2];
 };
 
-// Starts one worker. A pipe that a successful exec closes reports an exec failure.
+// Starts one worker. The child reports a failed exec by a pipe; a successful exec closes it.
 pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
             const ReportToken& token) {
   TextArray arguments = argument_array(plan.program, plan.arguments);

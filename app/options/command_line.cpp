@@ -1,6 +1,6 @@
-// From the words of a command line to Arguments. cxxopts splits and pairs them; what it does not
-// know is done before: '_' for '-', --no-flag, values in the next word of a flag or of --resume,
-// and other programs' options.
+// Parses the words of a command line into Arguments, with cxxopts. First rewrites what cxxopts does
+// not support: '_' for '-', --no-flag, the value of a flag or of --resume in the next word, and
+// other programs' options.
 #include <algorithm>
 #include <cxxopts.hpp>
 #include <set>

@@ -73,8 +73,9 @@ void add_model(std::vector<Option>& table) {
                  FIELD(weights_model))
            .unset_is("the one that the file names"),
        row("weights", kRun | kCommon, "PATH",
-           "Weights to start from (eval, predict: to use): a checkpoint, a run, or another "
-           "program's file (.pth, .pth.tar, safetensors); `pretrained`: the channel of that name",
+           "Weights to start from (eval, predict: to use): a checkpoint, a run, or a file of "
+           "another program (.pth, .pth.tar, safetensors); `pretrained`: the SageMaker channel of "
+           "that name",
            JOB(weights))
            .unset_is("random weights"),
        row("weights-entry", kRun, "NAME",
@@ -204,8 +205,8 @@ void add_optimizer(std::vector<Option>& table) {
            JOB(on_spike))
            .of_training()
            .changes_results(),
-       row("spike-ratio", kTrain, "X",
-           "Loss, relative to its running median, that counts as a spike", JOB(spike_ratio))
+       row("spike-ratio", kTrain, "X", "Ratio of loss to running median that counts as a spike",
+           JOB(spike_ratio))
            .within(1.01, 1000)
            .of_training()
            .changes_results(),

@@ -189,8 +189,8 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,
-                            "Resizing of training images: exact as Pillow 13, bit for bit; fast, "
-                            "for JPEGs, within about 50 dB of it",
+                            "Resizing of training images: exact (bit-equal to Pillow 13) or fast "
+                            "(JPEGs only; PSNR of about 50 dB)",
                             {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
                             JOB(resize))
            .of_training()
@@ -325,8 +325,8 @@ void add_augmentation(std::vector<Option>& table) {
                    data::augment::parse_policy, JOB(augment.policy))
            .off_is("none"),
        checked_row("color-jitter", "X|B,C,S|B,C,S,H",
-                   "Largest change of brightness, contrast and saturation from 1, and of hue from "
-                   "0; one number: the first three; 0: off",
+                   "Random brightness, contrast and saturation (factors within 1 +- B, C, S) and "
+                   "hue (within +- H); X: B = C = S; 0: off",
                    data::augment::parse_jitter, JOB(augment.color_jitter))
            .off_is("0")
            .spells_lists(","),

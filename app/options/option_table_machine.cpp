@@ -14,9 +14,8 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest good checkpoint, or from PATH (a file or folder), with the "
-      "settings "
-      "it was made with unless they are given again";
+      "Continue from the newest good checkpoint, or from PATH (a file or folder); options that "
+      "are not given keep its settings";
   option.unset = "a fresh start";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
@@ -53,7 +52,7 @@ Option nproc_row() {
 void add_hosts(std::vector<Option>& table, const char* group) {
   add(table, group,
       {row("instance-group", kTrain | kEval | kDoctor, "NAME",
-           "SageMaker instance group, or several with commas, whose hosts take part",
+           "SageMaker instance groups (comma-separated) whose hosts take part",
            FIELD(instance_group))
            .unset_is("all hosts; required when a SageMaker job has several groups")
            .spells_lists(","),
@@ -218,8 +217,8 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.max_side))
            .within(0, 65500),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "Re-encode images as JPEGs of this quality if that saves at least 10 %; 0: only images "
-           "reduced by --max-side, at quality 90",
+           "JPEG quality for re-encoding, used if it saves at least 10 %; 0: re-encode only what "
+           "--max-side shrinks, at quality 90",
            FIELD(pack.quality))
            .within(0, 100),
        row("raw-share", kPack | kPrepare, "SHARE",
@@ -233,15 +232,15 @@ void add_packing(std::vector<Option>& table) {
        row("overwrite", kPack | kCommon, "", "Replace DEST if it is a packed set",
            FIELD(pack.overwrite)),
        row("info", kPack | kCommon, "", "Describe the named packed set", FIELD(info)),
-       row("verify", kPack | kCommon, "",
-           "Read all of the named packed set and name what is damaged", FIELD(verify))});
+       row("verify", kPack | kCommon, "", "Read the whole packed set and report what is damaged",
+           FIELD(verify))});
 }
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "",
-           "Measure training's random crops (done if --eval is not given)", FIELD(bench.train)),
-       row("eval", kBench | kCommon, "", "Measure evaluation's views instead", FIELD(bench.eval)),
+      {row("train", kBench | kCommon, "", "Measure training's random crops (default unless --eval)",
+           FIELD(bench.train)),
+       row("eval", kBench | kCommon, "", "Measure evaluation's centre crops", FIELD(bench.eval)),
        choice<data::Resize>(
            "mode", kBench | kCommon, "Resizing of training images: see train --resize",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),

@@ -18,7 +18,7 @@
 
 namespace shoal::app {
 
-// One value that somebody gave, and who: "command line", "hyperparameters.json", "SM_HPS".
+// A given value and its origin: "command line", "hyperparameters.json" or "SM_HPS".
 struct Setting {
   std::string name, value, origin;
   std::string written{};  // the name as it was written, "--data-dir"; may be empty
@@ -72,10 +72,10 @@ struct Arguments {
   std::vector<std::string> words;       // the command line, the command first
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
-  // Lines about what was named and does nothing, whatever the run is: "--gpu has no effect: …"
-  // (no_effect_text() adds the rest).
+  // Messages about given options that no run would use: "--gpu has no effect: …"
+  // (no_effect_text() adds those that this run does not use).
   std::vector<std::string> ineffective;
-  std::vector<std::string> notes;  // other sentences that the start of a run says
+  std::vector<std::string> notes;  // other messages to log at the start of a run
 };
 
 // Bit of Option::commands: plain --help shows this option.

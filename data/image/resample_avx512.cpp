@@ -68,7 +68,7 @@ inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i
   _mm_storeu_si128(reinterpret_cast<__m128i*>(second), _mm256_extracti128_si256(bytes, 1));
 }
 
-// `kGroups`: groups of taps per pixel; 0: taken from the pass.
+// `kGroups`: groups of taps per pixel; 0: computed from p.taps.
 template <int kGroups>
 inline void horizontal_groups(const HorizontalPass& p) {
   // Four pixels of red, green, blue.

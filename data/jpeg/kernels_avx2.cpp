@@ -232,7 +232,7 @@ void upsample(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t cou
     store_upsampled<4>(column(i - 1), column(i), column(i + 1), 8, 7, out + 2 * i);
 }
 
-// Sums of products, rounded, without the 16 fractional bits.
+// Per 16-bit lane: (a * even factor + b * odd factor) / 2^16, rounded.
 inline __m256i scaled(__m256i a, __m256i b, __m256i factors) {
   const __m256i round = _mm256_set1_epi32(1 << 15);
   const auto half = [&](__m256i both) {

@@ -59,8 +59,8 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Number of batches of an epoch on this rank, see above. Streams: LoaderOptions::batches if set,
-  // else more than there can be.
+  // Number of batches of an epoch on this rank, see above. Streams: LoaderOptions::batches, or a
+  // huge number if that is 0.
   int64_t batches_per_epoch() const;
 
   // Whether other ranks may have another number of batches (streams, LoaderOptions::uneven), so that

@@ -1,7 +1,7 @@
 #pragma once
-// A packed set in several files: a folder with 00000.pack, 00001.pack, … and their list
-// `shards.txt`: a line with a hash of the request, then for each finished file the number of the
-// sample after its last one, and "whole" when the set is complete.
+// A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list
+// `shards.txt`. Its lines: a hash of the request; for each finished file, the number of samples up
+// to its end; "whole" once the set is complete.
 
 #include <cstdint>
 #include <memory>

@@ -44,8 +44,8 @@ struct Example {
 };
 
 // Parses the example in [begin, end) of `file` without reading the image. Throws
-// std::invalid_argument, with a message to follow the name of the record, if the bytes are not a
-// tf.Example or it has no image or label.
+// std::invalid_argument if the bytes are not a tf.Example or it has no image or label. The caller
+// puts the record's name before the message.
 Example read_example(const Readable& file, uint64_t begin, uint64_t end, const ExampleKeys& keys);
 
 }  // namespace shoal::data

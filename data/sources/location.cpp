@@ -128,9 +128,10 @@ std::shared_ptr<const Dataset> open_dataset(const std::string& source, const Ope
   return open_dataset(Location{row_of(source).kind, source}, options);
 }
 
-std::shared_ptr<const Stream> open_stream(const Location& location, const OpenOptions& options) {
-  if (!location.is_pipe()) throw std::invalid_argument(location.text + " is not a pipe");
-  return open_pipes(location.text.substr(row_of(location.text).prefix.size()), options);
+std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options) {
+  const KindRow& row = row_of(text);
+  if (row.kind != Location::Kind::pipe) throw std::invalid_argument(text + " is not a pipe");
+  return open_pipes(text.substr(row.prefix.size()), options);
 }
 
 bool holds_tf_records(const Location& location) {

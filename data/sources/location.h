@@ -31,9 +31,9 @@ std::string split_places(const std::string& split);
 std::shared_ptr<const Dataset> open_dataset(const Location& location,
                                             const OpenOptions& options = {});
 
-// Opens a pipe (stream/pipes.h). Throws std::invalid_argument for another kind, and if
+// Opens "pipe:PATH" (stream/pipes.h). Throws std::invalid_argument for another kind, and if
 // options.classes is empty.
-std::shared_ptr<const Stream> open_stream(const Location& location, const OpenOptions& options);
+std::shared_ptr<const Stream> open_stream(const std::string& text, const OpenOptions& options);
 
 // Whether any file of the location holds TFRecords. Reads the beginning of each file.
 bool holds_tf_records(const Location& location);

@@ -46,8 +46,8 @@ class CheckpointStore {
   CheckpointStore(std::filesystem::path directory, int64_t keep);
 
   // Creates the directories, locks them against other writers for the lifetime of this object, and
-  // removes the files of an interrupted writer. Throws std::runtime_error if the directory is not
-  // writable or locked.
+  // removes the files of an interrupted writer. Throws std::runtime_error if the directory is
+  // locked or not writable.
   void open_for_writing();
 
   using Sink = ByteSink;

@@ -23,7 +23,7 @@ void check_values(const Job& job) {
 
 namespace {
 
-// One process's part of what is meant for a host.
+// Divides a per-host count by the processes; at least 1.
 int64_t share_of(int64_t count, int64_t processes) {
   return std::max<int64_t>(1, count / std::max<int64_t>(1, processes));
 }

@@ -26,7 +26,7 @@ inline ForeignOption idle(const char* name, unsigned programs, const char* reaso
 inline ForeignOption idle_flag(const char* name, unsigned programs, const char* reason) {
   return {name, programs, Kind::flag, "", reason, nullptr};
 }
-// A flag in one version of their program, with a value in another.
+// An option that takes a value in one version of their program and none in another.
 inline ForeignOption idle_switch(const char* name, unsigned programs, const char* reason) {
   return {name, programs, Kind::optional_value, "", reason, nullptr};
 }
