@@ -33,18 +33,3 @@ TEST_CASE("a hash of bytes changes with every bit and with the length") {
     c = 0;
   }
 }
-
-TEST_CASE("a checksum does not depend on how the stream is cut") {
-  const std::string text = "what is written in pieces is the same as what is written at once";
-  Checksum whole;
-  whole.update(text.data(), text.size());
-  for (size_t cut = 0; cut <= text.size(); ++cut) {
-    Checksum parts;
-    parts.update(text.data(), cut);
-    parts.update(text.data() + cut, text.size() - cut);
-    REQUIRE(parts.value() == whole.value());
-  }
-  Checksum other;
-  other.update(text.data(), text.size() - 1);
-  REQUIRE(other.value() != whole.value());
-}
