@@ -29,8 +29,8 @@ std::string overview() {
     text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
   return text +
          "\n`shoal COMMAND --help` lists the common options of a command, `--help all` all of "
-         "them, "
-         "`--help WORD`\nthe lines that mention WORD. `shoal --version` prints the version.\n\n" +
+         "them, `--help WORD`\nthe lines that mention WORD. `shoal --version` prints the "
+         "version.\n\n" +
          exit_code_help();
 }
 

@@ -132,6 +132,8 @@ struct StreamRelay {
   int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
+inline constexpr int64_t kLargestJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
+
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {
   // Reduces images whose longer side has more pixels to this size, and encodes them again; 0: none.

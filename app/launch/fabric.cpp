@@ -93,8 +93,7 @@ Check fabric_check(const Fabric& fabric) {
     check.verdict = Check::Verdict::warn;
     check.advice =
         "NCCL falls back to TCP: install libfabric (EFA installer) and aws-ofi-nccl in the image, "
-        "or "
-        "add their folders to LD_LIBRARY_PATH";
+        "or add their folders to LD_LIBRARY_PATH";
   }
   return check;
 }

@@ -215,7 +215,7 @@ void add_packing(std::vector<Option>& table) {
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
            "Shrink images whose longer side exceeds this, and re-encode them; 0: off",
            FIELD(pack.max_side))
-           .within(0, 65500),
+           .within(0, data::kLargestJpegSide),
        row("quality", kPack | kPrepare | kCommon, "N",
            "JPEG quality for re-encoding, used if it saves at least 10 %; 0: re-encode only what "
            "--max-side shrinks, at quality 90",

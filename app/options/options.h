@@ -41,7 +41,7 @@ struct BenchOptions {
   double wanted = 0;   // images/s to find the threads for; 0: none
 };
 
-// What `prepare` makes: class folders, a tar for each class, packed files.
+// What `prepare` makes: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
 // Everything a command was asked for.
@@ -53,8 +53,7 @@ struct Arguments {
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
-  // SageMaker instance groups that take part, with commas; empty: what a toolkit asks for, else
-  // all.
+  // SageMaker instance groups that take part, comma-separated; empty: those of a toolkit, else all.
   std::string instance_group;
   std::string weights_model;       // eval, predict: network of --weights; empty: the file's
   std::string recipe;              // name of the recipe that was applied; "list" asks for the names
@@ -96,7 +95,7 @@ struct Range {
 };
 inline constexpr double kUnlimited = 0x1p40;
 
-// How a setting that changes results is kept by checkpoints and compared at --resume.
+// How --resume treats a setting that changes results.
 struct Saving {
   train::MayDiffer may_differ = train::MayDiffer::always;
   std::string advice;  // what to do if it differs and must not; {}: the saved value
@@ -121,7 +120,7 @@ struct Option {
   std::string off;   // the value that false and --no-x stand for; empty: it cannot be switched off
   std::string list;  // separators of a list value (encodings.h, joined_list); empty: a single value
   std::optional<Saving> saving;  // nothing: the option does not change results
-  bool training_only = false;    // of no effect with --eval-only
+  bool training_only = false;    // has no effect with --eval-only
 
   // Stores the value. Throws std::invalid_argument with what the value must be ("a whole number").
   std::function<void(Arguments&, const std::string&)> set;
@@ -153,16 +152,16 @@ const std::vector<Option>& options();
 // The row of that name for that command, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// The error that names all options which that command does not have, as they were `written` (with
-// their dashes), each with the option that may be meant.
+// Returns the error for options that the command does not have. It names them all as they were
+// `written`, with their dashes, and suggests a known option for each where one is near.
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin);
 
-// The same as find_option; throws unknown_options() when there is none of that name.
+// Like find_option(), but throws unknown_options() if there is no such option.
 const Option& require_option(Command command, std::string_view name, const std::string& origin);
 
-// The option of that command somebody who wrote `name` may have meant, or empty: the nearest of our
-// names and of those of other programs.
+// Returns the option of the command whose name, or whose name in another program, is nearest to
+// `name`; empty if none is near.
 std::string nearest_option(Command command, std::string_view name);
 
 // Sets one option from text, as people, SDKs and YAML write it (encodings.h); null and None change
@@ -183,12 +182,12 @@ Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 
 // Text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with default and unit,
-// recipes, exit codes; kCommonHelp: one screen of it, the common options; any other word: what
-// mentions it, in any case of letters.
+// recipes, exit codes; kCommonHelp: the common options, on one screen; any other word: the lines
+// that mention it, ignoring case.
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes at its end
 
-// What holds when the option is not given.
+// Returns the option's default as --help shows it.
 std::string default_of(const Option& option, const Arguments& defaults);
 // Returns the placeholder's first alternative: "N" for "N|FILE".
 std::string value_name(const Option& option);

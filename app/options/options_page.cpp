@@ -9,12 +9,13 @@ constexpr const char* kHeader =
     "Generated from the table of options; a test compares this page with it. `shoal COMMAND\n"
     "--help all` prints the options of one command, `--help WORD` those that mention a word.\n\n"
     "An option is written `--name VALUE` or `--name=VALUE`; `_` and `-` are the same in a name.\n"
-    "`--no-NAME` switches off what can be off. **Resume** says what `--resume` does with a "
-    "setting\n"
-    "that changes results and is kept in checkpoints: *free*, a different value is allowed and\n"
-    "logged; *epoch*, it is allowed only at an epoch's end; *fixed*, it is refused. Options "
-    "without\n"
-    "a mark do not change results, or a resumed run takes them from its command line.\n";
+    "`--no-NAME` turns an option off, if it can be off.\n\n"
+    "The column *resume* is for settings that change results. Checkpoints keep them, and "
+    "`--resume`\n"
+    "compares them: *free*, another value is allowed and logged; *epoch*, another value is "
+    "allowed\n"
+    "only at an epoch's end; *fixed*, another value is refused. All other options are taken from\n"
+    "the command line of the resumed run.\n";
 
 // Text of one cell.
 std::string cell(const std::string& text) {

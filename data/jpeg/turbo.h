@@ -41,8 +41,6 @@ class TurboDecoder {
   std::unique_ptr<State> state_;
 };
 
-constexpr int64_t kLargestJpegSide = 65500;  // pixels; the largest that libjpeg-turbo writes
-
 // Encodes RGB pixels (height × width × 3 bytes). `subsample`: chroma as 4:2:0, else 4:4:4.
 std::vector<uint8_t> encode_jpeg(const uint8_t* pixels, Size size, int quality, bool subsample);
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "base/error.h"
 #include "base/file_lock.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -25,15 +24,6 @@ uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
                           static_cast<uint64_t>(o.quality));
   hash = combine(combine(hash, static_cast<uint64_t>(o.raw_share * 1e9)), o.index);
   return combine(combine(hash, static_cast<uint64_t>(o.shard_bytes)), static_cast<uint64_t>(first));
-}
-
-void check_options(const PackOptions& o) {
-  require_valid(o.max_side >= 0 && o.max_side <= kLargestJpegSide,
-                "--max-side must be between 0 (off) and 65500");
-  require_valid(o.quality >= 0 && o.quality <= 100,
-                "--quality must be between 1 and 100, or be 0 (originals are kept)");
-  require_valid(o.shard_bytes >= 0, "--shard-size must not be negative");
-  require_valid(o.raw_share >= 0 && o.raw_share <= 1, "--raw-share must be between 0 and 1");
 }
 
 [[noreturn]] void refuse_existing(const std::string& path) {
@@ -95,7 +85,6 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
 
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const PackProgress& progress, const PackWarning& warning) {
-  check_options(options);
   std::string name = fs::absolute(path).lexically_normal().string();
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   fs::create_directories(fs::path(name).parent_path());

@@ -113,10 +113,11 @@ std::optional<Location> find_split(const std::string& folder, const std::string&
 }
 
 std::string split_places(const std::string& split) {
-  std::string places;
-  for (const std::string& place : candidates("", split))
-    places += (places.empty() ? "" : ", ") + place.substr(1);
-  return places;
+  const std::vector<std::string> places = candidates("", split);
+  std::string text = split + "/";
+  for (size_t i = 1; i < places.size(); ++i)
+    text += (i + 1 < places.size() ? ", " : " or ") + places[i].substr(1);
+  return text;
 }
 
 std::shared_ptr<const Dataset> open_dataset(const Location& location, const OpenOptions& options) {

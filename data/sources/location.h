@@ -24,7 +24,7 @@ Location resolve(const std::string& text);
 // The first place in `folder` that holds one split, "train" or "val": a folder or a file of that
 // name, or files whose names begin with it. Returns nothing if there is none.
 std::optional<Location> find_split(const std::string& folder, const std::string& split);
-// The places where find_split() looks, for messages: "val, val.pack, …".
+// The places where find_split() looks, for messages: "val/, val.pack, … or val-*".
 std::string split_places(const std::string& split);
 
 // Opens any kind but a pipe; see dataset.h for what it throws.
