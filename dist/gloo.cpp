@@ -52,18 +52,7 @@ GlooAddress gloo_address(const Env& env) {
       result.interfaces.push_back(find_interface(name));
     return result;
   }
-  result.address = "127.0.0.1";
-  if (env.local_world_size < env.world_size)
-    result.address = address_towards(env.master_addr, env.master_port);
-  // On the master itself, /etc/hosts often maps its name to loopback, where other hosts cannot
-  // reach it. An explicit loopback address (127.0.0.1) is kept.
-  const bool by_name = env.master_addr != "localhost" && !env.master_addr.starts_with("127.");
-  if (result.address.starts_with("127.") && env.local_world_size < env.world_size && by_name)
-    if (const std::string outside = outside_address(); !outside.empty()) result.address = outside;
-  if (result.address.empty())
-    throw std::runtime_error("rank " + std::to_string(env.rank) +
-                             ": no network route to the master " + env.master_addr +
-                             "; check MASTER_ADDR, or name the interface with GLOO_SOCKET_IFNAME");
+  result.address = own_address(env);
   return result;
 }
 

@@ -14,7 +14,9 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 namespace shoal::dist {
 
@@ -146,6 +148,55 @@ std::string address_towards(const std::string& host, uint16_t port) {
       return numeric(reinterpret_cast<sockaddr*>(&local), length);
   }
   return "";
+}
+
+namespace {
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+bool on_one_host(const Env& env) {
+  return env.local_world_size >= env.world_size;
+}
+
+}  // namespace
+
+std::string own_address(const Env& env) {
+  if (on_one_host(env)) return "127.0.0.1";
+  std::string address = address_towards(env.master_addr, env.master_port);
+  // On the master itself, /etc/hosts often maps its name to loopback, where other hosts cannot
+  // reach it. An explicit loopback address is kept.
+  if (is_loopback(address) && env.master_addr != "localhost" && !is_loopback(env.master_addr))
+    if (const std::string outside = outside_address(); !outside.empty()) address = outside;
+  if (address.empty())
+    throw std::runtime_error("rank " + std::to_string(env.rank) +
+                             ": no network route to the master " + env.master_addr +
+                             "; check MASTER_ADDR, or name the interface with GLOO_SOCKET_IFNAME");
+  return address;
+}
+
+std::string store_host(const Env& env) {
+  // Asked of the name, because a launcher may place rank 1 on another host than rank 0.
+  const bool here =
+      on_one_host(env) || (has_address(env.master_addr) && may_be_this_host(env.master_addr));
+  return here && !env.agent_store ? own_address(env) : env.master_addr;
+}
+
+int bound_socket(const std::string& address, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+  addrinfo* raw = nullptr;
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &raw) != 0)
+    throw std::system_error(EINVAL, std::generic_category(), "listening at " + address);
+  const AddressList list(raw, freeaddrinfo);
+  Socket socket_(socket(raw->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (socket_.fd < 0 || setsockopt(socket_.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(socket_.fd, raw->ai_addr, raw->ai_addrlen) != 0)
+    throw std::system_error(errno, std::generic_category(), "listening at " + address);
+  return std::exchange(socket_.fd, -1);
 }
 
 uint16_t free_port() {

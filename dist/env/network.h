@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "dist/env/env.h"
+
 namespace shoal::dist {
 
 struct Interface {
@@ -55,6 +57,19 @@ class Reminder {
  private:
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);
 };
+
+// Returns the numeric address of this host at which the ranks of `env` reach it: loopback if they
+// are all on this host, else that of the route to the master. The environment decides, not
+// Env::interface. Throws std::runtime_error if there is no route.
+std::string own_address(const Env& env);
+
+// Returns the host to which this process connects for the store of rank 0 or of the launcher: on
+// rank 0's host own_address(), where rank 0 listens, else the master's address.
+std::string store_host(const Env& env);
+
+// Opens a TCP socket bound to a numeric address of this host and to no other. The caller owns it.
+// Throws std::system_error.
+int bound_socket(const std::string& address, uint16_t port);
 
 // Returns a TCP port that is currently free on all addresses of this host. Throws
 // std::runtime_error if there is none.

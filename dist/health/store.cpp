@@ -58,7 +58,10 @@ std::string so_far(const Reminder& reminder) {
 c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions options) {
   options.isServer = true;
   try {
-    return c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
+    // Left to itself, the store would listen on every interface of the host.
+    const std::string host = own_address(env);
+    options.masterListenFd = bound_socket(host, env.master_port);
+    return c10::make_intrusive<c10d::TCPStore>(host, options);
   } catch (const std::exception& error) {
     throw std::runtime_error(
         "rank " + std::to_string(env.rank) + " cannot open the rendezvous store at " + place(env) +
@@ -80,7 +83,7 @@ c10::intrusive_ptr<c10d::Store> open_store(const Env& env, Milliseconds timeout,
     const auto left = std::chrono::duration_cast<Milliseconds>(end - Reminder::Clock::now());
     options.timeout = std::max(std::min(left, kPiece), Milliseconds(1));
     try {
-      auto store = c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
+      auto store = c10::make_intrusive<c10d::TCPStore>(store_host(env), options);
       store->setTimeout(timeout);
       return store;
     } catch (const std::exception& error) {
@@ -204,7 +207,7 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
   options.timeout = std::chrono::seconds(30);
   return c10::make_intrusive<c10d::PrefixStore>(
       attempt_prefix(env) + "/" + name,
-      c10::make_intrusive<c10d::TCPStore>(env.master_addr, options));
+      c10::make_intrusive<c10d::TCPStore>(store_host(env), options));
 }
 
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
