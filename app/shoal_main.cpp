@@ -11,6 +11,7 @@
 #include "app/platform/failure.h"
 #include "app/platform/platform.h"
 #include "app/version.h"
+#include "base/secrets.h"
 
 namespace {
 
@@ -65,6 +66,7 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end a training run
   const auto environment = shoal::dist::environment();
+  shoal::hide_secrets(environment);
   return guarded_main(reporting(environment), [&] {
     return run(command_words(argc, argv, on_platform(environment)), environment);
   });

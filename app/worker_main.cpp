@@ -9,6 +9,7 @@
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
+#include "base/secrets.h"
 
 namespace shoal::app {
 
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
   using namespace shoal;
   ::signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end a training run
   const auto environment = dist::environment();
+  hide_secrets(environment);
   return app::guarded_main(app::reporting(environment), [&] {
     const auto terminal = environment.find("TERM");
     if (terminal == environment.end() || terminal->second == "dumb") log::no_status();

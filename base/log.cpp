@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/secrets.h"
 
 namespace shoal {
 namespace {
@@ -116,9 +117,14 @@ struct Logger {
 
   void print(spdlog::level::level_enum level, const std::string& text) {
     if (!spd.should_log(level)) return;
+    const std::string line = printable(masked(text));
+    spd.log(level, spdlog::string_view_t(line.data(), line.size()));
+  }
+
+  void print_lines(spdlog::level::level_enum level, const std::string& text) {
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
-      spd.log(level, spdlog::string_view_t(text.data() + begin, end - begin));
+      print(level, text.substr(begin, end - begin));
       begin = end + 1;
     }
   }
@@ -149,6 +155,12 @@ void warning(const std::string& text) {
 }
 void error(const std::string& text) {
   logger().print(spdlog::level::err, text);
+}
+void info_lines(const std::string& text) {
+  logger().print_lines(spdlog::level::info, text);
+}
+void debug_lines(const std::string& text) {
+  logger().print_lines(spdlog::level::debug, text);
 }
 void line(const std::string& text) {
   screen().print(STDOUT_FILENO, text + "\n");

@@ -17,12 +17,15 @@ namespace log {
 // and errors, ranks above 0 with the prefix "[rank N]". Default: level info, rank 0.
 void set_level(const std::string& level, int rank);
 
-// Each prints one time-stamped line on stderr. A line break in the text starts another line with
-// the same time stamp.
+// Each prints one time-stamped line on stderr, with secrets masked (secrets.h) and control
+// characters escaped (text.h, printable): a file name cannot imitate another message.
 void debug(const std::string& text);
 void info(const std::string& text);
 void warning(const std::string& text);
 void error(const std::string& text);
+// Prints each line of `text` as a message of its own.
+void info_lines(const std::string& text);
+void debug_lines(const std::string& text);
 
 // Prints one metric line on stdout, without time stamp, prefix or buffering. Adds the line break.
 // Prints on every rank: callers check for rank 0.

@@ -51,24 +51,62 @@ std::string wrapped(const std::string& heading, const std::vector<std::string>& 
   return text;
 }
 
+namespace {
+
+struct Character {
+  uint32_t point = 0;
+  size_t bytes = 0;  // 0: not well-formed UTF-8
+};
+
+// The character that `text` begins with. `text` is not empty.
+Character first_character(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : 4;
+  if ((length == 4 && lead >> 3 != 30) || length > text.size()) return {};
+  uint32_t point = length == 1 ? lead : lead & (0xFFu >> (length + 1));
+  for (size_t k = 1; k < length; ++k) {
+    const auto next = static_cast<uint8_t>(text[k]);
+    if (next >> 6 != 2) return {};
+    point = point << 6 | (next & 0x3F);
+  }
+  constexpr uint32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (point < kLowest[length] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF))
+    return {};
+  return {point, length};
+}
+
+bool changes_lines_or_direction(uint32_t point) {
+  return point == 0x061C || point == 0x200E || point == 0x200F ||
+         (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
+}
+
+}  // namespace
+
 bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : 4;
-    if (length == 4 && lead >> 3 != 30) return false;
-    if (i + length > text.size()) return false;
-    uint32_t point = length == 1 ? lead : lead & (0xFFu >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<uint8_t>(text[i + k]);
-      if (next >> 6 != 2) return false;
-      point = point << 6 | (next & 0x3F);
-    }
-    constexpr uint32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (point < kLowest[length] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF))
-      return false;
-    i += length;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    if (next.bytes == 0) return false;
+    text.remove_prefix(next.bytes);
   }
   return true;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    const auto byte = static_cast<uint8_t>(text[0]);
+    if (byte == '\n' || byte == '\t')
+      result += byte == '\n' ? "\\n" : "\\t";
+    else if (next.bytes == 0 || next.point < 0x20 || (next.point >= 0x7F && next.point < 0xA0))
+      result += strf("\\x%02x", next.bytes == 0 ? byte : next.point);
+    else if (changes_lines_or_direction(next.point))
+      result += strf("\\u%04x", next.point);
+    else
+      result.append(text.substr(0, next.bytes));
+    text.remove_prefix(next.bytes == 0 ? 1 : next.bytes);
+  }
+  return result;
 }
 
 std::string lower(std::string text) {

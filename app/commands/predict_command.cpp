@@ -140,7 +140,7 @@ void print(const Arguments& arguments, const Prediction& prediction) {
   for (const auto& guess : prediction.guesses)
     line += strf("  %s %.1f%%", guess.name.c_str(), 100 * guess.probability) +
             (arguments.logits ? strf(" (%.3f)", guess.logit) : "");
-  log::line(line);
+  log::line(printable(line));
 }
 
 }  // namespace

@@ -32,11 +32,9 @@ void advise(const Arguments& arguments) {
 
 // Logs the given settings with their origins.
 void print_settings(const Arguments& arguments) {
-  std::string notes;
-  for (const std::string& note : arguments.notes) notes += (notes.empty() ? "" : "\n") + note;
-  if (!notes.empty()) log::warning(notes);
-  log::info("settings asked for\n" + asked_text(arguments));
-  log::debug("all other settings\n" + default_text(arguments));
+  for (const std::string& note : arguments.notes) log::warning(note);
+  log::info_lines("settings asked for\n" + asked_text(arguments));
+  log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
 // Lowers a batch size that comes from a recipe and is larger than the dataset. The programs with these
@@ -95,7 +93,7 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
                  found.step_seconds, found.step.mean_loss(), found.step.images);
   text += strf("\neval     %.0f images read, %.0f unreadable", found.evaluation.images,
                found.evaluation.skipped);
-  log::info("dry run: nothing was written to " + job.output + "\n" + text);
+  log::info_lines("dry run: nothing was written to " + job.output + "\n" + text);
   if (processes * static_cast<double>(found.peak_bytes) > 0.9 * memory)
     log::warning("this host's memory is nearly used up; lower --batch-size or --workers");
 }
@@ -138,8 +136,8 @@ int train_command(const Arguments& given) {
                                          : "files of training images are read front to back") +
           ", so the batches depend on the number of processes: another number gives another run");
     print_settings(arguments);
-    const std::string idle = no_effect_text({arguments, job, start.data.has_value()});
-    if (!idle.empty()) log::warning(idle);
+    for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
+      log::warning(line);
     advise(arguments);
   }
   if (job.dry_run) {

@@ -3,6 +3,8 @@
 #include <iostream>
 
 #include "app/platform/failure.h"
+#include "base/secrets.h"
+#include "base/text.h"
 
 namespace shoal::app {
 
@@ -24,7 +26,7 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
       checks = {{Check::Verdict::bad, "check failed", describe(error), ""}};
     }
     for (const Check& check : checks) {
-      std::cout << to_line(check) << std::endl;
+      std::cout << printable(masked(to_line(check))) << std::endl;
       if (check.verdict == Check::Verdict::bad) code = kFailure;
     }
   }

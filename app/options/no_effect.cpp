@@ -168,7 +168,7 @@ const std::vector<NoEffect>& no_effect_table() {
   return table;
 }
 
-std::string no_effect_text(const Circumstances& circumstances) {
+std::vector<std::string> no_effect(const Circumstances& circumstances) {
   const Arguments& arguments = circumstances.arguments;
   std::vector<std::string> lines = arguments.ineffective;
   for (const Option& option : options()) {
@@ -184,9 +184,7 @@ std::string no_effect_text(const Circumstances& circumstances) {
       break;
     }
   }
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
-  return text;
+  return lines;
 }
 
 }  // namespace shoal::app

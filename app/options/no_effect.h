@@ -24,9 +24,9 @@ struct NoEffect {
 
 const std::vector<NoEffect>& no_effect_table();
 
-// One line for each such option, joined by line ends: "--decay-rate has no effect: --schedule is not
-// step". Options of other programs that mean nothing here come first. Values of recipes, checkpoints
-// and the platform are not mentioned, nor what is switched off anyway. Empty when there is none.
-std::string no_effect_text(const Circumstances& circumstances);
+// Returns one line for each such option: "--decay-rate has no effect: --schedule is not step".
+// Options of other programs that mean nothing here come first. Leaves out values of recipes,
+// checkpoints and the platform, and options that are off anyway.
+std::vector<std::string> no_effect(const Circumstances& circumstances);
 
 }  // namespace shoal::app

@@ -72,7 +72,7 @@ struct Arguments {
   // Option → where its value came from ("command line", "recipe demo", "hyperparameters.json").
   std::map<std::string, std::string> origins;
   // Messages about given options that no run would use: "--gpu has no effect: …"
-  // (no_effect_text() adds those that this run does not use).
+  // (no_effect() adds those that this run does not use).
   std::vector<std::string> ineffective;
   std::vector<std::string> notes;  // other messages to log at the start of a run
 };

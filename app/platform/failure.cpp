@@ -16,6 +16,7 @@
 
 #include "app/platform/platform.h"
 #include "base/descriptor.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "data/errors.h"
 #include "train/run/job.h"
@@ -145,7 +146,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 }
 
 void print_error(const std::string& text) noexcept try {
-  const std::string line = "shoal: error: " + text + "\n";
+  const std::string line = "shoal: error: " + printable(masked(text)) + "\n";
   write_all(STDERR_FILENO, line.data(), line.size());
 } catch (const std::exception&) {
   write_all(STDERR_FILENO, text.data(), text.size());  // no memory for the prefix
@@ -163,9 +164,10 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   if (file < 0) return;  // no platform, or an earlier process wrote it
   // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
   // full disk half a message is better than none.
-  std::string cut = text.substr(0, kFailureFileBytes);
+  const std::string shown = printable(masked(text));
+  std::string cut = shown.substr(0, kFailureFileBytes);
   // Do not cut inside a UTF-8 character.
-  while (cut.size() < text.size() && !cut.empty() && !starts_character(text[cut.size()]))
+  while (cut.size() < shown.size() && !cut.empty() && !starts_character(shown[cut.size()]))
     cut.pop_back();
   write_all(file, cut.data(), cut.size());
   ::close(file);
@@ -177,7 +179,7 @@ void write_error_file(const std::string& path, const std::string& text) noexcept
   if (path.empty()) return;
   const nlohmann::json report = {
       {"message",
-       {{"message", text},
+       {{"message", printable(masked(text))},
         {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
   using Json = nlohmann::json;
   std::ofstream(path) << report.dump(-1, ' ', false, Json::error_handler_t::replace);

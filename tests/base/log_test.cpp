@@ -22,15 +22,18 @@ TEST_CASE("metric lines go to stdout bare, messages to stderr with a time") {
   const auto run = capture([] {
     log::line("train:loss=1.0;");
     log::info("hello {} %v");
-    log::info("two\nlines");
+    log::info_lines("two\nlines");
+    log::info("a name\nwith \033[31mred\033[0m");
     log::status("a bar");  // not a terminal: nothing
     log::status("");
     return 0;
   });
   CHECK(run.out == "train:loss=1.0;\n");
-  const std::regex expected(R"(\d\d:\d\d:\d\d\.\d\d\d info hello \{\} %v\n)"
-                            R"(\d\d:\d\d:\d\d\.\d\d\d info two\n)"
-                            R"(\d\d:\d\d:\d\d\.\d\d\d info lines\n)");
+  const std::regex expected(
+      R"(\d\d:\d\d:\d\d\.\d\d\d info hello \{\} %v\n)"
+      R"(\d\d:\d\d:\d\d\.\d\d\d info two\n)"
+      R"(\d\d:\d\d:\d\d\.\d\d\d info lines\n)"
+      R"(\d\d:\d\d:\d\d\.\d\d\d info a name\\nwith \\x1b\[31mred\\x1b\[0m\n)");
   CHECK(std::regex_match(run.err, expected));
 }
 

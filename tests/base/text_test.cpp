@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using shoal::is_utf8;
+using shoal::printable;
 
 TEST_CASE("well-formed UTF-8 is distinguished from other bytes") {
   CHECK(is_utf8(""));
@@ -34,4 +35,17 @@ TEST_CASE("a number is written as the shortest text that reads back") {
   CHECK(shoal::number(0.1) == "0.1");
   CHECK(shoal::number(1e-4) == "1e-04");
   CHECK(shoal::number(1.0 / 3) == "0.3333333333333333");
+}
+
+TEST_CASE("printable text has no control characters, and names stay readable") {
+  CHECK(printable("Größe 3 × 4 \U0001F41F.jpg") == "Größe 3 × 4 \U0001F41F.jpg");
+  CHECK(printable("a\nb\tc\rd\033[2Ke\x7f") == "a\\nb\\tc\\x0dd\\x1b[2Ke\\x7f");
+  CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "\\x9b31m");  // a C1 control character
+  CHECK(printable("\xE2\x80\xAE"
+                  "gpj") == "\\u202egpj");        // right to left
+  CHECK(printable("\xE2\x80\xA8") == "\\u2028");  // line separator
+  CHECK(printable("Gr\xF6\xDF"
+                  "e") == "Gr\\xf6\\xdfe");  // Latin-1
 }

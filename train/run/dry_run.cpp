@@ -88,7 +88,7 @@ DryRun dry_run(const ResolvedJob& job, const Start& start,
     throw UserError(
         "--dry-run does not work with pipes: the images that it reads would be missing in the run. "
         "Use images in files");
-  if (communicator.rank() == 0) log::info(start_block(job, start.origin));
+  if (communicator.rank() == 0) log::info_lines(start_block(job, start.origin));
   DryRun result;
   Trainer trainer(job, communicator);
   const int rank = communicator.rank();

@@ -1,23 +1,35 @@
 #include "app/commands/local/metric_definitions.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace shoal::app {
 
 const std::vector<MetricDefinition>& metric_definitions() {
   static const std::vector<MetricDefinition> table = [] {
     std::vector<MetricDefinition> list;
-    for (const char* key :
-         {"train:loss", "train:acc1", "train:acc5", "train:lr", "train:images_per_sec",
-          "train:step_time", "train:data_time", "train:grad_norm", "valid:loss", "valid:acc1",
-          "valid:acc5", "valid:images_per_sec", "valid:ema_loss", "valid:ema_acc1",
-          "valid:ema_acc5"}) {
-      list.push_back({key, std::string(key) + "=([-+0-9.eE]+);"});
+    const auto add = [&](const std::string& name, const std::string& regex) {
+      // mpirun's "[1,0]<stdout>:", the SageMaker toolkit's "[1,mpirank:0,algo-1]<stdout>:",
+      // torchrun's "[default0]:". Messages of mpirun's workers have <stderr>.
+      list.push_back({name, R"(^(?:\[[^\]]+\](?:<stdout>)?:)?)" + regex});
+    };
+    for (const char* kind : {"train", "valid"}) {
+      const bool train = std::string(kind) == "train";
+      const std::vector<const char*> keys =
+          train ? std::vector{"loss",           "acc1",      "acc5",      "lr",
+                              "images_per_sec", "step_time", "data_time", "grad_norm"}
+                : std::vector{"loss",     "acc1",     "acc5",    "images_per_sec",
+                              "ema_loss", "ema_acc1", "ema_acc5"};
+      for (const char* key : keys) {
+        const std::string name = std::string(kind) + ":" + key;
+        add(name, "(?:" + std::string(kind) + ":.*; )?" + name + "=([-+0-9.eE]+);");
+      }
     }
-    list.push_back({"epoch", "train:.*; epoch=([0-9]+);"});
-    // The exact eight expressions that job definitions for the imagenet example use.
+    add("epoch", "train:.*; epoch=([0-9]+);");
+    // The eight expressions that job definitions for the imagenet example use.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
-      list.push_back({name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()"});
+      add(name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()");
     };
     imagenet("loss", "Epoch", "Loss");
     imagenet("acc1", "Epoch", "Acc@1");
@@ -27,9 +39,9 @@ const std::vector<MetricDefinition>& metric_definitions() {
     imagenet("test_loss", "Test", "Loss");
     imagenet("test_acc1", "Test", "Acc@1");
     imagenet("test_acc5", "Test", "Acc@5");
-    list.push_back({"final_acc1", R"(\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)"});
-    list.push_back({"final_acc5", R"(\*\s+Acc@1\s+[0-9.]+\s+Acc@5\s+([0-9.]+))"});
-    list.push_back({"total_time", R"(Total time:\s+([0-9.]+) seconds)"});
+    add("final_acc1", R"(\s*\*\s+Acc@1\s+([0-9.]+)\s+Acc@5)");
+    add("final_acc5", R"(\s*\*\s+Acc@1\s+[0-9.]+\s+Acc@5\s+([0-9.]+))");
+    add("total_time", R"(Total time:\s+([0-9.]+) seconds)");
     return list;
   }();
   return table;

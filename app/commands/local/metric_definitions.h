@@ -2,8 +2,9 @@
 // The metrics that a platform parses from a training log: name and regular expression, whose first
 // group is the value.
 //
-// The expressions use only syntax common to Python, Java, JavaScript and RE2. They are not anchored,
-// because launchers prefix lines. Each matches one kind of line, so no value is counted twice.
+// The expressions use only syntax common to Python, Java, JavaScript and RE2. They begin at the start
+// of a line, after the prefix of a launcher if there is one: a message that quotes a file name cannot
+// match. Each matches one kind of line, so no value is counted twice.
 // SageMaker allows 40 definitions of 500 characters each.
 
 #include <string>

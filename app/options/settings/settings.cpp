@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
 
 #include "app/options/settings/hyperparameters.h"
 #include "app/platform/paths.h"
 #include "app/platform/platform.h"
+#include "base/secrets.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -144,14 +144,6 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
     arguments.notes.push_back("SAGEMAKER_BASE_DIR is " + base->second +
                               ", but it has no folder input/config; it is not used as a container");
   return arguments;
-}
-
-std::string masked(const std::string& text) {
-  static const std::regex password("(://[^/@:]*:)[^/@]+@"), query("(://[^?]*\\?).+"),
-      access_key("\\b(AKIA|ASIA)[A-Z0-9]{16}\\b");
-  std::string result = std::regex_replace(text, password, "$1***@");
-  result = std::regex_replace(result, query, "$1***");
-  return std::regex_replace(result, access_key, "***");
 }
 
 std::string command_text(const Arguments& arguments) {

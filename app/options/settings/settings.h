@@ -32,7 +32,4 @@ std::string default_text(const Arguments& arguments);  // those left at their de
 // The command line quoted for a shell, secrets masked.
 std::string command_text(const Arguments& arguments);
 
-// Replaces passwords in addresses, queries of signed addresses and access keys by ***.
-std::string masked(const std::string& text);
-
 }  // namespace shoal::app

@@ -31,7 +31,11 @@ train::Surroundings two_hosts() {
 
 std::string idle_text(const Arguments& arguments, const train::Surroundings& here = two_hosts(),
                       bool continued = false) {
-  return app::no_effect_text({arguments, train::resolve(arguments.job, here), continued});
+  std::string text;
+  for (const std::string& line :
+       app::no_effect({arguments, train::resolve(arguments.job, here), continued}))
+    text += (text.empty() ? "" : "\n") + line;
+  return text;
 }
 
 struct IdleCase {

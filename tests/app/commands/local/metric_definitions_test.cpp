@@ -5,7 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <sstream>
 
+#include "app/platform/failure.h"
+#include "base/log.h"
+#include "tests/support/capture.h"
 #include "train/report/sinks.h"
 
 using namespace shoal;
@@ -78,7 +82,7 @@ const std::map<std::string, double>& expected() {
 
 TEST_CASE("every metric is captured from exactly one line, once, with the right value") {
   REQUIRE(app::metric_definitions().size() == expected().size());
-  // Launchers add prefixes to lines, so a regex must not depend on the start of a line.
+  // Launchers add prefixes to lines.
   for (const std::string prefix :
        {"", "[1,0]<stdout>:", "[1,mpirank:0,algo-1]<stdout>:", "[default0]:"}) {
     for (const app::MetricDefinition& metric : app::metric_definitions()) {
@@ -107,13 +111,42 @@ TEST_CASE("tabs may be escaped by a log service") {
   }
 }
 
-TEST_CASE("the definitions contain the eight of the imagenet example, unchanged") {
+TEST_CASE("a message that quotes a hostile name matches no definition") {
+  std::vector<std::string> names = sample_log();
+  for (const std::string& line : sample_log()) {
+    names.push_back("x\n" + line);
+    names.push_back("x\r\n[default0]:" + line + "\n");
+    names.push_back("\033[2K\r" + line);
+    names.push_back("x\u2028" + line);
+  }
+  const auto printed = test::capture([&] {
+    for (const std::string& name : names) {
+      log::warning(name + " cannot be decoded");
+      log::error(name);
+      app::print_error(name + " does not exist");
+    }
+    return 0;
+  });
+  CHECK(printed.out.empty());
+  for (const std::string prefix :
+       {"", "[1,0]<stderr>:", "[1,mpirank:0,algo-1]<stderr>:", "[default0]:"}) {
+    std::istringstream lines(printed.err);
+    for (std::string line; std::getline(lines, line);)
+      for (const app::MetricDefinition& metric : app::metric_definitions()) {
+        INFO(metric.name << ": " << prefix << line);
+        CHECK_FALSE(std::regex_search(prefix + line, std::regex(metric.regex)));
+      }
+  }
+}
+
+TEST_CASE("the definitions contain the eight of the imagenet example after the start of the line") {
   std::map<std::string, std::string> regexes;
   for (const app::MetricDefinition& metric : app::metric_definitions())
     regexes[metric.name] = metric.regex;
-  CHECK(regexes["loss"] == R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()");
-  CHECK(regexes["data_time"] == R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()");
-  CHECK(regexes["test_acc5"] == R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()");
+  const std::string start = R"(^(?:\[[^\]]+\](?:<stdout>)?:)?)";
+  CHECK(regexes["loss"] == start + R"(Epoch:.*Loss\s+([e\-+0-9\\.]*) \()");
+  CHECK(regexes["data_time"] == start + R"(Epoch:.*Data\s+([e\-+0-9\\.]*) \()");
+  CHECK(regexes["test_acc5"] == start + R"(Test:.*Acc@5\s+([e\-+0-9\\.]*) \()");
 }
 
 TEST_CASE("the printed definitions are JSON within SageMaker's limits") {

@@ -1,0 +1,149 @@
+#include "base/secrets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+
+namespace shoal {
+namespace {
+
+constexpr std::string_view kMask = "***";
+// Words in the names of secret variables and settings, in lower case.
+constexpr std::string_view kWords[] = {"password",   "passwd",       "secret",    "token",
+                                       "credential", "api_key",      "api-key",   "apikey",
+                                       "access_key", "access-key",   "accesskey", "private_key",
+                                       "signature",  "authorization"};
+
+std::vector<std::string>& hidden() {
+  static std::vector<std::string> values;
+  return values;
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+}
+
+// Whether `c` can be part of a token: base64 (also its URL form), with the dots of a web token.
+bool is_token(char c) {
+  return is_word(c) || c == '.' || c == '/' || c == '+' || c == '=';
+}
+
+bool ends_value(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) ||
+         std::string_view("'\",;)}]").find(c) != std::string_view::npos;
+}
+
+size_t value_end(std::string_view text, size_t at) {
+  while (at < text.size() && !ends_value(text[at])) ++at;
+  return at;
+}
+
+// Each of the following returns where the secret ends that begins at text[at], or `at` if none does.
+
+// A key or token that is known by its first characters.
+size_t known_token(std::string_view text, size_t at) {
+  static constexpr struct {
+    std::string_view start;
+    size_t least;  // characters after the start
+  } kForms[] = {{"AKIA", 16},  {"ASIA", 16}, {"ghp_", 20}, {"gho_", 20},        {"ghs_", 20},
+                {"ghu_", 20},  {"ghr_", 20}, {"hf_", 20},  {"github_pat_", 20}, {"xoxb-", 10},
+                {"xoxp-", 10}, {"eyJ", 30},  {"IQoJ", 40}, {"FwoG", 40},        {"FQoG", 40}};
+  if (at > 0 && is_word(text[at - 1])) return at;
+  for (const auto& form : kForms) {
+    if (!text.substr(at).starts_with(form.start)) continue;
+    size_t end = at + form.start.size();
+    while (end < text.size() && is_token(text[end])) ++end;
+    if (end - at >= form.start.size() + form.least) return end;
+  }
+  constexpr std::string_view kKey = "-----BEGIN ";
+  if (!text.substr(at).starts_with(kKey)) return at;
+  const size_t title = text.find("-----", at + kKey.size());
+  if (title == text.npos || text.substr(at, title - at).find("PRIVATE KEY") == text.npos) return at;
+  const size_t last = text.find("-----END", title);
+  const size_t end = last == text.npos ? text.npos : text.find("-----", last + 8);
+  return end == text.npos ? text.size() : end + 5;
+}
+
+// What follows "://" up to '@': the password of "user:password@", or a token alone.
+std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
+  const size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
+  const size_t sign = text.substr(0, end).rfind('@');
+  if (sign == text.npos || sign < at) return {at, at};
+  const size_t colon = text.find(':', at);
+  return {colon < sign ? colon + 1 : at, sign};
+}
+
+// The value in name=value, "name": "value" and `Authorization: value`, where the name has a word of
+// kWords that begins at text[at].
+std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text,
+                                      size_t at) {
+  for (const std::string_view word : kWords) {
+    if (!lower_text.substr(at).starts_with(word)) continue;
+    size_t i = at + word.size();
+    while (i < text.size() && is_word(text[i])) ++i;
+    const bool quoted = i < text.size() && (text[i] == '"' || text[i] == '\'');
+    i += quoted;
+    while (i < text.size() && text[i] == ' ') ++i;
+    if (i == text.size()) return {at, at};
+    const bool header = word == "authorization" || lower_text.substr(at, i - at) == "token";
+    if (text[i] != '=' && !(text[i] == ':' && (quoted || header))) return {at, at};
+    ++i;
+    while (i < text.size() && text[i] == ' ') ++i;
+    if (i < text.size() && (text[i] == '"' || text[i] == '\''))
+      return {i + 1, std::min(text.find(text[i], i + 1), text.size())};
+    for (const std::string_view scheme : {"bearer ", "basic ", "token "})
+      if (lower_text.substr(i).starts_with(scheme)) i += scheme.size();
+    return {i, value_end(text, i)};
+  }
+  return {at, at};
+}
+
+void replace_all(std::string& text, const std::string& secret) {
+  for (size_t at = 0; (at = text.find(secret, at)) != text.npos; at += kMask.size())
+    text.replace(at, secret.size(), kMask);
+}
+
+}  // namespace
+
+void hide_secrets(const std::map<std::string, std::string>& environment) {
+  constexpr size_t kShortest = 8;  // shorter values would hide ordinary words and numbers
+  for (const auto& [name, value] : environment) {
+    const std::string key = lower(name);
+    const auto says = [&](std::string_view word) { return key.find(word) != key.npos; };
+    if (value.size() >= kShortest && std::any_of(std::begin(kWords), std::end(kWords), says))
+      hidden().push_back(value);
+  }
+}
+
+std::string masked(const std::string& original) {
+  std::string text = original;
+  for (const std::string& secret : hidden()) replace_all(text, secret);
+  const std::string lower_text = lower(text);
+  std::string result;
+  bool in_url = false;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view view = text;
+    std::pair<size_t, size_t> secret = {at, known_token(view, at)};
+    if (in_url && ends_value(text[at])) in_url = false;
+    if (secret.first == secret.second && view.substr(at).starts_with("://")) {
+      in_url = true;
+      secret = url_login(view, at + 3);
+    } else if (secret.first == secret.second && in_url && text[at] == '?') {
+      secret = {at + 1, value_end(view, at + 1)};
+    } else if (secret.first == secret.second) {
+      secret = named_value(view, lower_text, at);
+    }
+    if (secret.first < secret.second) {
+      result.append(view.substr(at, secret.first - at)).append(kMask);
+      at = secret.second;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+}  // namespace shoal
