@@ -4,9 +4,9 @@
 # docker build -t shoal --build-arg TOOLKIT=5.1.4 .                  with sagemaker-training, OpenMPI and sshd
 #
 # docker run shoal train --data /data …        docker run shoal shoal doctor
-# SageMaker starts a container with the command `train`, which is on PATH; with TOOLKIT it is the toolkit's. There is
-# no ENTRYPOINT, so shoal is the first process and receives the signals. /opt/ml is empty. Any user may run the
-# container. scripts/image_check builds the image and trains in it.
+# SageMaker starts a container with the command `train`. On PATH it is a link to shoal or, with TOOLKIT, the toolkit's
+# program. There is no ENTRYPOINT, so shoal is the first process and receives the signals. The image has no /opt/ml.
+# Any user may run the container. scripts/image_check builds the image and trains in it.
 ARG BASE=debian:12-slim
 
 FROM $BASE AS build

@@ -1,14 +1,15 @@
 # Decides whether to build the CUDA plug-in (SHOAL_CUDA=AUTO|ON|OFF) and creates the target lt::cuda
 # for it.
 #
-# A plug-in built with another CUDA major version or another nccl.h than LibTorch would load and
-# then corrupt memory (ProcessGroupNCCL::Options holds ncclConfig_t by value). So both versions are
-# compared here.
+# If the plug-in were built with another CUDA major version or another nccl.h than LibTorch, it
+# would load and then corrupt memory (ProcessGroupNCCL::Options contains an ncclConfig_t by value).
+# So this file compares both versions.
 
 set(SHOAL_NCCL_REQUIRED 2.28.9) # the NCCL of torch 2.11
 set(SHOAL_HAVE_CUDA OFF)
 
-# Finds nvcc: the user's choice, then PATH and the usual folder, then the wheels beside torch.
+# Finds nvcc: the user's choice (CMAKE_CUDA_COMPILER, CUDACXX or CUDA_HOME), then PATH, then
+# /usr/local/cuda, then the wheels beside torch.
 function(shoal_find_nvcc result)
   if(CMAKE_CUDA_COMPILER)
     set(nvcc ${CMAKE_CUDA_COMPILER})
@@ -49,7 +50,7 @@ function(shoal_find_nccl toolkit folder version)
   endforeach()
 endfunction()
 
-# Handles a missing dependency: stops with SHOAL_CUDA=ON, otherwise builds without the plug-in.
+# Handles a missing dependency: stops if SHOAL_CUDA=ON, otherwise builds without the plug-in.
 macro(shoal_no_cuda reason)
   if(SHOAL_CUDA STREQUAL "ON")
     message(FATAL_ERROR "SHOAL_CUDA=ON, but ${reason}: run scripts/build --cuda, which installs what is missing")

@@ -1,5 +1,5 @@
 # Finds OpenCV's core and imgproc as imported targets (opencv_core, opencv_imgproc). OpenCV's own
-# CMake files come only with libopencv-dev, which installs hundreds of packages; we need only the
+# CMake files come only with libopencv-dev, which installs hundreds of packages. We need only the
 # headers and libraries of two modules.
 
 find_path(OpenCV_INCLUDE_DIR opencv2/core.hpp PATH_SUFFIXES opencv4)

@@ -1,10 +1,9 @@
 # LibTorch as imported targets, without find_package(Torch), because the CPU build must not need
 # nvcc.
 #
-#   lt::torch        for all our code: headers (as system headers), definitions, libtorch_cpu,
-#   libc10
-#   lt::cuda         for the CUDA plug-in, with SHOAL_HAVE_CUDA: libtorch_cuda, libc10_cuda, CUDA
-#   runtime, nccl.h
+#   lt::torch   for all our code: headers (as system headers), definitions, libtorch_cpu, libc10
+#   lt::cuda    for the CUDA plug-in, if SHOAL_HAVE_CUDA: libtorch_cuda, libc10_cuda, CUDA runtime,
+#               nccl.h
 #   lt::c10 lt::torch_cpu lt::c10_cuda lt::torch_cuda   the libraries themselves, if they exist
 #
 # Sets SHOAL_TORCH_VERSION, SHOAL_TORCH_ROOT (the folder with lib/ and include/), SHOAL_HAVE_CUDA
@@ -15,7 +14,8 @@ set(SHOAL_TORCH_REQUIRED 2.11)
 set(TORCH_ROOT "$ENV{TORCH_ROOT}" CACHE PATH
     "torch to build with: its folder, a site-packages folder or a virtual environment (default: .deps/libtorch)")
 
-# Finds the folder with lib/libtorch_cpu.so from any of the places that a user may name.
+# Finds torch's folder, which contains lib/libtorch_cpu.so. `place` may be that folder, a
+# site-packages folder or a virtual environment.
 function(shoal_torch_folder place result)
   file(GLOB candidates ${place} ${place}/torch ${place}/lib/python3*/site-packages/torch)
   foreach(folder ${candidates})

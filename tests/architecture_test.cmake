@@ -1,4 +1,4 @@
-# Checks the #include lines against the allowed arrows between folders, for sources and their tests.
+# Checks that #include lines in sources and tests follow the dependencies between folders in ARCHITECTURE.md.
 # Run as: cmake -DROOT=… -P architecture_test.cmake
 cmake_minimum_required(VERSION 3.22)
 set(may_base "")
@@ -12,8 +12,8 @@ set(folders base ops models data dist train app)
 list(JOIN folders "|" any_folder)
 set(bad "")
 
-# Appends to `bad` every line of `file` that includes another folder than those listed. Tests of these folders may be
-# included by tests.
+# check_includes(FILE FOLDER…): appends to `bad` every line of FILE that includes a file of another folder. Only tests
+# may include files of tests.
 function(check_includes file)
   file(STRINGS ${file} lines REGEX "^ *# *include *\"(tests/)?(${any_folder})/")
   foreach(line ${lines})
@@ -47,6 +47,6 @@ foreach(folder ${folders})
   endif()
 endforeach()
 if(bad)
-  message(FATAL_ERROR "against the arrows of ARCHITECTURE.md:\n${bad}")
+  message(FATAL_ERROR "not allowed by the arrows in ARCHITECTURE.md:\n${bad}")
 endif()
-message(STATUS "every #include follows the arrows")
+message(STATUS "every #include follows the arrows in ARCHITECTURE.md")
