@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks shoal on a GPU and measures its speed, the speed of other programs, and the limits of the GPU.
-# Each part takes less than ten minutes. A part that runs again measures only what is missing in OUT; --retry
-# also repeats failed measurements. train always repeats all its runs.
+# Each part takes less than ten minutes. A repeated part measures only what is missing in OUT;
+# --retry also repeats failed measurements. The part train always repeats all its runs.
 #
 #   bench/gpu_first_light.sh pack DIR [TAR]     on the machine that builds: copies the programs, the
 #                                               libraries they need and TAR, a .tar of class folders
@@ -12,8 +12,8 @@
 #
 #   PART   checks    the plug-in, NCCL, bf16, CUDA graphs, a trace, two processes on one GPU, and our
 #                    operations compared with the CPU (about a minute)
-#          train     shoal train on the GPU compared with the CPU: losses, repeated, resumed, two
-#                    processes on one GPU
+#          train     shoal train on the GPU compared with the CPU: losses, a repeated run, a resumed
+#                    run, two processes on one GPU
 #          step      our training step: three models, three batch sizes, bf16 and f16, eager and as a graph
 #          rivals    timm's training step: eager and with torch.compile
 #          ceilings  bandwidth, matrix products, convolutions, kernel launches, copies to the GPU
@@ -24,7 +24,7 @@
 # Exit status: 0; 1 a check or a program failed; 2 usage.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-limit=540 # seconds for a part
+limit=540 # seconds per part
 
 usage() {
   sed -n '6,26s/^# \{0,1\}//p' "$0" >&2

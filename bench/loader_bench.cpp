@@ -4,7 +4,8 @@
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
 //                                                    normalise to float. index: with seek indexes,
-//                                                    written in the warm-up pass
+//                                                    made before the warm-up pass. fast: resizes
+//                                                    fast instead of exactly as Pillow
 //   loader_bench boxes DIR PASSES                    prints the boxes that `crops` takes, beginning
 //                                                    with the warm-up pass: LEFT TOP WIDTH HEIGHT
 //   loader_bench loader SOURCE PASSES THREADS [DIR]  whole loader: batches of 128 at 224, uint8.
@@ -12,7 +13,7 @@
 //   loader_bench first SOURCE THREADS                whole loader, time to the first batch
 //   loader_bench pass SOURCE THREADS                 whole loader, time of one epoch
 //   loader_bench read SOURCE THREADS                 reads every image once, without decoding
-//   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder twice
+//   loader_bench list DIR THREADS [CACHE]            lists a folder; with a cache folder, twice
 //
 // Prints one JSON object; `list` prints one per listing.
 
@@ -93,7 +94,7 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
   std::vector<jpeg::SeekIndex> index(static_cast<size_t>(indexed ? data.size() : 0));
   if (indexed) make_indexes(data, index);
   double begin = 0, busy = 0, sum = 0;
-  for (int64_t pass = -1; pass < passes; ++pass) {  // pass -1 warms up the page cache
+  for (int64_t pass = -1; pass < passes; ++pass) {  // pass -1 is the warm-up
     if (pass == 0) begin = now(), busy = processor_seconds();
     for (int64_t i = 0; i < data.size(); ++i) {
       data.read(i, bytes);

@@ -22,7 +22,10 @@ ROW, GAP, WIDTH, BARS = 0.22, 0.5, 4.9, 2.75  # inches: height of a bar, gap bet
 
 
 def panels(results):
-    """For each column, title → rows of (name, rates). Batches with one and with all cores share a panel."""
+    """Returns a list of columns, each a map of title → rows of (name, rates).
+
+    Batches with one core and with all cores share a panel.
+    """
     found = {}
     for title, rates in results.items():
         kind, _, cores = title.rpartition(", ")

@@ -7,7 +7,9 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
   timm            timm's training transform with POLICY or no augmentation; uint8, for its fast collate
   opencv          imdecode, crop, INTER_LINEAR (no antialiasing), normalisation
   dali            DALI's CPU operators: image_slice, antialiased resize, normalisation
-BOXES: the output of `loader_bench boxes`: the box of each image in each pass, first in the warm-up pass.
+
+BOXES: the output of `loader_bench boxes`: the box of each image in each pass, beginning with the
+warm-up pass.
 Exit status 3 if the peer is not installed.
 """
 

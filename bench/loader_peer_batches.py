@@ -29,7 +29,10 @@ peer, source = sys.argv[1:3]
 
 
 def processor_seconds():
-    """CPU time of this process and its children, including those that have ended."""
+    """Returns the CPU time of this process and its children in seconds.
+
+    Includes children that have ended.
+    """
     own = psutil.Process()
     times = own.cpu_times()
     return sum(times[:4]) + sum(sum(child.cpu_times()[:2]) for child in own.children(recursive=True))

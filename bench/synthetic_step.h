@@ -29,7 +29,7 @@ struct StepOptions {
   at::Device device = at::kCPU;
   at::ScalarType type = at::kFloat;         // type of the parameters
   std::optional<at::ScalarType> copy_type;  // type that layers compute in, if different
-  bool masks = true;                        // the model's dropout and stochastic depth
+  bool masks = true;                        // use the model's dropout and stochastic depth
   uint64_t images = 0;                      // seed of the images
   train::OptimizerOptions optimizer;
 };
@@ -76,8 +76,8 @@ class SyntheticStep {
     loss_sum_.copy_(result.loss_sum);
   }
 
-  // Runs one step. On a GPU it returns without waiting. A CUDA graph can record it only without
-  // masks, which are copied from host memory.
+  // Runs one step. On a GPU, returns without waiting. A CUDA graph can record it only with
+  // options.masks = false, because masks are copied from host memory.
   void enqueue() {
     differentiate();
     const at::NoGradGuard no_grad;

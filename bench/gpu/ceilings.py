@@ -3,13 +3,13 @@
 
 Usage: ceilings.py [--batch 256] [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --device cpu]
 
-Data is random. If it would fit into the L2 cache, calls rotate over several copies of it. Calls are recorded
-as a CUDA graph; at least twenty replays are timed.
+Data is random. If it would fit into the L2 cache, calls alternate between several copies of it.
+Calls are recorded as a CUDA graph, and twenty replays are timed.
 
   copy/device        device to device; gb_per_s counts bytes read and bytes written
   copy/host/...      one batch of uint8 images from host to device, from pinned and from pageable memory
   gemm/N/...         square matrix products
-  launch/...         a kernel that adds to one number: microseconds per launch, 1000 in a row
+  launch/...         microseconds per launch of a kernel that adds to one number, 1000 in a row
   pointwise/...      1x1 convolutions as matrix products (torch.mm): BLOCK.expand, BLOCK.project
   pointwise_conv/... the same convolutions by cuDNN
   depthwise/...      depthwise convolutions by cuDNN
@@ -37,7 +37,10 @@ TIMINGS = 20
 
 
 def shapes(size):
-    """B0's depthwise and pointwise convolutions: {(in, out, kernel, stride, pixels in): [first block, count]}."""
+    """Returns B0's depthwise and its pointwise convolutions.
+
+    Both are {(channels in, channels out, kernel, stride, pixels in): [first block, count]}.
+    """
     depthwise, pointwise = {}, {}
 
     def add(kind, where, *shape):
@@ -69,7 +72,10 @@ class Ceilings:
         return torch.empty(shape, dtype=dtype, device=self.device).normal_()
 
     def timings(self, call, make, size, graph=True):
-        """Seconds per call on data that make() returns. size: bytes that a call reads and writes."""
+        """Returns seconds per call of call(*make()), one for each timing.
+
+        `size`: bytes that a call reads and writes.
+        """
         sets = [make() for _ in range(min(64, max(1, math.ceil(4 * self.cache / size))))]
         kept = [None] * len(sets)
 
@@ -196,7 +202,7 @@ class Ceilings:
         return self.bound(row, size, 0 if depthwise else operations, dtype)
 
     def cases(self):
-        """All measurements, the most important first."""
+        """Yields (name, function) for all measurements, the most important first."""
         depthwise, pointwise = shapes(self.options.size)
         yield "copy/device", self.device_copy
         for dtype in TYPES:

@@ -18,7 +18,7 @@ namespace shoal::bench {
 
 bool plugin_check() {
   Report report("plugin");
-  const cuda::Plugin& plugin = *place(false).plugin;  // before anything asks LibTorch for CUDA
+  const cuda::Plugin& plugin = *place(false).plugin;  // opened before LibTorch is asked for CUDA
   const cuda::DeviceInfo info = plugin.device_info(0);
   report.text("card", info.name);
   report.number("compute_capability", info.major + info.minor / 10.0);

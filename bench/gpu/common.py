@@ -24,7 +24,7 @@ from importlib import metadata
 
 try:
     import torch
-except ImportError:  # native.py and training.py do without
+except ImportError:  # native.py and training.py do not need it
     torch = None
 
 GROUPS = 5
@@ -35,11 +35,12 @@ def parser(description):
     made = argparse.ArgumentParser(description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--json", type=pathlib.Path, metavar="FILE",
-                      help="results file, written after every measurement; skip measurements it already has")
+                      help="results file, rewritten after every measurement; measurements that it "
+                      "contains are skipped")
     made.add_argument("--retry", action="store_true", help="repeat failed measurements")
     made.add_argument("--only", default="", metavar="REGEX", help="measure only matching names")
     made.add_argument("--deadline", type=float, default=math.inf, metavar="SECONDS",
-                      help="start no measurement that is unlikely to end by then")
+                      help="start no measurement that would probably end later than this")
     made.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     made.add_argument("--dry", action="store_true", help="use tiny shapes and few repetitions")
     return made
@@ -88,7 +89,7 @@ def finish(device):
 
 
 def seconds_of(work, device):
-    """Seconds that one call of work takes: GPU time on a GPU, else wall-clock time."""
+    """Returns the seconds of one call of work(): GPU time on a GPU, else wall-clock time."""
     if device == "cpu":
         begin = time.perf_counter()
         work()
@@ -113,14 +114,14 @@ def digits(value):
 
 
 def cells(row):
-    """The row's values as text; median, minimum and maximum become one cell."""
+    """Returns the row's values as text. Median, minimum and maximum become one cell."""
     return {key: f"{digits(value)} ({digits(row[key + '_least'])}–{digits(row[key + '_most'])})"
             if key + "_least" in row else digits(value)
             for key, value in row.items() if not re.search("_(least|most)$", key)}
 
 
 class Results:
-    """The results of one program. shown: the keys to print."""
+    """The results of one program. `shown`: the keys to print on the terminal."""
 
     def __init__(self, title, options, shown):
         self.options, self.shown = options, shown
@@ -171,7 +172,7 @@ def run_child(name, seconds):
         except subprocess.TimeoutExpired:
             status = None
         try:
-            os.killpg(child.pid, signal.SIGKILL)  # its children too
+            os.killpg(child.pid, signal.SIGKILL)  # also the processes that it started
         except ProcessLookupError:
             pass
         child.wait()
@@ -188,7 +189,7 @@ def run_child(name, seconds):
 def each_in_a_child(title, names, measure, expected, options, shown):
     """Runs measure(name) for each name in a fresh process, until the deadline.
 
-    expected(name, rows): estimated seconds for this name, from the rows so far.
+    expected(name, rows) estimates the seconds for this name from the rows so far.
     """
     if options.child:
         try:

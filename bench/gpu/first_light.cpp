@@ -1,7 +1,7 @@
 // Checks LibTorch and shoal's operations on a GPU, and times training steps. Run by
 // bench/gpu_first_light.sh and, where a GPU is found, by ctest.
 //
-//   gpu_first_light plugin                    opens the plug-in before anything asks for CUDA
+//   gpu_first_light plugin                    opens the plug-in before any other use of CUDA
 //   gpu_first_light step MODEL                compares two steps with the CPU's in f64, and the
 //                                             gradients in f32 and bf16
 //   gpu_first_light operations                compares batch preparation, optimizers and EMA with
@@ -10,10 +10,10 @@
 //   gpu_first_light graph MODEL f32|bf16      compares five steps of a CUDA graph with eager steps;
 //                                             reports memory
 //   gpu_first_light trace FILE                writes a Kineto trace of a step, with kernels
-//   gpu_first_light shared                    one of two processes (with torchrun's variables) that
-//                                             train on GPU 0 over Gloo
+//   gpu_first_light shared                    trains on GPU 0 over Gloo, as one of two processes
+//                                             with torchrun's variables
 //   gpu_first_light time MODEL SIZE BATCH f32|bf16|f16 eager|graph
-//                                             images/s of a step on synthetic images, no masks
+//                                             images/s of steps on synthetic images, no dropout
 //
 // Prints one JSON object. Exit status: 1 if a check failed, 2 usage, 3 no usable GPU. With a last
 // argument `cpu`, step, operations, shared and time run on the CPU, to test this program.
@@ -61,7 +61,7 @@ StepOptions gpu_options(const Place& where, const std::string& model, const std:
   StepOptions options;
   options.model = model;
   options.device = where.device;
-  options.masks = false;  // a graph would repeat them: they are copied from host memory
+  options.masks = false;  // a graph would repeat them, because they come from host memory
   if (type == "bf16") options.copy_type = at::kBFloat16;
   if (type == "f16") options.copy_type = at::kHalf;
   if (type != "f32" && !options.copy_type)
@@ -127,7 +127,7 @@ bool time_step(const Place& where, const std::vector<std::string>& words) {
   report.number("most", rates.back());
   if (where.plugin) {
     const cuda::MemoryStatistics memory = where.plugin->memory_statistics(0);
-    if (!graph)  // a graph's memory is counted as free
+    if (!graph)  // the allocator counts a graph's memory as free
       report.number("peak_allocated_mib",
                     static_cast<double>(memory.peak_allocated_bytes) / (1 << 20));
     report.number("reserved_mib", static_cast<double>(memory.reserved_bytes) / (1 << 20));

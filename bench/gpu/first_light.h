@@ -23,7 +23,7 @@ struct NoGpu : std::runtime_error {
 class Report {
  public:
   explicit Report(const std::string& name) { text("check", name); }
-  ~Report() {  // after an exception, prints the values so far
+  ~Report() {  // without print(), after an exception: prints the values so far
     if (!printed_) good_ = false, print();
   }
   Report(const Report&) = delete;
@@ -57,6 +57,7 @@ class Report {
   bool good_ = true, printed_ = false;
 };
 
+// A device, and the plug-in if it is a GPU.
 struct Place {
   at::Device device = at::kCPU;
   const cuda::Plugin* plugin = nullptr;
@@ -74,7 +75,8 @@ void compute_exactly();
 // ‖got − want‖ / ‖want‖.
 double relative_difference(const at::Tensor& got, const at::Tensor& want);
 
-// Options of a step on that device, without masks. type: f32, bf16 or f16.
+// Options of a step on the device of `where`, without dropout and stochastic depth. `type`: f32,
+// bf16 or f16.
 StepOptions gpu_options(const Place& where, const std::string& model, const std::string& type);
 
 using Recorded = std::unique_ptr<cuda::Graph, void (*)(cuda::Graph*)>;

@@ -96,7 +96,10 @@ def nvjpeg(options, workers, crop):
 
 
 def processor_seconds():
-    """CPU time of this process and its children, including those that have ended."""
+    """Returns the CPU time of this process and its children in seconds.
+
+    Includes children that have ended.
+    """
     import psutil
     own = psutil.Process()
     children = own.children(recursive=True)
@@ -104,7 +107,10 @@ def processor_seconds():
 
 
 def take(batches, seconds, options, least=1):
-    """Takes batches for so many seconds; returns images per second and the number of images."""
+    """Takes batches for `seconds`, at least `least` of them.
+
+    Returns images per second and the number of images.
+    """
     begin, count = time.perf_counter(), 0
     while count < least or time.perf_counter() - begin < seconds:
         next(batches)

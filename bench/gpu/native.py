@@ -38,7 +38,7 @@ def steps(dry):
 
 
 def loader_rates(program, name, options):
-    """The rates of five runs, after one that writes the seek indexes."""
+    """Returns the rates of five runs. A run before them writes the seek indexes."""
     with tempfile.TemporaryDirectory() as indexes:
         command = [program, "loader", options.images, "2" if options.dry else "25", name.split()[1], indexes]
         try:
@@ -57,7 +57,7 @@ def free_port():
 
 
 def environments(name):
-    """The variables of each process that this check needs."""
+    """Returns the environment variables of each process that this check starts."""
     if name != "shared":
         return [{}]
     meeting = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
@@ -102,7 +102,10 @@ def answer(program, name, options):
 
 
 def answer_of(program, name, words, options):
-    """The JSON object that the program printed. Of several processes: of one that failed, if any did."""
+    """Returns the JSON object that the program printed.
+
+    With several processes: that of a failed one, if any failed.
+    """
     children = [Child([program, *words], variables) for variables in environments(name)]
     until = time.monotonic() + options.timeout
     while time.monotonic() < until:
@@ -110,7 +113,7 @@ def answer_of(program, name, words, options):
         if any(states) or None not in states:
             break
         time.sleep(0.02)
-    children.sort(key=lambda child: not child.process.poll())  # a failed one first
+    children.sort(key=lambda child: not child.process.poll())  # failed processes first
     return [child.end() for child in children][0]
 
 

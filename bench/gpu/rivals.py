@@ -6,7 +6,7 @@ Usage: rivals.py [--json FILE] [--only REGEX] [--deadline SECONDS] [--dry --devi
 Channels-last, autocast, label smoothing 0.1, SGD with momentum. Each configuration runs in its own process and
 is named MODEL/PIXELS/BATCH/bf16|fp16/WAY, where WAY is eager or a mode of torch.compile.
 
-  first_step_seconds  first step, with compilation and cuDNN's choice of algorithms
+  first_step_seconds  the first step, with compilation and cuDNN's choice of algorithms
   steady_seconds      warm-up after it, until three steps in a row take about the same time
   images_per_second   five groups of steps, in GPU time
   allocated_mb        peak memory of the timed steps; reserved_mb: peak of the whole process
@@ -33,7 +33,7 @@ EXPECTED = {"eager": 20, "compile": 90, "reduce-overhead": 90, "max-autotune": 3
 
 
 def names(dry):
-    """All configurations, the most important first."""
+    """Returns all configurations, the most important first."""
     if dry:
         return ["resnet18/64/4/bf16/eager", "efficientnet_b0/64/4/bf16/eager", "resnet18/64/4/fp16/eager",
                 "resnet18/64/4/bf16/compile"]
@@ -50,7 +50,10 @@ def names(dry):
 
 
 def expected(name, rows):
-    """Estimated seconds: the most so far for this model and way, else for this way, else a guess."""
+    """Estimates the seconds of a measurement.
+
+    Returns the most so far for this model and way, else for this way, else a guess.
+    """
     model, *_, way = name.split("/")
     done = [row for row in rows if "error" not in row and row["name"].endswith("/" + way)]
     done = [row for row in done if row["name"].startswith(model + "/")] or done

@@ -10,7 +10,7 @@ import common
 
 
 def table(rows):
-    """The lines of a table. Columns: all keys, in the order of their first use."""
+    """Yields the lines of a table. Columns: all keys, in the order of their first use."""
     texts = [common.cells(row) for row in rows]
     columns = list(dict.fromkeys(key for row in texts for key in row))
     numbers = {key for key in columns if all(isinstance(row.get(key, 0), (int, float)) for row in rows)}

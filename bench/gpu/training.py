@@ -20,11 +20,13 @@ import time
 import common
 
 LIKELY_SECONDS = 30
-# Allowed relative difference from the validation loss on the CPU: the GPU adds in another order and rounds.
+# Allowed relative difference from the validation loss on the CPU. The GPU adds and rounds in
+# another order.
 NEAR, NEAR_IN_BF16 = 0.05, 0.25
 IMAGES = ["--train", "synthetic:384:10:96x96", "--val", "synthetic:96:10:96x96", "--size", "64",
             "--epochs", "2", "--seed", "5", "--global-batch-size", "32", "--mixup", "0.2", "--dropout", "0.1"]
-# Options of each run, and the expected result: "near NAME" (validation loss) or "equal NAME" (model, bit for bit).
+# Options of each run, and the expected result: "near NAME" (similar validation loss) or
+# "equal NAME" (same model, bit for bit).
 RESNET, EFFICIENTNET = ["--model", "resnet18", "--lr", "0.02"], ["--model", "efficientnet_b0", "--lr", "0.001"]
 RUNS = {
     "train resnet18, CPU": ([*RESNET, "--device", "cpu"], None),
@@ -49,7 +51,7 @@ def run(program, words, folder, options):
             status = child.wait(options.timeout)
         finally:
             try:
-                os.killpg(child.pid, signal.SIGKILL)  # workers too
+                os.killpg(child.pid, signal.SIGKILL)  # also shoal's workers
             except ProcessLookupError:
                 pass
             child.wait()
@@ -98,7 +100,7 @@ def main():
             if results.seconds_left() < LIKELY_SECONDS:
                 results.leave_out()
                 continue
-            options.timeout = min(limit, results.seconds_left() / 2)  # a resumed one is two runs
+            options.timeout = min(limit, results.seconds_left() / 2)  # a resumed run is two runs
             begin = time.perf_counter()
             try:
                 row = measure(options.program, name, pathlib.Path(kept), options)
