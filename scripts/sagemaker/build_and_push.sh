@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds the image and pushes it to ECR; prints its address, the `image` of scripts/sagemaker/launch.py.
+# Builds the container image, pushes it to ECR and prints its address (setting `image` of launch.py).
 #
 #   scripts/sagemaker/build_and_push.sh [--dry-run] [--repository NAME] [--tag TAG] [--region REGION]
 #                                       [--account ID] [-- ARGUMENTS OF docker build]
 #
-#   --dry-run      print the commands, run none
-#   --repository   [default: shoal]; it is made where it is missing
-#   --tag          [default: the commit, as git describe prints it]
-#   --region, --account   [default: as the AWS command line is set up]
+#   --dry-run      print the commands for building and pushing without running them
+#   --repository   repository in ECR, created if it does not exist [default: shoal]
+#   --tag          tag of the image [default: the commit, as git describe prints it]
+#   --region, --account   AWS region and account [default: those of the AWS command line]
 #
 # Example: build_and_push.sh -- --build-arg SETUP=--cuda --build-arg EFA=1.47.0
-# Environment: DOCKER, the program that builds and pushes: docker (default), podman, buildah.
+# Environment: DOCKER is the program that builds and pushes: docker (default), podman or buildah.
 #
-# Status: 0; 1 a command failed; 2 usage; 3 docker or the AWS command line is missing.
+# Exit status: 0; 1 a command failed; 2 usage; 3 docker or the AWS command line is missing.
 set -euo pipefail
 . "$(dirname "$0")/../setup/common.sh"
 
@@ -44,11 +44,11 @@ need "$docker" "install docker, or set DOCKER=podman or DOCKER=buildah"
 
 if [ -z "$region" ]; then
   region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region 2>/dev/null || true)}}
-  [ -n "$region" ] || die 2 "the region is not known; give --region REGION"
+  [ -n "$region" ] || die 2 "the region is unknown; set --region REGION"
 fi
 if [ -z "$account" ]; then
   account=$(aws sts get-caller-identity --query Account --output text) ||
-    die 1 "the account is not known: log in, or give --account ID"
+    die 1 "the account is unknown; log in, or set --account ID"
 fi
 [[ $account =~ ^[0-9]{12}$ ]] || die 2 "--account is '$account'; it must be twelve digits"
 [ -n "$tag" ] || tag=$(git -C "$top" describe --always --dirty)
@@ -57,8 +57,8 @@ case $region in cn-*) domain=amazonaws.com.cn ;; *) domain=amazonaws.com ;; esac
 registry=$account.dkr.ecr.$region.$domain
 image=$registry/$repository:$tag
 
-# The image first: it takes longest, and a login lasts twelve hours.
-run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed, see the messages above"
+# Build before the login: a build may take long, and a login expires after twelve hours.
+run "$docker" build -t "$image" "$@" "$top" || die 1 "building $image failed: see above"
 if [ $dry = yes ]; then
   run aws ecr create-repository --region "$region" --repository-name "$repository"
   printf '%s| ' "$(run aws ecr get-login-password --region "$region")"
@@ -66,9 +66,9 @@ if [ $dry = yes ]; then
 else
   aws ecr describe-repositories --region "$region" --repository-names "$repository" >/dev/null 2>&1 ||
     aws ecr create-repository --region "$region" --repository-name "$repository" >/dev/null ||
-    die 1 "the repository $repository could not be made: see above"
+    die 1 "cannot create the repository $repository: see above"
   aws ecr get-login-password --region "$region" |
     "$docker" login --username AWS --password-stdin "$registry" >&2 || die 1 "logging in to $registry failed"
 fi
-run "$docker" push "$image" || die 1 "pushing $image failed, see the messages above"
+run "$docker" push "$image" || die 1 "pushing $image failed: see above"
 echo "$image"

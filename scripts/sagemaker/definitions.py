@@ -37,8 +37,8 @@ def from_program(program):
 def metric_definitions(source):
     """Returns the definitions as [{"Name": ..., "Regex": ...}].
 
-    `source` is a JSON file, the program shoal, or "none". With None, the program is searched in
-    build/release and on PATH; the list is empty if it is not found.
+    `source` is a JSON file, the program shoal, or "none". If it is None, the program is searched in
+    build/release and on PATH. The list is empty if the program is not found.
     """
     if source == "none":
         return []

@@ -51,7 +51,7 @@ def given_options(arguments, job):
 
 
 def replace_local_folders(settings):
-    """Returns the uploads [(folder, S3 address)], and puts these addresses into `settings`."""
+    """Replaces local folders in `settings` by S3 addresses. Returns [(folder, S3 address)]."""
     need(settings, "output")
     sources = dict(settings.get("channels", {}))
     if settings.get("source"):
@@ -110,7 +110,7 @@ def run_train(arguments):
     print_notes(training_notes(request))
     if arguments.after and not arguments.dry_run:
         jobs.require_completed(sagemaker, arguments.after, arguments.poll)
-        request, planned = build()  # the model's address is known only now
+        request, planned = build()  # again, because only now the model's address is known
     sagemaker = sagemaker or (None if arguments.dry_run else client("sagemaker", arguments.region))
     submit(
         arguments, request, planned, sagemaker and sagemaker.create_training_job, "TrainingJobName"

@@ -218,7 +218,7 @@ def place_rules(request):
 
 
 def training_violations(request):
-    """Returns all violations. The rules run only on requests of the right form."""
+    """Returns all violations. The rules run only if the request matches the API's description."""
     found = model_violations("CreateTrainingJob", request)
     if not found:
         for rule in (instance_rules, time_rules, channel_rules, metric_rules, place_rules):

@@ -1,7 +1,7 @@
 """The request of a processing job that converts images for training.
 
-`shoal pack` makes one packed file of a dataset. `shoal prepare` makes class folders, tars or packed
-files of ImageNet's archives.
+`shoal pack` writes a dataset to one packed file. `shoal prepare` converts ImageNet's archives to
+class folders, tars or packed files.
 """
 
 from errors import UserError

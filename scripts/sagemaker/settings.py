@@ -33,8 +33,8 @@ class Row:
     name: str
     kind: str  # text, integer, seconds, switch, list, map, channels, groups
     help: str
-    jobs: str = "both"  # train, process or both
-    flag: str = ""  # option name if it differs, for example for one entry of a map
+    jobs: str = "both"  # jobs that have the setting: train, process or both
+    flag: str = ""  # option name if it differs from `name`, for example for one entry of a map
 
     @property
     def option(self):
@@ -232,7 +232,7 @@ def read_file(path):
 
 
 def channel_map(name, channel):
-    """Returns the channel as a map. It may be given as its source only."""
+    """Returns the channel as a map. `channel` is such a map, or only the source."""
     if not isinstance(channel, dict):
         channel = {"source": str(channel)}
     unknown = [key for key in channel if key not in CHANNEL_KEYS]

@@ -1,9 +1,9 @@
-# Sourced by the scripts: the repository's folder and functions for messages.
+# Sourced by the scripts: sets `top` to the repository's folder, and defines functions for messages.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 say() { printf '== %s\n' "$*"; }
 
-# die CODE MESSAGE: prints the message, which says what to do, and exits.
+# die CODE MESSAGE: prints MESSAGE and exits with status CODE. The message says what to do.
 die() {
   local code=$1
   shift

@@ -50,7 +50,7 @@ ensure_libtorch() {
     mkdir -p "$store/.wheels"
     say "downloading LibTorch into $store (${missing_sets[*]})"
     exec 9>"$store/.wheels/lock"
-    flock 9 # another clone may be doing the same
+    flock 9 # another clone may be installing LibTorch too
     "$python" "$top/scripts/setup/wheels.py" "$lock" "$store" "${missing_sets[@]}" || exit $?
     for set in "${missing_sets[@]}"; do : >"$(set_mark "$set")"; done
     exec 9>&-

@@ -1,7 +1,9 @@
-# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). Other systems are only checked.
+# Sourced by scripts/build: installs system packages with apt (Debian, Ubuntu). On other systems, only
+# checks for the programs.
 
+# Each entry of `tools`, `comforts` and `linters` is PROGRAM:PACKAGE.
 tools=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config xz:xz-utils)
-comforts=(ccache:ccache) # optional
+comforts=(ccache:ccache) # recommended, not required
 linters=(clang-format:clang-format clang-tidy:clang-tidy) # for scripts/lint: version 14, as in Debian 12
 libraries=(libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libspdlog-dev libcxxopts-dev catch2
   nlohmann-json3-dev zlib1g-dev)
@@ -15,13 +17,14 @@ find_python() {
   return 1
 }
 
-# missing_packages NEED_PYTHON: sets the arrays `required` and `wanted` (optional) to the packages not yet installed.
+# missing_packages yes|no: sets `required` and `wanted` (optional) to the packages not yet installed.
+# yes: Python is required.
 missing_packages() {
   local pair name names=("${libraries[@]}") jpeg=libjpeg62-turbo-dev
   required=() wanted=()
   for pair in "${tools[@]}"; do command -v "${pair%%:*}" >/dev/null || required+=("${pair#*:}"); done
   for pair in "${comforts[@]}"; do command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}"); done
-  if ! find_python >/dev/null; then # without NEED_PYTHON, only the tests of the scripts need it
+  if ! find_python >/dev/null; then # with `no`, only the tests of the scripts need it
     if [ "$1" = yes ]; then required+=(python3-pip); else wanted+=(python3-pip); fi
   fi
   command -v dpkg-query >/dev/null || return 0
@@ -48,8 +51,8 @@ apt_install() {
   rm -f "$log"
 }
 
-# ensure_packages NEED_PYTHON: installs missing packages. Without the right to do so, prints the command that installs
-# them and exits with status 3.
+# ensure_packages yes|no: installs the packages that missing_packages finds. Without the right to do
+# so, prints the command that installs them and exits with status 3.
 ensure_packages() {
   missing_packages "$1"
   [ ${#required[@]} -gt 0 ] || [ ${#wanted[@]} -gt 0 ] || return 0

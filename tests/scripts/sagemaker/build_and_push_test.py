@@ -94,8 +94,8 @@ class BuildAndPush(unittest.TestCase):
         self.tool("docker", "exit 1")
         for arguments, code, expected in (
             (["--account", "12", "--region", "x"], 2, "--account is '12'"),
-            (["--account", "123456789012"], 2, "the region is not known"),
-            (["--region", "x"], 1, "the account is not known"),
+            (["--account", "123456789012"], 2, "the region is unknown"),
+            (["--region", "x"], 1, "the account is unknown"),
             (["--tag"], 2, "--tag needs a value"),
             (["--account", "123456789012", "--region", "x"], 1, "building"),
         ):
