@@ -20,13 +20,14 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
-// The RGB test image of tests/golden/make_resize.py: squares with hard edges and smooth ones.
+// Returns the RGB test image of tests/golden/make_resize.py: squares of noise and squares of smooth
+// gradients.
 Bytes formula_image(const Size& size);
 
-// An uncompressed 24-bit BMP of RGB pixels.
+// Returns an uncompressed 24-bit BMP of RGB pixels.
 Bytes encode_bmp(const Bytes& pixels, const Size& size);
 
-// A JPEG of `size` whose content depends on `index`.
+// Returns a JPEG of `size` whose content depends on `index`.
 Bytes made_jpeg(int64_t index, const Size& size = {60, 45});
 
 // Decodes the pixels of `box` with an ImageReader or JpegDecoder.
@@ -42,12 +43,12 @@ Bytes read_box(Reader& reader, const Bytes& bytes, const Box& box) {
   return pixels;
 }
 
-// The instruction sets that this processor supports, portable first.
+// Returns the instruction sets that this processor supports, portable first.
 std::vector<Isa> supported_isas();
 
-int largest_difference(const Bytes& a, const Bytes& b);  // 999 when the sizes differ
+int largest_difference(const Bytes& a, const Bytes& b);  // 999 if the sizes differ
 
-// Encoded images in memory; sample i has label i % classes.
+// A dataset of encoded images in memory. Sample i has label i % classes.
 class MemoryDataset : public BasicDataset {
  public:
   explicit MemoryDataset(std::vector<Bytes> images, int64_t classes = 3);
@@ -60,13 +61,13 @@ class MemoryDataset : public BasicDataset {
   void read(int64_t sample, Bytes& bytes) const override;
 
   std::vector<Bytes> images;
-  int64_t unreadable = -1;  // reading this sample fails as a vanished file would
+  int64_t unreadable = -1;  // reading this sample throws, as for a missing file; -1: none
 
  private:
   std::vector<std::string> classes_;
 };
 
-// n JPEGs in memory.
+// Returns a dataset of n JPEGs in memory.
 std::shared_ptr<MemoryDataset> made_dataset(int64_t n);
 
 // A temporary directory with paths as strings.

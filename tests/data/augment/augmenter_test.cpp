@@ -22,7 +22,7 @@ Augmenter augmenter(const std::string& policy, Interpolation filter = Interpolat
   return Augmenter(options, filter);
 }
 
-// The operations of many images.
+// Returns the operations drawn for each of `images` images.
 std::vector<std::vector<Operation>> drawn(const std::string& policy, int images,
                                           Interpolation filter = Interpolation::bicubic) {
   Augmenter made = augmenter(policy, filter);
@@ -116,7 +116,8 @@ TEST_CASE("a weighted set draws each operation at most once, those with high wei
     REQUIRE(seen.size() == 15);
   }
   for (const auto& image : drawn("rand-p1-n1-tweights", 12'000)) ++effects[image[0].effect];
-  CHECK(effects[Effect::rotate] == Approx(12'000 * 3 / 10.05).margin(200));  // of the weights' sum
+  CHECK(effects[Effect::rotate] ==
+        Approx(12'000 * 3 / 10.05).margin(200));  // 10.05: sum of the weights
   CHECK(effects[Effect::shear_x] == Approx(12'000 * 2 / 10.05).margin(200));
 }
 
@@ -145,10 +146,10 @@ TEST_CASE("geometric operations use the crop's filter, or either one at random",
   CHECK(samplings(Interpolation::random) == std::set{Sampling::bilinear, Sampling::bicubic});
 }
 
-TEST_CASE("TrivialAugment applies one operation; AugMix keeps what all chains have in common",
+TEST_CASE("TrivialAugment applies one operation; AugMix stays between the image and its chains",
           "[single]") {
   for (const auto& image : drawn("trivial", 300)) REQUIRE(image.size() == 1);
-  // At magnitude 0 only posterize changes an image of one level: to 80.
+  // At magnitude 0, only posterize changes a uniform image: it turns level 90 into 80.
   for (const char* policy : {"augmix-m0-w3", "augmix-m0-w3-b1"}) {
     Augmenter augmix = augmenter(policy);
     int changed = 0;
@@ -250,7 +251,7 @@ TEST_CASE("a random filter is bilinear or bicubic for each image", "[single]") {
   CHECK(bilinear == Approx(100).margin(35));
 }
 
-TEST_CASE("draws are frozen: runs continue across builds", "[single]") {
+TEST_CASE("draws never change, so that runs continue across builds", "[single]") {
   std::map<std::string, uint64_t> sums;
   for (const std::string policy : {"v0", "rand-m9-mstd0.5-inc1", "trivial", "augmix-m3-w3"}) {
     Augmenter made = augmenter(policy);

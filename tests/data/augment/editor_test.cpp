@@ -42,7 +42,7 @@ struct Case {
   Size size;
 };
 
-// Lines of augment.txt.
+// Returns the cases of augment.txt, one per line.
 std::vector<Case> golden_cases() {
   const Bytes list = read_golden("augment.txt");
   std::istringstream text(std::string(list.begin(), list.end()));
@@ -63,7 +63,8 @@ std::vector<Case> golden_cases() {
   return cases;
 }
 
-// Only where a place between pixels is looked at, or where sums are rounded in between.
+// Whether a result may differ by one level: if it is interpolated between pixels, or if
+// intermediate sums are rounded.
 bool may_differ(Effect effect, Sampling sampling) {
   return effect == Effect::gaussian_blur || sampling != Sampling::nearest;
 }

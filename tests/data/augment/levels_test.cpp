@@ -32,7 +32,7 @@ TEST_CASE("magnitudes give the same amounts as in timm and torchvision", "[singl
                 .amount);
       }
     }
-    // If both signs are possible, the file has the larger amount.
+    // If both signs are possible, the golden file has the larger amount.
     REQUIRE(amounts.size() <= 2);
     CHECK(*amounts.rbegin() == Approx(expected).margin(2e-5));
     ++checked;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSide = 24, kBytes = kSide * kSide * 3, kGlobal = 12, kImages = 96;
 
-// All random options together.
+// Options with every kind of random augmentation.
 LoaderOptions everything() {
   LoaderOptions options;
   options.seed = 5;
@@ -43,7 +43,7 @@ struct Made {
   Row row;
 };
 
-// Position in the epoch → the image made for it.
+// Returns position in the epoch → the image made for it.
 std::map<int64_t, Made> made(const std::shared_ptr<MemoryDataset>& data,
                              const LoaderOptions& options, int64_t first_batch = 0) {
   Loader loader(data, options);
@@ -106,7 +106,7 @@ TEST_CASE("a repeated image looks different each time") {
   std::set<uint64_t> looks;
   for (const auto& [position, one] : made(data, options))
     looks.insert(shoal::hash_bytes(one.pixels.data(), kBytes));
-  CHECK(looks.size() > kImages * 9 / 10);  // two may draw no operation, and the same filter
+  CHECK(looks.size() > kImages * 9 / 10);  // two repeats may draw no operation and the same filter
 }
 
 TEST_CASE(

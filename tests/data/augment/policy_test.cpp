@@ -33,7 +33,7 @@ TEST_CASE("timm's RandAugment has its keys and defaults", "[single]") {
   CHECK(parse_policy("rand-m9-inc0").sequences[4][0].level == Level::posterize);
 }
 
-TEST_CASE("timm's weighted and small sets are known", "[single]") {
+TEST_CASE("timm's weighted set and small sets of operations are known", "[single]") {
   const Policy weighted = parse_policy("rand-m7-tweights");
   CHECK(weighted.weights.size() == 15);
   CHECK(weighted.sequences.size() == 15);
@@ -43,7 +43,7 @@ TEST_CASE("timm's weighted and small sets are known", "[single]") {
   CHECK(parse_policy("rand-t3aw").weights.size() == 14);
 }
 
-TEST_CASE("AutoAugment's policies have 25 pairs; the variants differ in posterize alone",
+TEST_CASE("AutoAugment's policies have 25 pairs; their variants differ only in posterize",
           "[single]") {
   for (const auto& [name, other] : {std::pair{"original", "originalr"}, std::pair{"v0", "v0r"}}) {
     const Policy a = parse_policy(name), b = parse_policy(other);

@@ -21,7 +21,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Files that people and systems leave among images; two of them hidden.
+// Files that people and systems leave among images. Two of them are hidden.
 const Members& strangers() {
   static const Members all = {{"cat/.DS_Store", "x"},         {"cat/._a.jpg", "x"},
                               {"cat/README.txt", "our cats"}, {"cat/Thumbs.db", "\xd0\xcf\x11\xe0"},
@@ -34,7 +34,7 @@ const char* const kSentence =
     ": left out 7 files that are not images by name or content (cat/README.txt, cat/Thumbs.db, "
     "cat/index.csv, …) and 2 hidden files";
 
-// Images with and without an image's name; one of them damaged.
+// Images with and without the name of an image file. One of them is damaged.
 Members images() {
   return {{"cat/a.jpg", jpeg_text(1)},
           {"cat/b", jpeg_text(2)},
@@ -82,7 +82,7 @@ TEST_CASE("a file is an image by its name or by its content") {
     CHECK_FALSE(is_image(name, bytes_of(text)));
     CHECK_FALSE(is_image(name, {}));
   }
-  CHECK(is_image_file("/nonexistent/file"));  // reading it will say why
+  CHECK(is_image_file("/nonexistent/file"));  // missing: reading it reports that
 }
 
 TEST_CASE("files that are not images are left out of class folders and reported once") {
@@ -115,7 +115,7 @@ TEST_CASE("a cached listing knows the files it left out and notices when one bec
   CHECK(size() == 4);
   CHECK(load_listing(cache.path(), mixed.folder / "set"));
   CHECK(size() == 4);
-  // Written in place, so its folder does not change.
+  // Written in place, so the modification time of its folder does not change.
   std::ofstream(mixed.folder / "set/dog/empty") << jpeg_text(9);
   CHECK(size() == 5);
 }
@@ -181,9 +181,9 @@ TEST_CASE("packed sets and rewritten class folders have only images") {
   const TempFolder& t = mixed.folder;
   const auto data = open_dataset(t / "set");
   const PackSummary packed = write_pack(*data, t / "set.pack", {});
-  CHECK((packed.images == 3 && packed.damaged == 1));  // d.JPEG
+  CHECK((packed.images == 3 && packed.damaged == 1));  // damaged: dog/d.JPEG
   const auto ignore = [](const auto&) {};
   const ArrangeSummary arranged =
       arrange(*data, t / "made", Arrangement::folders, 1, ignore, ignore);
-  CHECK((arranged.images == 4 && arranged.damaged == 0));  // as they are
+  CHECK((arranged.images == 4 && arranged.damaged == 0));  // arrange() copies damaged images too
 }

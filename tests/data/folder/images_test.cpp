@@ -113,11 +113,12 @@ TEST_CASE("files of a folder that are not images are left out and reported once"
   write(f.at("y/b.jpg"), "no image");
   write(f.at("y/list.csv"), "a,b");
   const Seen found = seen({f.at("x"), f.at("y")});
-  CHECK(found.contents == Texts{jpeg_text(1), "no image"});  // a damaged one stays
+  CHECK(found.contents == Texts{jpeg_text(1), "no image"});  // damaged images are kept
   REQUIRE(found.warnings.size() == 1);
   CHECK_THAT(found.warnings[0], Contains("left out 2 files") && Contains("README.txt") &&
                                     Contains("list.csv") && Contains("1 hidden file"));
-  CHECK(seen({f.at("x/README.txt")}).contents == Texts{"our cats"});  // named: reading it fails
+  CHECK(seen({f.at("x/README.txt")}).contents ==
+        Texts{"our cats"});  // a file that is named is kept
 }
 
 TEST_CASE("a source without images is an error; a missing file is reported by read()") {

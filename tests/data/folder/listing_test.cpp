@@ -31,7 +31,7 @@ void age(const std::string& root) {
     if (entry.is_directory()) fs::last_write_time(entry.path(), then);
 }
 
-// A folder of three classes and a cache beside it. Counts how often the folder was listed.
+// A folder of three classes, and a cache in another folder. `listed` counts the listings.
 struct Cached {
   TempFolder data, cache;
   int listed = 0;
@@ -51,7 +51,7 @@ struct Cached {
 
 }  // namespace
 
-TEST_CASE("classes and files are sorted bytewise as torchvision walks them, deep folders too") {
+TEST_CASE("classes and files are sorted by bytes in torchvision's order, also in deep folders") {
   TempFolder t;
   for (const char* name : {"b/2.jpg", "b/10.jpg", "b/.hidden", "a/z.png", "a/sub/y.tif",
                            "a/Sub/x.jpg", "a/Z.jpg", "a-b/1.jpg", "a/sub/deeper/w.jpg", "README"})
@@ -78,7 +78,7 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
   CHECK_THROWS(names(t / "root"));
 }
 
-TEST_CASE("mistakes of the user are reported clearly") {
+TEST_CASE("missing folders and missing images are reported with their paths") {
   TempFolder t;
   CHECK_THROWS_WITH(names(t / "none"), "the folder " + t / "none" + " does not exist");
   t.write("image.jpg", "x");
@@ -104,7 +104,7 @@ TEST_CASE("files are read unchanged, and a missing one is a damaged image") {
   fs::remove(t / "a/2.jpg");
   CHECK_THROWS_WITH(data->read(1, read), "cannot open it: No such file or directory");
   std::ofstream(t / "a/1.jpg").close();
-  fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // sparse
+  fs::resize_file(t / "a/1.jpg", uintmax_t{1} << 34);  // a sparse file of 16 GiB
   CHECK_THROWS_AS(data->read(0, read), DamagedImage);
 }
 
@@ -116,9 +116,9 @@ TEST_CASE("a missing folder is an error, not a damaged image") {
   std::vector<uint8_t> bytes;
   try {
     data->read(0, bytes);
-    FAIL("it was read");
+    FAIL("the image was read");
   } catch (const DamagedImage&) {
-    FAIL("it counts as damaged");
+    FAIL("the image counts as damaged");
   } catch (const std::runtime_error& error) {
     CHECK_THAT(error.what(), Catch::Contains("set/a/1.jpg"));
   }
@@ -188,7 +188,7 @@ TEST_CASE("a damaged cache is written again, wherever the damage is") {
 }
 
 TEST_CASE(
-    "folders that changed just now are not cached, and a cache that cannot be written gives a "
+    "folders that changed recently are not cached, and a cache that cannot be written gives a "
     "warning") {
   TempFolder t;
   t.write("data/a/1.jpg", "x");

@@ -23,13 +23,14 @@ TEST_CASE("random crops are inside the image and have the requested area and asp
     area += share;
     log_ratio += std::log(ratio);
   }
-  // torchvision 0.26 gives 0.4341 and 0.0309 over 60 000 crops: large tall ones are rejected more
-  // often.
+  // torchvision 0.26 gives these means over 60,000 crops. The image is wide, so large and tall
+  // boxes are rejected more often.
   CHECK(area / n == Approx(0.4341).margin(0.008));
   CHECK(log_ratio / n == Approx(0.0309).margin(0.005));
 }
 
-TEST_CASE("an image too narrow for every try gets the largest central box in range", "[single]") {
+TEST_CASE("if no drawn box fits, the crop is the largest central box with a valid aspect ratio",
+          "[single]") {
   KeyedRandom random(2);
   TransformOptions options;
   const Box wide = random_resized_crop({1000, 10}, options, random);
@@ -50,7 +51,7 @@ TEST_CASE("the centre view follows torchvision's integer rules", "[single]") {
   const CenterView view = center_view({500, 375}, options);
   CHECK(view.resized.width == 341);  // 341.33 rounded down
   CHECK(view.resized.height == 256);
-  CHECK(view.crop.left == 58);  // 58.5 to the even neighbour
+  CHECK(view.crop.left == 58);  // 58.5 rounded to even
   CHECK(view.crop.top == 16);
   CHECK(view.crop.width == 224);
   options.eval_resize = 30;
@@ -59,5 +60,5 @@ TEST_CASE("the centre view follows torchvision's integer rules", "[single]") {
   CHECK(padded.resized.height == 60);
   CHECK(padded.left == 5);
   CHECK(padded.crop.width == 30);
-  CHECK(padded.crop.top == 10);  // 9.5 to the even neighbour
+  CHECK(padded.crop.top == 10);  // 9.5 rounded to even
 }

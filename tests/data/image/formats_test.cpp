@@ -50,7 +50,7 @@ TEST_CASE("formats are recognized by their first bytes, and their headers give t
   for (const Stored& image : stored_images()) {
     INFO(image.name);
     CHECK(recognise(image.bytes) == image.format);
-    if (image.format == Format::jpeg) continue;  // its header is libjpeg-turbo's business
+    if (image.format == Format::jpeg) continue;  // JPEG headers are read elsewhere
     const Size size = stated_size(image.format, image.bytes);
     CHECK(size.width == image.size.width);
     CHECK(size.height == image.size.height);
@@ -60,7 +60,7 @@ TEST_CASE("formats are recognized by their first bytes, and their headers give t
   }
 }
 
-TEST_CASE("a truncated header or one of another format counts as damage", "[single]") {
+TEST_CASE("a truncated header or a header of another format counts as damage", "[single]") {
   for (const Stored& image : stored_images()) {
     if (image.format == Format::jpeg) continue;
     INFO(image.name);
@@ -98,7 +98,7 @@ TEST_CASE("a size out of bounds is refused before decoding, and damaged pixels a
           "[single]") {
   Bytes pixels;
   Bytes bomb = encode_bmp(formula_image({7, 5}), {7, 5});
-  for (const size_t at : {20, 24}) bomb[at] = 0x7f;  // more than eight million pixels each way
+  for (const size_t at : {20, 24}) bomb[at] = 0x7f;  // more than 8 million pixels wide and high
   CHECK_THROWS_WITH(decode_other(Format::bmp, bomb, 0, pixels), Catch::Contains("out of bounds"));
   Bytes cut = read_golden("images/rgb.png");
   cut.resize(cut.size() / 4);

@@ -17,7 +17,7 @@ Bytes resize(const Bytes& pixels, const Size& in, const Size& out, Interpolation
   const Box box = resizer.needed();
   Bytes padded = pixels;
   padded.insert(padded.end(), static_cast<size_t>(resizer.padding()), uint8_t{0});
-  // In two pushes, the first with an odd number of rows.
+  // Push the rows in two parts, the first with an odd number of rows.
   const int64_t stride = 3 * in.width, first = std::min<int64_t>(box.height, 7);
   const uint8_t* start = padded.data() + box.top * stride + 3 * box.left;
   resizer.push({start, stride, first});
@@ -105,7 +105,7 @@ TEST_CASE("a mirrored resize is the mirror image of the resize", "[single]") {
 
 TEST_CASE("a part of the output needs only a part of the source and has the same pixels",
           "[single]") {
-  // The second case has the vertical pass first.
+  // In the second case, the vertical pass comes first.
   const Size in = GENERATE(Size{200, 120}, Size{200, 480}), out{100, 60};
   const Bytes image = formula_image(in), whole = resize(image, in, out, Interpolation::bilinear);
   Resizer resizer;

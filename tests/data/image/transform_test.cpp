@@ -35,7 +35,7 @@ TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for b
   CHECK(checked == 14);
 }
 
-TEST_CASE("a training row is the crop of its key, resized and flipped", "[single]") {
+TEST_CASE("a training row is the crop that its key selects, resized and flipped", "[single]") {
   const Size size{90, 70};
   const Bytes image = formula_image(size), file = encode_bmp(image, size);
   TransformOptions options;
@@ -50,7 +50,8 @@ TEST_CASE("a training row is the crop of its key, resized and flipped", "[single
     const bool flip = random.uniform() < 0.5;
     flips += flip;
     const Box box = random_resized_crop(size, options, random);
-    // Cut first, then resize the piece as an image of its own: pixels outside must not contribute.
+    // Cut the box out first, then resize it as a separate image: pixels outside the box must not
+    // contribute.
     Bytes piece;
     for (int64_t y = 0; y < box.height; ++y) {
       const auto from = image.begin() + 3 * ((box.top + y) * size.width + box.left);

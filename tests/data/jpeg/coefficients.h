@@ -5,8 +5,8 @@
 
 namespace shoal::data {
 
-// The largest magnitude of all dequantized coefficients of a JPEG; slightly above 8192 at most for
-// real images. Throws std::runtime_error if they cannot be read.
+// Returns the largest magnitude of all dequantized coefficients of a JPEG: for real images, at most
+// slightly above 8192. Throws std::runtime_error if they cannot be read.
 int largest_coefficient(const Bytes& file);
 
 }  // namespace shoal::data

@@ -66,7 +66,7 @@ TEST_CASE("a file cut short anywhere is damaged, even if the requested part is c
       CHECK_THROWS_AS(read_box(decoder, head, {0, 0, 4, 4}), DamagedImage);
     }
     CHECK_NOTHROW(
-        read_box(decoder, file, {0, 0, size.width, size.height}));  // good again afterwards
+        read_box(decoder, file, {0, 0, size.width, size.height}));  // works again after the errors
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("changed bytes never crash the decoder and often count as damage", "[s
       }
     }
     INFO(name << ": " << damaged << " of 300");
-    CHECK(damaged > 60);  // other values of pixels or of a table are no damage that can be seen
+    CHECK(damaged > 60);  // changed pixels and tables often give a valid file
   }
 }
 
@@ -117,7 +117,8 @@ TEST_CASE("a huge size in the header is refused before memory is allocated", "[s
 
 namespace {
 
-// Files for our own decoder: subsampling, quality and sizes around multiples of an MCU.
+// Files that our own decoder reads: several subsamplings, qualities, and sizes around multiples of
+// an MCU.
 std::vector<Bytes> own_files() {
   std::vector<Bytes> files;
   for (const char* name : {"baseline_444.jpg", "baseline_422.jpg", "baseline_420.jpg", "grey.jpg"})
@@ -127,7 +128,7 @@ std::vector<Bytes> own_files() {
     const Bytes photo = formula_image(size);
     for (const int quality : {20, 90, 100})
       for (const bool subsample : {false, true})
-        if (!subsample || size.width > 4)  // narrower ones are left to libjpeg-turbo
+        if (!subsample || size.width > 4)  // our decoder leaves narrower ones to libjpeg-turbo
           files.push_back(encode_jpeg(photo.data(), size, quality, subsample));
   }
   return files;
@@ -220,7 +221,7 @@ TEST_CASE("small noise images have libjpeg-turbo's pixels or are left to libjpeg
   }
 }
 
-TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo changes it too",
+TEST_CASE("with a changed header, our decoder gives libjpeg-turbo's pixels or leaves it the file",
           "[single]") {
   TurboDecoder turbo;
   jpeg::BaselineDecoder decoder;
@@ -230,7 +231,7 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
   for (const bool subsample : {false, true}) {
     Bytes file = encode_jpeg(pixels.data(), size, 90, subsample);
     const uint8_t adobe[] = {0xff, 0xee, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 1};
-    file.insert(file.begin() + 20, std::begin(adobe), std::end(adobe));  // behind APP0
+    file.insert(file.begin() + 20, std::begin(adobe), std::end(adobe));  // after APP0
     const size_t scan = jpeg::read_header(file)->scan;
     int64_t ours = 0;
     size_t table_end = 0;
@@ -254,8 +255,8 @@ TEST_CASE("a changed byte of the header changes nothing unless libjpeg-turbo cha
     }
     CHECK(ours > 1000);
 
-    // An APP0 that is too short is not JFIF, so the Adobe marker decides: RGB.
-    file[35] = 0;  // the transform
+    // An APP0 segment that is too short is not JFIF, so the Adobe marker applies: RGB.
+    file[35] = 0;  // the Adobe marker's color transform
     file.erase(file.begin() + 11, file.begin() + 20);
     file[5] = 7;
     const Box whole{0, 0, size.width, size.height};
@@ -303,7 +304,7 @@ TEST_CASE("an index of another file is detected and ignored", "[single]") {
   const Box all{0, 0, 211, 157};
   jpeg::SeekIndex index = theirs;
   CHECK(read_own(decoder, file, all, &index) == read_box(turbo, file, all));
-  for (int i = 0; i < 200; ++i) {  // anything at all
+  for (int i = 0; i < 200; ++i) {  // random indexes must not crash the decoder
     index = theirs;
     for (jpeg::SeekPoint& point : index) {
       point.byte = static_cast<uint32_t>(random.below(2 * file.size()));
@@ -333,8 +334,9 @@ TEST_CASE("our own decoder reads changed bytes like libjpeg-turbo, or leaves the
         if (pixels.empty()) continue;
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
-        if (read_box(turbo, broken, box) == pixels) continue;  // throws where it sees damage
-        // Impossible coefficients overflow 16 bits, at other steps than in libjpeg-turbo.
+        if (read_box(turbo, broken, box) == pixels) continue;  // must not throw either
+        // Only impossible coefficients may give other pixels: they overflow 16 bits at other steps
+        // than in libjpeg-turbo.
         CHECK(largest_coefficient(broken) > 8300);
       }
     }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A photograph-like file, large enough that its index is stored.
+// Returns a JPEG of noise, large enough that its index is stored.
 Bytes noisy_jpeg(uint64_t seed) {
   KeyedRandom random(seed);
   Bytes pixels(300 * 200 * 3);
@@ -35,7 +35,7 @@ SeekIndex index_of(const Bytes& file) {
 
 }  // namespace
 
-TEST_CASE("packing and unpacking an index restores it, and it is small") {
+TEST_CASE("packing and unpacking an index restores it, and the packed index is small") {
   const Bytes file = noisy_jpeg(1);
   const SeekIndex index = index_of(file);
   const std::string packed = jpeg::pack_index(index);
@@ -61,7 +61,7 @@ TEST_CASE("an index that one store writes is found by another; changed images ha
   {
     IndexStore writer(folder / "seek", 10);
     writer.add(3, file, index);
-    CHECK(writer.find(3, file, found) == Answer::unknown);  // not yet
+    CHECK(writer.find(3, file, found) == Answer::unknown);  // not before refresh()
     writer.refresh();
     CHECK(writer.find(3, file, found) == Answer::found);
     CHECK(found == index);
@@ -117,7 +117,7 @@ TEST_CASE("damaged and truncated index files are ignored") {
     CHECK(store.find(0, file, found) == Answer::unknown);
     CHECK(found.empty());
   }
-  // The next writer continues after half an entry that a killed one left.
+  // A killed writer may leave half an entry. The next writer continues after it.
   std::ofstream(folder / "0.places", std::ios::binary | std::ios::app) << "half";
   IndexStore store(folder.path(), 1);
   store.add(0, file, index);

@@ -47,7 +47,7 @@ struct Validation {
   OpenOptions options;
 };
 
-// The message of its error; empty if it has `names`.
+// Returns the error message of read_synsets(); empty if the file has `names`.
 std::string refused_synsets(const std::string& path, const std::map<int64_t, std::string>& names) {
   try {
     return read_synsets(path) == names ? "" : "other names";
@@ -113,7 +113,7 @@ TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat
     for (size_t cut = 128; cut < whole.size(); ++cut) {
       t.write("cut.mat", Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(cut)));
       const std::string message = refused_synsets(t / "cut.mat", names);
-      // In the compressed file only zlib's last word is not checked.
+      // A cut within the last 8 bytes may go unnoticed: zlib's checksum is not checked.
       if (cut + 8 < whole.size()) CHECK_THAT(message, Contains("cut.mat"));
     }
   }

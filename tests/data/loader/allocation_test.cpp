@@ -1,5 +1,5 @@
-// After a warm-up, the threads of the loader allocate no memory per image. This program replaces malloc
-// to count calls and forwards them to the C library.
+// After a warm-up, the threads of the loader allocate no memory per image. This program replaces
+// malloc, counts the calls and forwards them to the C library.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -21,7 +21,7 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 namespace {
 
 std::atomic<int64_t> allocations{0};
-thread_local bool is_consumer = false;  // whose allocations do not count
+thread_local bool is_consumer = false;  // the consumer's allocations are not counted
 
 void count_one() {
   if (!is_consumer) allocations.fetch_add(1, std::memory_order_relaxed);
@@ -82,7 +82,7 @@ LoaderOptions small() {
   return options;
 }
 
-// Allocations by the workers, over as many epochs as the warm-up had.
+// Returns the number of allocations by the workers in kEpochs epochs after as many warm-up epochs.
 int64_t allocated_when_warm(const std::string& source, const LoaderOptions& options) {
   is_consumer = true;
   Loader loader(open_dataset(source), options);
@@ -95,11 +95,12 @@ int64_t allocated_when_warm(const std::string& source, const LoaderOptions& opti
     }
     return allocations - before;
   };
-  CHECK(epochs_from(0) > 0);  // it counts
+  CHECK(epochs_from(0) > 0);  // the counter works
   return epochs_from(kEpochs);
 }
 
-// A buffer may still grow for a larger crop than all before, but ever more rarely.
+// Allowed allocations: a buffer grows for a crop that is larger than all before, which becomes
+// rare.
 constexpr int64_t kFew = kImages * kEpochs / 32;
 
 }  // namespace

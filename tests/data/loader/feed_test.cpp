@@ -47,7 +47,7 @@ struct Announced {
 
 }  // namespace
 
-TEST_CASE("a feed announces each image of its rank, and no other, before its turn") {
+TEST_CASE("a feed announces each image of its rank, and no other, before it is read") {
   const auto data = std::make_shared<MemoryDataset>(std::vector<Bytes>(1000));
   Announced announced;
   const BatchPlan plan{1000, 8, 1, 3, true};
@@ -61,7 +61,7 @@ TEST_CASE("a feed announces each image of its rank, and no other, before its tur
     if (number > 0) CHECK(announced.times.contains(feed.sample(position)));
     feed.announce(position, announced.will_read);
   }
-  CHECK(announced.times.size() == own.size() - 1);  // all but the first
+  CHECK(announced.times.size() == own.size() - 1);  // the first image cannot be announced
   for (const auto& [sample, times] : announced.times) CHECK((own.contains(sample) && times == 1));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("a chunked order announces each image, in the first window and after i
     missed += !announced.times.contains(feed.sample(position));
     feed.announce(position, announced.will_read);
   }
-  CHECK(missed == 1);  // the very first
+  CHECK(missed == 1);  // only the first image of the epoch
 }
 
 TEST_CASE("with three hosts and chunked order, each host announces its own images") {
@@ -92,7 +92,7 @@ TEST_CASE("with three hosts and chunked order, each host announces its own image
     missed += !announced.times.contains(feed.sample(position));
     feed.announce(position, announced.will_read);
   }
-  CHECK(missed == 1);  // the very first
+  CHECK(missed == 1);  // only the first image of the epoch
   for (const auto& [sample, times] : announced.times) CHECK((own.contains(sample) && times == 1));
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("no two samples, epochs or seeds share a key") {
   CHECK(keys.size() == 60);
 }
 
-TEST_CASE("a repeated image appears as often as asked, each time under another key") {
+TEST_CASE("a repeated image appears as often as requested, each time with another key") {
   constexpr int64_t kImages = 192, kRepeats = 3;
   const auto data = made_dataset(kImages);
   const DatasetFeed feed(data, 5, 3, true, Order::random, kRepeats);
@@ -124,12 +124,12 @@ TEST_CASE("a repeated image appears as often as asked, each time under another k
     ++times[ticket.sample];
     keys.insert(ticket.key);
     if (position % 2 == 0) {
-      CHECK(feed.sample(position + 1) != ticket.sample);  // mixing is with another image
+      CHECK(feed.sample(position + 1) != ticket.sample);  // an image is mixed with a different one
       pairs.insert({ticket.sample, feed.sample(position + 1)});
     }
   }
   CHECK(keys.size() == kImages);
-  CHECK(pairs.size() == kImages / 2);  // and with another each time
+  CHECK(pairs.size() == kImages / 2);  // a different one each time
   CHECK(times.size() == kImages / kRepeats);
   for (int64_t i = 0; i < kImages / kRepeats; ++i) CHECK(times[order(i)] == kRepeats);
 }

@@ -10,8 +10,8 @@ using Catch::Contains;
 
 namespace {
 
-// A measurement of one second: `rate` images of 100 kB, with the time per image that a thread reads
-// and a core decodes, in ms.
+// Returns a measurement of one second with `rate` images of 100 kB. For each image, a thread reads
+// for read_ms and then decodes for decode_ms.
 LoaderRate measured(int threads, double rate, double read_ms, double decode_ms) {
   LoaderRate r;
   r.threads = threads;
@@ -34,7 +34,8 @@ TEST_CASE("a loader whose threads compute is CPU-bound") {
   CHECK(enough.bound == Bound::processors);
   CHECK(enough.threads == 2);
   CHECK_THAT(enough.sentence, Contains("CPU-bound") && Contains("1500 images/s need 2 threads"));
-  CHECK(advise(rates, 8, 6500).threads == 7);  // more than was measured, but there are processors
+  CHECK(advise(rates, 8, 6500).threads ==
+        7);  // more threads than measured, but not than processors
   const Advice too_many = advise(rates, 8, 20000);
   CHECK(too_many.threads == 0);
   CHECK_THAT(too_many.sentence, Contains("need 20 such core(s)"));
@@ -64,13 +65,14 @@ TEST_CASE("slow copies from the page cache count as CPU-bound") {
   CHECK(advise({rate}, 2, 0).bound == Bound::disk);
 }
 
-TEST_CASE("threads that neither read nor compute are blamed on other programs") {
+TEST_CASE("if threads neither read nor compute, the advice blames other programs") {
   LoaderRate rate = measured(2, 1000, 0.1, 0.9);
   rate.stages.cpu_seconds = 0.4;
   const Advice advice = advise({rate}, 2, 0);
   CHECK(advice.bound == Bound::processors);
   CHECK_THAT(advice.sentence, Contains("a core for only 44 % of the time"));
-  CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));  // their own threads do
+  CHECK_THAT(advise({rate}, 1, 0).sentence,
+             !Contains("other programs"));  // one processor: the loader's own threads compete
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
 }
 
@@ -108,7 +110,7 @@ TEST_CASE("a profile counts every image and byte once") {
     }
     times = loader.stage_times();
   }
-  CHECK(times.images >= 64);  // the next epoch has been begun
+  CHECK(times.images >= 64);  // images of the next epoch may be prefetched
   CHECK(times.bytes == times.images * static_cast<int64_t>(image.size()));
   CHECK(times.busy_seconds() > 0);
   CHECK(times.of(Stage::resize) > 0);
@@ -122,7 +124,7 @@ TEST_CASE("a profile counts every image and byte once") {
   CHECK(silent.stage_times().images == 0);
 }
 
-TEST_CASE("a profile measures each number of threads it is asked for") {
+TEST_CASE("a profile measures each requested number of threads") {
   ProfileOptions options;
   options.loader.batch_size = 16;
   options.loader.transform.size = 32;

@@ -66,7 +66,7 @@ Bytes row_pixels(const Epoch& epoch, int64_t row) {
 
 }  // namespace
 
-TEST_CASE("batches follow the order of the epoch, without a last partial one") {
+TEST_CASE("batches follow the order of the epoch, without a partial last batch") {
   const auto data = made_dataset(22);
   for (const int64_t epoch : {0, 3}) {
     const Epoch result = run(data, small(), epoch);
@@ -96,7 +96,7 @@ TEST_CASE("the hash and every pixel are the same for any number of threads and b
   CHECK(run(data, options).stats.hash != one.stats.hash);
   options = small();
   const uint64_t plain = run(data, options).stats.hash;
-  data->images[EpochOrder(40, 5, 0)(7)] = made_jpeg(99);  // other pixels, nothing else
+  data->images[EpochOrder(40, 5, 0)(7)] = made_jpeg(99);  // changes only the pixels
   CHECK(run(data, options).stats.hash != plain);
   options.seed = 6;
   CHECK(run(data, options).stats.hash != plain);
@@ -105,7 +105,7 @@ TEST_CASE("the hash and every pixel are the same for any number of threads and b
 TEST_CASE(
     "ranks share the order in consecutive blocks and their hashes sum to that of one process") {
   const auto data = made_dataset(48);
-  data->images[7].resize(200);  // damaged: replaced alike at any world size
+  data->images[7].resize(200);  // damaged: gets the same replacement at any world size
   LoaderOptions options = small(12);
   options.mix.mixup = 0.4;
   const Epoch whole = run(data, options);
@@ -163,7 +163,7 @@ TEST_CASE("an empty dataset has an evaluation without batches, and no training")
   CHECK_THROWS_AS(Loader(made_dataset(0), options), std::invalid_argument);
 }
 
-TEST_CASE("a batch stays as it is until the next call") {
+TEST_CASE("a batch does not change before the next call of next()") {
   const auto data = made_dataset(40);
   LoaderOptions options = small();
   options.threads = 4;
@@ -173,18 +173,18 @@ TEST_CASE("a batch stays as it is until the next call") {
   loader.start_epoch(0);
   const Batch* batch = loader.next();
   batch = loader.next();
-  Transform busy(options.transform);  // time in which the workers fill everything they may
+  Transform busy(options.transform);  // gives the workers time to fill all free buffers
   Bytes row(kRowBytes);
   for (int i = 0; i < 200; ++i) busy.evaluation_row(data->images[0], row.data());
   CHECK(std::equal(batch->images, batch->images + 4 * kRowBytes,
                    whole.pixels.begin() + 4 * kRowBytes));
 }
 
-TEST_CASE("evaluation goes through the listing, every image once, at any world size") {
+TEST_CASE("evaluation reads the listing in order, every image once, at any world size") {
   const auto data = made_dataset(21);
   LoaderOptions options = small();
   options.train = false;
-  options.mix.mixup = 1;  // means nothing here
+  options.mix.mixup = 1;  // ignored in evaluation
   const Epoch whole = run(data, options);
   CHECK(whole.counts == std::vector<int64_t>{4, 4, 4, 4, 4, 1});
   for (int64_t i = 0; i < 21; ++i) {
@@ -207,13 +207,13 @@ TEST_CASE("evaluation goes through the listing, every image once, at any world s
 }
 
 TEST_CASE(
-    "a damaged image is named once and replaced by the next good one of the order, under its own "
-    "key") {
+    "a damaged image is named once and replaced by the next good one in the order, with the key of "
+    "the damaged one") {
   const auto data = made_dataset(12);
   const EpochOrder order(12, 5, 0);
   data->images[order(3)].clear();
   data->images[order(4)].resize(100);
-  data->images[order(11)].resize(100);  // the last: its replacement is the first of the order
+  data->images[order(11)].resize(100);  // the last in the order: replaced by the first
   std::mutex mutex;
   std::vector<std::string> named;
   LoaderOptions options = small();
@@ -241,7 +241,7 @@ TEST_CASE(
   expect(4, 5);
   expect(11, 0);
   CHECK(run(loader, 0).stats.bad == 3);  // counted in every epoch
-  CHECK(named.size() == 3);              // named in none again
+  CHECK(named.size() == 3);              // but named only once
 }
 
 TEST_CASE("in evaluation a damaged image is marked, not replaced") {
@@ -255,7 +255,7 @@ TEST_CASE("in evaluation a damaged image is marked, not replaced") {
   CHECK(row_pixels(result, 2) == Bytes(kRowBytes, 0));
 }
 
-TEST_CASE("with bad images as errors, next names the first one") {
+TEST_CASE("if bad images are errors, next() names the first one") {
   const auto data = made_dataset(24);
   const EpochOrder order(24, 5, 0);
   data->images[order(9)].resize(50);
@@ -274,7 +274,7 @@ TEST_CASE("with bad images as errors, next names the first one") {
   CHECK(run(loader, 0).counts.size() == 6);
 }
 
-TEST_CASE("next re-throws any other failure of a worker") {
+TEST_CASE("next() rethrows any other failure of a worker") {
   const auto data = made_dataset(24);
   data->unreadable = EpochOrder(24, 5, 0)(5);
   Loader loader(data, small());
@@ -321,7 +321,7 @@ TEST_CASE("memory comes from the given allocator and goes back to it") {
                                   10};
   {
     Loader loader(data, small(), {}, allocator);
-    CHECK(alive.size() == 4);  // three ahead and one in hand
+    CHECK(alive.size() == 4);  // three batches ahead and one that the consumer holds
     CHECK(largest == 4 * kRowBytes + 4 * 10);
     loader.start_epoch(0);
     const Batch* batch = loader.next();
@@ -346,7 +346,7 @@ TEST_CASE("impossible settings are refused with a message") {
   CHECK_THROWS_AS(Loader(data, options), std::invalid_argument);
   CHECK_THROWS_AS(Loader(made_dataset(0), small()), std::invalid_argument);
   options = small();
-  options.progression.smallest = 48;  // would be rounded up, beyond the largest
+  options.progression.smallest = 48;  // rounded up to 64, which is above the largest
   options.progression.largest = 50;
   options.progression.update = options.batch_size;
   CHECK_THROWS_WITH(Loader(data, options), Catch::Contains("multiple of 32"));
@@ -356,7 +356,7 @@ TEST_CASE("seek indexes change the speed and nothing else") {
   const TempFolder folder;
   std::vector<Bytes> files;
   KeyedRandom random(2);
-  for (int i = 0; i < 12; ++i) {  // noise: large enough files for an index to be worth its room
+  for (int i = 0; i < 12; ++i) {  // noise: files large enough that indexes are stored
     Bytes pixels(160 * 120 * 3);
     for (uint8_t& level : pixels) level = static_cast<uint8_t>(random.next());
     files.push_back(encode_jpeg(pixels.data(), {160, 120}, 90, i % 2 == 0));

@@ -31,7 +31,7 @@ TEST_CASE("the order is a permutation for awkward sizes") {
   }
 }
 
-TEST_CASE("the order differs by seed and by epoch and is frozen") {
+TEST_CASE("the order differs by seed and by epoch and is the same in every version") {
   CHECK(all(1000, 1, 0) == all(1000, 1, 0));
   CHECK(all(1000, 1, 0) != all(1000, 2, 0));
   CHECK(all(1000, 1, 0) != all(1000, 1, 1));
@@ -49,7 +49,7 @@ TEST_CASE("all permutations of four samples are about equally likely") {
   double chi = 0;
   for (const auto& [order, count] : counts)
     chi += (count - n / 24.0) * (count - n / 24.0) / (n / 24.0);
-  CHECK(chi < 80);  // 23 degrees of freedom; small domains mix a little less than perfectly
+  CHECK(chi < 80);  // 23 degrees of freedom; few samples are shuffled slightly less evenly
 }
 
 TEST_CASE("neighbours in the order are far apart in the listing") {
@@ -60,7 +60,7 @@ TEST_CASE("neighbours in the order are far apart in the listing") {
     distance += static_cast<double>(std::abs(samples[i] - samples[i + 1]));
     correlation += (static_cast<double>(i) / n - 0.5) * (static_cast<double>(samples[i]) / n - 0.5);
   }
-  CHECK(distance / n / n == Approx(1.0 / 3).epsilon(0.02));  // of two uniform draws
+  CHECK(distance / n / n == Approx(1.0 / 3).epsilon(0.02));  // as for independent uniform draws
   CHECK(std::abs(12 * correlation / n) < 0.015);
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("the chunked order is a permutation for awkward sizes") {
   }
 }
 
-TEST_CASE("the chunked order differs by seed and by epoch and is frozen") {
+TEST_CASE("the chunked order differs by seed and by epoch and is the same in every version") {
   CHECK(chunked(1000, 1, 0) == chunked(1000, 1, 0));
   CHECK(chunked(1000, 1, 0) != chunked(1000, 2, 0));
   CHECK(chunked(1000, 1, 0) != chunked(1000, 1, 1));
@@ -95,7 +95,7 @@ TEST_CASE("the chunked order differs by seed and by epoch and is frozen") {
         std::vector<int64_t>{669085, 407342, 332740, 300200});
 }
 
-TEST_CASE("a window of the chunked order reads whole chunks, which ahead() names before") {
+TEST_CASE("a window of the chunked order reads whole chunks, which ahead() names in advance") {
   const int64_t n = 100'000, window = ChunkedOrder::kWindow, chunk = ChunkedOrder::kChunk;
   const ChunkedOrder order(n, 4, 2);
   std::vector<bool> announced(static_cast<size_t>(n), false);
@@ -109,7 +109,7 @@ TEST_CASE("a window of the chunked order reads whole chunks, which ahead() names
   CHECK(order.ahead(n / window * window).count == 0);
 }
 
-TEST_CASE("neighbours in the chunked order have as many classes as the header says") {
+TEST_CASE("a batch in the chunked order has as many classes as data/loader/order.h states") {
   const int64_t n = 1'281'000, of_class = 1281, batch = 256;
   const auto classes = [&](const auto& order) {
     double sum = 0;

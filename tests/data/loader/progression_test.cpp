@@ -12,8 +12,9 @@ using namespace shoal::data;
 
 namespace {
 
+// What the batches of an epoch have.
 struct Seen {
-  std::vector<int64_t> sides;  // of each batch
+  std::vector<int64_t> sides;  // image side of each batch, in pixels
   uint64_t hash = 0;
   bool mixed = false;
 };
@@ -46,7 +47,7 @@ LoaderOptions progressive(int64_t batch_size = 8) {
 
 }  // namespace
 
-TEST_CASE("a course is linear between its points and jumps where two share an epoch") {
+TEST_CASE("a course is linear between its points, and jumps if two points have the same epoch") {
   const Course course = parse_course("2:100,4:200,6:200,6:50,50%:10").over(20);
   const std::map<double, double> expected = {{0, 100}, {2, 100}, {3, 150}, {4, 200},  {5.5, 200},
                                              {6, 50},  {8, 30},  {10, 10}, {1000, 10}};
@@ -66,8 +67,8 @@ TEST_CASE("malformed courses are refused") {
   }
 }
 
-// FFCV's ResNet-50: 160 pixels, rising from epoch 65 to 192 pixels in epoch 76; EfficientNetV2's
-// four stages.
+// Tests the course of FFCV's ResNet-50 (160 pixels up to epoch 65, then rising to 192 pixels in
+// epoch 76), and one of four stages as in EfficientNetV2.
 TEST_CASE("sizes follow the course in multiples of 32") {
   Progression ffcv;
   ffcv.sizes = parse_course("65:160,76:192").over(88);
@@ -92,7 +93,7 @@ TEST_CASE("batches have the size of their epoch, including prefetched ones of th
   const std::map<int64_t, int64_t> expected = {{0, 32}, {1, 96}, {2, 64}};
   for (const auto& [epoch, side] : expected)
     CHECK(sides_of(loader, epoch).sides == std::vector<int64_t>(6, side));
-  // The pixels equal those of a loader with this size only.
+  // The pixels equal those of a loader with only this size.
   LoaderOptions fixed = progressive();
   fixed.transform.size = 96;
   CHECK(sides_of(options, 1).hash == sides_of(fixed, 1).hash);
@@ -102,7 +103,7 @@ TEST_CASE("each step has its own size, on every rank and for every batch size") 
   LoaderOptions options = progressive(8);
   options.progression.smallest = 32;
   options.progression.largest = 128;
-  options.progression.update = 16;  // two batches of one process
+  options.progression.update = 16;  // images per step: two batches of one process
   const Seen alone = sides_of(options);
   REQUIRE(alone.sides.size() == 6);
   std::set<int64_t> sides;
@@ -150,7 +151,7 @@ TEST_CASE("strength scales mixup's alpha and RandAugment's magnitude") {
     CHECK(sides_of(options, 2).hash == sides_of(plain, 2).hash);
     CHECK(sides_of(options, 1).hash != sides_of(plain, 1).hash);
   }
-  // AutoAugment has its own magnitudes.
+  // AutoAugment is not scaled, because its magnitudes are fixed.
   options.transform.augment.policy = plain.transform.augment.policy = "original";
   CHECK(sides_of(options, 1).hash == sides_of(plain, 1).hash);
 }

@@ -6,7 +6,7 @@
 
 using namespace shoal::data;
 
-TEST_CASE("keys and draws are frozen: runs continue across builds") {
+TEST_CASE("keys and draws never change, so that runs continue across builds") {
   CHECK(sample_key(1, 2, 3) == 0xc74653be8c98d420ULL);
   KeyedRandom random(42);
   CHECK(random.next() == 0xbdd732262feb6e95ULL);
@@ -27,7 +27,7 @@ TEST_CASE("bounded integers are uniform and within the range") {
   std::array<int, 6> counts{};
   for (int i = 0; i < 60'000; ++i) ++counts.at(random.below(6));
   for (const int count : counts) CHECK(count == Approx(10'000).margin(500));
-  // Without rejection, every third value of this range would come twice as often as the others.
+  // Without rejection, every third value of this range would be drawn twice as often as the others.
   const uint64_t huge = 3ULL << 62;
   int thirds = 0;
   for (int i = 0; i < 30'000; ++i) {
@@ -62,7 +62,7 @@ TEST_CASE("uniform, normal and beta draws have the right moments") {
       squares += (x - 0.5) * (x - 0.5);
     }
     CHECK(sum / n == Approx(0.5).margin(0.005));
-    const double variance = 1 / (4 * (2 * alpha + 1));  // of Beta(alpha, alpha)
+    const double variance = 1 / (4 * (2 * alpha + 1));  // variance of Beta(alpha, alpha)
     CHECK(squares / n == Approx(variance).epsilon(0.02));
   }
 }

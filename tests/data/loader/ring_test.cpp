@@ -89,14 +89,14 @@ TEST_CASE("a batch is complete when its last row is done, in any order") {
 TEST_CASE("a slot is reused only after the consumer has released it") {
   Ring ring(kPlan, kSide, 2, heap());
   ring.restart(feed(), 0);
-  std::vector<const uint8_t*> images;  // of batch 0, 1, …
-  auto jobs = take(ring, 2 * kBatch);  // of five batches, two have a place before the first next()
+  std::vector<const uint8_t*> images;  // memory of batch 0, 1, …
+  auto jobs = take(ring, 2 * kBatch);  // two slots: two batches before the first next()
   images = {jobs[0].pixels, jobs[kBatch].pixels};
   finish(ring, jobs);
   for (int64_t held = 0; held < 3; ++held) {
     const Batch* batch = ring.next();
     REQUIRE(batch->images == images[static_cast<size_t>(held)]);
-    jobs = take(ring, kBatch);  // the one batch that next() made room for
+    jobs = take(ring, kBatch);  // the batch for which next() released a slot
     CHECK(jobs[0].batch == held + 2);
     CHECK(jobs[0].pixels != batch->images);
     images.push_back(jobs[0].pixels);
@@ -110,7 +110,7 @@ TEST_CASE("a slot is reused only after the consumer has released it") {
   CHECK(ring.next() == nullptr);
 }
 
-TEST_CASE("every call of next throws the error of the lowest row") {
+TEST_CASE("every call of next() throws the error of the lowest row") {
   Ring ring(kPlan, kSide, 1, heap());
   ring.restart(feed(), 0);
   auto jobs = take(ring, kBatch);
@@ -121,7 +121,7 @@ TEST_CASE("every call of next throws the error of the lowest row") {
   CHECK_THROWS_WITH(ring.next(), "row one");
   CHECK_THROWS_WITH(ring.next(), "row one");
   CHECK(ring.stats().images == 0);
-  jobs = take(ring, kBatch);  // the workers went on with the next batch
+  jobs = take(ring, kBatch);  // the workers continue with the next batch
   finish(ring, jobs);
 
   ring.restart(feed(), 0);
@@ -150,8 +150,7 @@ TEST_CASE("a restart waits for rows in progress and discards them") {
   CHECK(ring.stats().hash == 0);
 }
 
-TEST_CASE(
-    "the first batches of the expected epoch are made while the consumer holds the last one") {
+TEST_CASE("the first batches of the next epoch are made while the consumer holds the last batch") {
   const BatchPlan plan{2 * kBatch, kBatch, 0, 1, true};
   Ring ring(plan, kSide, 2, heap());
   ring.restart(feed(0), 0, feed(1));
@@ -163,12 +162,12 @@ TEST_CASE(
   CHECK(ahead[0].feed->epoch() == 1);
   CHECK(ahead[0].position == 0);
   CHECK(ahead[kBatch].position == kBatch);
-  CHECK(ring.next() == nullptr);  // they are not of this epoch
+  CHECK(ring.next() == nullptr);  // the batches ahead belong to the next epoch
   CHECK(ring.next() == nullptr);
   finish(ring, {ahead.begin(), ahead.begin() + kBatch - 1});
   ring.done(ahead[kBatch - 1], {7, 1});
 
-  ring.restart(feed(1), 0, feed(2));  // waits for nothing: a batch is under way
+  ring.restart(feed(1), 0, feed(2));  // returns although a batch is in progress
   const Batch* batch = ring.next();
   REQUIRE(batch != nullptr);
   CHECK(batch->first_position == 0);
@@ -181,7 +180,7 @@ TEST_CASE(
   CHECK(take(ring, 1)[0].feed->epoch() == 2);
 }
 
-TEST_CASE("batches of an epoch that does not follow are discarded") {
+TEST_CASE("batches made ahead are discarded if another epoch starts") {
   const BatchPlan plan{kBatch, kBatch, 0, 1, true};
   Ring ring(plan, kSide, 2, heap());
   ring.restart(feed(0), 0, feed(1));

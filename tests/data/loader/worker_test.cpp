@@ -24,7 +24,7 @@ LoaderOptions options_of(bool train) {
   return options;
 }
 
-// A worker with everything it needs.
+// A worker, its dataset and the memory of one row.
 struct Desk {
   std::shared_ptr<MemoryDataset> data = made_dataset(12);
   LoaderOptions options;
@@ -43,7 +43,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("a row is the image of its ticket, cropped with the key of the ticket") {
+TEST_CASE("a row is the image of its ticket, cropped with the ticket's key") {
   Desk desk(options_of(true));
   Transform transform(desk.options.transform);
   const EpochOrder order(12, 5, 2);
@@ -58,7 +58,7 @@ TEST_CASE("a row is the image of its ticket, cropped with the key of the ticket"
     CHECK(desk.row.label == desk.data->label(sample));
     CHECK(desk.row.partner == 3);
     CHECK(result.bad == 0);
-    CHECK(result.hash == 0);  // not asked for
+    CHECK(result.hash == 0);  // options.hash is off
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("the hash is reproducible and covers position, label and pixels") {
   options.hash = true;
   Desk desk(options);
   const uint64_t hash = desk.make(4, 0).hash;
-  CHECK(desk.make(4, 1).hash == hash);  // the place in a batch is no part of it
+  CHECK(desk.make(4, 1).hash == hash);  // the place in the batch does not matter
   CHECK(desk.make(5, 0).hash != hash);
   const auto sample = static_cast<size_t>(EpochOrder(12, 5, 2)(4));
   const Bytes image = desk.data->images[sample];
@@ -77,7 +77,7 @@ TEST_CASE("the hash is reproducible and covers position, label and pixels") {
   CHECK(desk.make(4, 0).hash == hash);
 }
 
-TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with its name") {
+TEST_CASE("a damaged image is replaced in training, marked in evaluation, or thrown by name") {
   Desk train(options_of(true));
   const EpochOrder order(12, 5, 2);
   train.data->images[static_cast<size_t>(order(0))].resize(60);
@@ -106,7 +106,7 @@ TEST_CASE("damage is replaced in training, marked in evaluation, or thrown with 
 
 namespace {
 
-// Images with stored indexes that take some time to read.
+// Images whose stored indexes take some time to read.
 struct FarDataset : MemoryDataset {
   FarDataset() : MemoryDataset(std::vector<Bytes>(70, made_jpeg(0))) {}
   void will_read(int64_t first, int64_t count) const override {
@@ -121,7 +121,8 @@ struct FarDataset : MemoryDataset {
     return false;
   }
   mutable std::set<int64_t> announced;
-  mutable double read_before = -1;  // the index was looked for
+  mutable double read_before =
+      -1;  // seconds of reading when seek_index() was called; -1: not called
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST_CASE("with a quality, images are encoded again if that saves a tenth") {
     CHECK(size.width == full.width);
     CHECK(size.height == full.height);
   }
-  // Again with the same quality: nothing is saved.
+  // Encoding again with the same quality saves nothing.
   CHECK(write_pack(pack, folder / "again.pack", options).encoded == 0);
   options.quality = 100;
   CHECK(write_pack(pack, folder / "larger.pack", options).encoded == 0);
@@ -165,7 +165,7 @@ TEST_CASE("damage is found and reported") {
       std::vector<std::string> sentences;
       const int64_t found =
           verify_pack(pack, 1, [&](const std::string& s) { sentences.push_back(s); });
-      if (at < header.table - 8) CHECK(found == 1);  // else perhaps filling before the table
+      if (at < header.table - 8) CHECK(found == 1);  // later bytes may be padding before the table
       if (found == 1) CHECK(sentences[0].find("bad.pack:image ") != std::string::npos);
       CHECK(at >= sizeof header);
       CHECK(at < header.table);
@@ -269,7 +269,7 @@ TEST_CASE("a set in shards has the same images as one file") {
   sharded->will_read(0, 23);
   CHECK(batch_pixels(sharded) == batch_pixels(whole));
   CHECK_THROWS_WITH(write_pack(*source, many, options), Catch::Contains("--overwrite"));
-  options.quality = 80;  // another request
+  options.quality = 80;  // other options than those of the set
   CHECK_THROWS_WITH(write_pack(*source, many, options), Catch::Contains("other options"));
   options.overwrite = true;
   CHECK(write_pack(*source, many, options).images == 23);

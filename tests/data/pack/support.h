@@ -1,5 +1,5 @@
 #pragma once
-// Shared by the tests of packed sets.
+// Helpers for the tests of packed sets.
 
 #include <fstream>
 #include <iterator>

@@ -13,7 +13,7 @@ using namespace shoal;
 using namespace shoal::data;
 namespace fs = std::filesystem;
 
-TEST_CASE("packing continues after an interruption, but only for the same request") {
+TEST_CASE("packing continues after an interruption, but only with the same options") {
   const TempFolder folder;
   const auto source = noise_images(60);
   PackOptions options;
@@ -26,7 +26,7 @@ TEST_CASE("packing continues after an interruption, but only for the same reques
     CHECK_THROWS_AS(write_pack(*source, folder / "set.pack", options, interrupt), Interrupted);
     CHECK_FALSE(fs::exists(folder / "set.pack"));
   }
-  // Data that a killed process had written beyond its table, and half an entry of the table.
+  // A killed process may leave data without an entry in the table, and half an entry.
   std::ofstream(folder / "set.pack.partial", std::ios::binary | std::ios::app) << "torn";
   std::ofstream(folder / "set.pack.partial.table", std::ios::binary | std::ios::app) << "half";
   const PackSummary summary = write_pack(*source, folder / "set.pack", options);
@@ -55,12 +55,12 @@ TEST_CASE("data of an interrupted set that a power loss destroyed is packed agai
   write_bytes(folder / "set.pack.partial", torn);
   const PackSummary summary = write_pack(*source, folder / "set.pack", {});
   CHECK(summary.resumed > 20);
-  CHECK(summary.resumed < 45);  // of 47
+  CHECK(summary.resumed < 45);  // fewer than were packed
   CHECK(summary.damaged == 1);
   CHECK((file_bytes(folder / "set.pack") == file_bytes(folder / "whole.pack")));
 }
 
-TEST_CASE("data before the last mark is not read again, and a damaged table ends at the damage") {
+TEST_CASE("data before the last mark is not read again; a damaged table counts up to the damage") {
   const TempFolder folder;
   const auto source = noise_images(60);
   const auto interrupt = [](int64_t done) {
@@ -83,7 +83,7 @@ TEST_CASE("data before the last mark is not read again, and a damaged table ends
   };
   CHECK(go_on(table) == 48);
   int64_t before = 0;
-  for (size_t cut = 16; cut < table.size(); cut += 40) {  // from there on nothing arrived
+  for (size_t cut = 16; cut < table.size(); cut += 40) {  // the rest did not reach the disk
     Bytes torn = table;
     std::fill(torn.begin() + static_cast<int64_t>(cut), torn.end(), uint8_t{0});
     const int64_t resumed = go_on(torn);
@@ -92,7 +92,7 @@ TEST_CASE("data before the last mark is not read again, and a damaged table ends
     before = resumed;
   }
   CHECK(before >= 46);
-  // Data before a mark is not read again: a change there is not noticed.
+  // Data before a mark is not read again, so a change there goes unnoticed.
   Bytes changed = data;
   changed[data.size() / 2] ^= 1;
   write_bytes(folder / "set.pack.partial", changed);
@@ -112,7 +112,7 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
 }
 
-TEST_CASE("only one writer at a time packs to a place, and only the set remains") {
+TEST_CASE("only one process at a time writes a packed set, and no other files remain") {
   const TempFolder folder;
   const auto source = noise_images(10);
   const auto beside = [&](int64_t) {

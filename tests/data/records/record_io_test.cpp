@@ -34,7 +34,8 @@ TEST_CASE("a list beside the records names images and classes") {
   t.write("a.rec", golden_record_bytes("plain.rec"));
   t.write("a.lst", "0\t2.0\n");
   CHECK_THAT(message_of(t / "a.rec"), Contains("a.lst line 1"));
-  t.write("a.lst", "0\t2.0\tx/1.jpg\n1\t1.0\tx/2.jpg\n2\t4.0\ty/1.jpg\n");  // x is two labels
+  t.write("a.lst",
+          "0\t2.0\tx/1.jpg\n1\t1.0\tx/2.jpg\n2\t4.0\ty/1.jpg\n");  // folder x has two labels
   CHECK(open_dataset(t / "a.rec")->classes().size() == 5);
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("records split at the magic number are put together") {
   }
 }
 
-TEST_CASE("wrapped images get the label before or behind them") {
+TEST_CASE("images wrapped by SageMaker get the label record before or after them") {
   TempFolder t;
   t.write("a.rec", mxnet_record(jpeg_text(1)) + mxnet_record("3") + mxnet_record(jpeg_text(2)) +
                        mxnet_record("{\"class\": 1}"));
@@ -97,7 +98,8 @@ TEST_CASE("records without exactly one usable label are refused by name") {
              Contains("record 2 has the label 4") && Contains("between 0 and 2"));
 }
 
-TEST_CASE("RecordIO that is cut short anywhere, or has a changed head, is refused", "[single]") {
+TEST_CASE("RecordIO that is cut short or has a changed bit never crashes; errors name the file",
+          "[single]") {
   const std::string whole = golden_record_bytes("split.rec");
   TempFolder t;
   t.write("good.rec", golden_record_bytes("plain.rec"));
@@ -106,7 +108,7 @@ TEST_CASE("RecordIO that is cut short anywhere, or has a changed head, is refuse
     INFO(cut);
     try {
       const auto data = open_dataset(t / "a.rec");
-      CHECK(data->size() < 4);  // between two records
+      CHECK(data->size() < 4);  // the cut is between two records
     } catch (const std::invalid_argument& error) {
       CHECK_THAT(error.what(), Contains("a.rec"));
     }

@@ -34,7 +34,7 @@ OpenOptions with_keys(const std::string& keys) {
   return options;
 }
 
-// A length-delimited field of fewer than 128 bytes.
+// Returns a length-delimited protocol buffer field of fewer than 128 bytes.
 std::string field(int number, const std::string& value) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;
 }
@@ -47,7 +47,7 @@ std::string example(const std::string& features) {
 
 }  // namespace
 
-TEST_CASE("CRC-32C has the values of the standard, by instruction and by table") {
+TEST_CASE("CRC-32C has the standard's values, both with the instruction and with the table") {
   CHECK(crc32c(0, "123456789", 9) == 0xe3069283);
   CHECK(crc32c_portable(0, "123456789", 9) == 0xe3069283);
   const Bytes bytes = made_jpeg(3);
@@ -88,12 +88,12 @@ TEST_CASE("labels start at 1 like ImageNet's, at 0 if a 0 occurs, or as the opti
   options.classes = {"n01", "n02"};
   CHECK_THAT(message_of(golden_record("numbers.tfrecord"), options),
              Contains("record 2 has the label 3") && Contains("between 0 and 1"));
-  options.classes = {"n01", "n02", "n03", "n04"};  // synsets are looked up, numbers count
+  options.classes = {"n01", "n02", "n03", "n04"};  // looks synsets up; numbers are indices
   CHECK(open_dataset(golden_record("imagenet.tfrecord"), options)->label(2) == 3);
   CHECK(open_dataset(golden_record("numbers.tfrecord"), options)->label(2) == 3);
 }
 
-TEST_CASE("the option names other features") {
+TEST_CASE("--tfrecord-keys names other features") {
   const std::string text = "image=data,label=labels,raw=uint8,shape=2x2x3";
   const auto pixels = open_dataset(golden_record("uint8.tfrecord"), with_keys(text));
   Bytes bytes;
@@ -200,7 +200,7 @@ TEST_CASE("TFRecords that are cut short anywhere are reported", "[single]") {
   CHECK(between == 2);
 }
 
-TEST_CASE("compressed records are read in order only, as shoal pack does") {
+TEST_CASE("compressed records can only be read in order, as shoal pack does") {
   const TempFolder t;
   for (const char* name : {"imagenet.tfrecord.gz", "imagenet.tfrecord.zlib"}) {
     INFO(name);

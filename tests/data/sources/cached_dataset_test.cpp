@@ -10,7 +10,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Counts reads.
+// Counts how often images are read.
 class Counted : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;
@@ -51,7 +51,7 @@ TEST_CASE("a cache holds no more than its limit") {
   for (int pass = 0; pass < 2; ++pass)
     for (int64_t i = 0; i < 10; ++i) cached.read(i, bytes);
   CHECK(cached.cached_bytes() <= 4500);
-  CHECK(source->reads == 10 + 6);  // four of them fit
+  CHECK(source->reads == 10 + 6);  // four of the ten images fit
 }
 
 TEST_CASE("threads that read the same images share one copy") {

@@ -24,7 +24,7 @@ TEST_CASE("datasets are opened by kind") {
     CHECK_THROWS_AS(open_dataset(bad), std::invalid_argument);
 }
 
-TEST_CASE("the hash of a listing depends on what was found, not on the folder") {
+TEST_CASE("the hash of a listing depends on the files, not on the folder's path") {
   TempFolder t;
   for (const char* name :
        {"a/cat/1.jpg", "a/dog/1.jpg", "b/cat/1.jpg", "b/dog/1.jpg", "c/cat/1.jpg", "c/dog/2.jpg"})
@@ -38,7 +38,7 @@ TEST_CASE("the hash of a listing depends on what was found, not on the folder") 
   CHECK(hash("a") != hash("b"));
 }
 
-TEST_CASE("the classes of several hosts are united, and labels follow") {
+TEST_CASE("the classes of several hosts are united, and labels are renumbered") {
   using Names = std::vector<std::string>;
   CHECK(united_classes({{"cat", "fox"}, {"ant", "cat"}, {}}) == Names{"ant", "cat", "fox"});
   const Names ten = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
@@ -71,7 +71,7 @@ TEST_CASE("different classes in training and validation are named") {
   CHECK_THROWS_AS(check_same_classes(*c, *a), std::invalid_argument);
 }
 
-TEST_CASE("synthetic images are the same every time, decode, and differ between classes") {
+TEST_CASE("synthetic images are reproducible, can be decoded, and differ between classes") {
   SyntheticOptions options;
   options.images = 20;
   options.classes = 5;

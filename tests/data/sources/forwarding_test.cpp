@@ -1,4 +1,4 @@
-// Decorators of datasets forward everything that they do not change.
+// Datasets that wrap another dataset forward everything that they do not change.
 #include <catch2/catch.hpp>
 
 #include "data/sources/cached_dataset.h"
@@ -10,7 +10,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Answers every function differently from BasicDataset, by sample.
+// Overrides every function of BasicDataset with results that depend on the sample.
 class Everything : public MemoryDataset {
  public:
   Everything() : MemoryDataset(std::vector<Bytes>(40, Bytes(3)), 2) {}
@@ -32,7 +32,7 @@ class Everything : public MemoryDataset {
   mutable int started_over = 0;
 };
 
-// Checks that `dataset` shows the samples `expected` of `inner`.
+// Checks that sample i of `dataset` is sample expected[i] of `inner`.
 void check_forwards(const Dataset& dataset, const Everything& inner,
                     const std::vector<int64_t>& expected) {
   REQUIRE(dataset.size() == static_cast<int64_t>(expected.size()));

@@ -17,17 +17,17 @@ TEST_CASE("the kind of a source follows from its prefix, and a path must exist")
   const Location path = resolve(t.path());
   CHECK((path.kind == Kind::path && path.exists && path.text == t.path()));
   CHECK_FALSE(resolve(t / "nowhere").exists);
-  CHECK(resolve(t / "{a,b}.tar").exists);  // opening it names the file that is missing
+  CHECK(resolve(t / "{a,b}.tar").exists);  // patterns are checked when they are opened
 }
 
-TEST_CASE("a split is found in each of its places, folders first") {
+TEST_CASE("a split is found under each of its names, folders first") {
   const TempFolder t;
   CHECK_FALSE(find_split(t.path(), "val"));
   const auto found = [&](const std::string& split = "val") {
     const auto location = find_split(t.path(), split);
     return location ? location->text.substr(t.path().size() + 1) : "";
   };
-  // Each one comes before those that were there already.
+  // Each of these has precedence over those already written.
   for (const char* name : {"validation-00000", "val-00000", "val.rec", "ILSVRC2012_img_val.tar",
                            "val.tar", "val.pack", "val/cat/1.jpg"}) {
     t.write(name, "x");

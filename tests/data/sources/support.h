@@ -13,14 +13,13 @@ namespace shoal::data {
 
 using Members = std::vector<std::pair<std::string, std::string>>;  // name, content
 
-// A ustar file of these members, with an end mark of two blocks.
+// Returns a ustar file of these members, with an end mark of two blocks.
 std::string make_tar(const Members& members);
 
-// One ustar header; `type` as the format has it.
+// Returns one ustar header. `type` is the format's type flag.
 std::string tar_header(const std::string& name, const std::string& size_field, char type = '0');
 
-// "LABEL CLASS NAME CONTENT" of each image, the name without anything before its last slash or
-// colon.
+// Returns "LABEL CLASS NAME CONTENT" of each image. NAME is the part after the last slash or colon.
 std::vector<std::string> described(const Dataset& data);
 
 // Sets the time of a file to an hour ago, so that its scan may be cached.
@@ -28,15 +27,16 @@ void age_file(const std::string& path);
 
 std::string content(const Dataset& data, int64_t sample);
 
-// A RecordIO record in one part.
+// Returns a RecordIO record in one part.
 std::string mxnet_record(const std::string& payload);
 std::string word(uint32_t value);      // four bytes, little-endian
-std::string jpeg_text(int64_t index);  // made_jpeg()
+std::string jpeg_text(int64_t index);  // the bytes of made_jpeg(index)
 
-// Path and bytes of a file in tests/golden/records.
+// Return the path and the bytes of a file in tests/golden/records.
 std::string golden_record(const std::string& name);
 std::string golden_record_bytes(const std::string& name);
 
-std::string message_of(const std::string& source, const OpenOptions& options = {});  // of the error
+// Returns the message of the error that opening `source` throws; empty if there is none.
+std::string message_of(const std::string& source, const OpenOptions& options = {});
 
 }  // namespace shoal::data

@@ -1,4 +1,4 @@
-// The loader with streams from real pipes.
+// Tests the loader with streams from real pipes.
 #include "data/loader/loader.h"
 
 #include <unistd.h>
@@ -40,7 +40,7 @@ Rows rest_of(Loader& loader) {
   return rows;
 }
 
-// Reads one epoch of a pipe with the content `tar`.
+// Reads one epoch from a pipe with the content `tar`.
 Rows rows_of(const std::string& tar, const LoaderOptions& options, int64_t first_batch = 0,
              int64_t shuffle_buffer = 8) {
   const TempFolder folder;
@@ -132,10 +132,10 @@ TEST_CASE("each epoch reads the next pipe, also after one that was not read to i
   CHECK((counts.read == 8 && counts.complete));
 }
 
-TEST_CASE("images of an epoch that nobody takes are counted") {
+TEST_CASE("images of an epoch that are not used are counted") {
   const TempFolder folder;
   for (const char* name : {"p_0", "p_1"}) make_pipe(folder / name);
-  // More than are read ahead.
+  // More images than are read ahead.
   WriterProcess whole(folder / "p_0", tar_of(600));
   WriterProcess stalled(folder / "p_1", [](int descriptor) {
     write_text(descriptor, tar_of(50).substr(0, 30'000));
@@ -152,7 +152,7 @@ TEST_CASE("images of an epoch that nobody takes are counted") {
   REQUIRE(loader.next() != nullptr);
   const StreamCounts some = loader.count_rest(std::chrono::milliseconds(300));
   CHECK((some.read >= 4 && some.read < 50 && !some.complete));
-  loader.start_epoch(2);  // its pipe does not come
+  loader.start_epoch(2);  // its pipe p_2 never appears
   const auto start = std::chrono::steady_clock::now();
   CHECK_FALSE(loader.count_rest(std::chrono::hours(1), [] { return true; }).complete);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
@@ -185,7 +185,7 @@ TEST_CASE("a loader can be destroyed at once while it waits for its pipe") {
   {
     Loader loader(open_stream("pipe:" + folder / "p", opening()), small());
     loader.start_epoch(0);
-    loader.start_epoch(1);  // gives the first up; waits for p_1
+    loader.start_epoch(1);  // abandons p_0 and waits for p_1
   }
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }

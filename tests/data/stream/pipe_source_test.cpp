@@ -45,7 +45,7 @@ TEST_CASE("a pipe may be created after the first read") {
   });
   CHECK(text.wait_for(kWhile) == std::future_status::timeout);
   make_pipe(folder / "late");
-  CHECK(text.wait_for(kWhile) == std::future_status::timeout);  // without a writer
+  CHECK(text.wait_for(kWhile) == std::future_status::timeout);  // the pipe has no writer yet
   WriterProcess writer(folder / "late", "here");
   CHECK(text.get() == "here");
 }

@@ -15,7 +15,7 @@ const Texts kClasses = {"cat", "dog", "fox"};
 
 }  // namespace
 
-TEST_CASE("no bytes are a stream without images") {
+TEST_CASE("an empty stream has no images") {
   CHECK(streamed("", kClasses).empty());
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("TFRecords give images by class or number") {
              Contains("before label-offset=2"));
 }
 
-TEST_CASE("a wrong checksum of a record is a damaged image, that of its length ends the stream") {
+TEST_CASE("a record with a wrong checksum is a damaged image; a wrong length is an error") {
   std::string bytes = golden_record_bytes("numbers.tfrecord");
   const Texts whole = streamed(bytes, {"a", "b", "c", "d"});
   bytes[bytes.find("content") + 3] ^= 1;

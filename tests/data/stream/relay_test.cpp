@@ -14,14 +14,14 @@ using Catch::Contains;
 
 namespace {
 
-// Process `place` of three that share folder/p.
+// Returns the stream of process `place` (0 to 2) of three that share the pipe folder/p.
 std::shared_ptr<const Stream> shared_pipe(const TempFolder& folder, int64_t place) {
   OpenOptions options = opening(0);
   options.relay = {folder / "relay", place, 3};
   return open_stream("pipe:" + folder / "p", options);
 }
 
-// The labels of at most `most` batches.
+// Reads at most `most` batches in process `place` and returns their labels.
 std::vector<int32_t> labels_of(const TempFolder& folder, int64_t place, int64_t most = 1000) {
   Loader loader(shared_pipe(folder, place), small());
   loader.start_epoch(0);

@@ -6,7 +6,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Labels 0 … count-1.
+// A stream of images with the labels 0 … count-1.
 class Counting : public RecordStream {
  public:
   explicit Counting(int32_t count) : count_(count) {}
@@ -39,7 +39,7 @@ TEST_CASE("every image comes once, moved forward by at most the buffer size") {
   CHECK(order(0, 10).empty());
 }
 
-TEST_CASE("the order depends on seed and epoch alone") {
+TEST_CASE("the order depends only on seed and epoch") {
   CHECK(order(100, 30) == order(100, 30));
   CHECK(order(100, 30) != order(100, 30, 2));
   CHECK(order(100, 30) != order(100, 30, 1, 1));

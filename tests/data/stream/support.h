@@ -18,19 +18,19 @@ namespace shoal::data {
 
 void make_pipe(const std::string& path);
 
-// A process that opens `path` for writing, calls `write` with its descriptor and exits. SIGPIPE kills
-// it.
+// A child process that opens `path` for writing, calls `write` with the descriptor and exits.
+// SIGPIPE kills it.
 class WriterProcess {
  public:
   WriterProcess(const std::string& path, const std::function<void(int descriptor)>& write);
   // Writes `text` and exits.
   WriterProcess(const std::string& path, const std::string& text);
-  ~WriterProcess();  // kills it
+  ~WriterProcess();  // kills the process
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
 
   void kill();  // sends SIGKILL and waits
-  int wait();   // exit code, or 128 + signal
+  int wait();   // returns the exit code, or 128 + signal
 
  private:
   pid_t process_;
@@ -38,8 +38,8 @@ class WriterProcess {
 
 void write_text(int descriptor, const std::string& text);
 
-// "LABEL NAME CONTENT" of each image, the name without anything before its last slash or colon;
-// a damaged one is "LABEL NAME (DAMAGE)".
+// Returns "LABEL NAME CONTENT" of each image, or "LABEL NAME (DAMAGE)" if it is damaged. NAME is
+// the part after the last slash or colon.
 std::vector<std::string> described(RecordStream& stream);
 
 // The same for bytes in memory, read in small pieces.
@@ -50,11 +50,12 @@ std::string error_of_stream(const std::string& bytes, const std::vector<std::str
 
 std::vector<int32_t> sorted(std::vector<int32_t> labels);
 
-// Batches of 4 images of 24 × 24 pixels.
+// Loader options: batches of 4 images of 24 × 24 pixels.
 LoaderOptions small(bool train = true);
-// Classes c100 … c149.
+// Options for opening a stream: classes c100 … c149.
 OpenOptions opening(int64_t shuffle_buffer = 8);
-// A tar of `count` images, image i of class i (modulo 50); number `damaged` is not an image.
+// Returns a tar of `count` images. Image i has class i modulo 50. File `damaged` is not an image
+// (-1: none).
 std::string tar_of(int64_t count, int64_t damaged = -1);
 
 }  // namespace shoal::data

@@ -22,15 +22,15 @@ struct ReadCall {
   size_t bytes = 0;
 };
 
-// Arguments of pread(), by descriptor, while `recording`.
+// While `recording`, `calls` gets the arguments of pread() by descriptor.
 std::mutex recorder;
 bool recording = false;
-off_t bad_spot = -1;  // what holds this byte of a file cannot be read
+off_t bad_spot = -1;  // reads that include this file offset fail; -1: none
 std::map<int, std::vector<ReadCall>> calls;
 
 }  // namespace
 
-// Replaces the function of the C library in this program.
+// Replaces the C library's function in this program.
 extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
   const std::lock_guard lock(recorder);
   if (recording) calls[descriptor].push_back({offset, bytes});
@@ -80,7 +80,7 @@ Names write_tars(const TempFolder& folder, const std::vector<int>& images, size_
   return names;
 }
 
-// The names of the images that reader `share` draws in an epoch, without their folder.
+// Returns the names of the images that reader `share` draws in an epoch, without their folder.
 Names drawn(const TempFolder& folder, const WholeFilesShare& share, const EpochRequest& request) {
   const auto set = read_whole_files(open_dataset(folder / "", forward()), share);
   const auto epoch = set->begin_epoch(request);
@@ -155,7 +155,8 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     }
     return true;
   };
-  // A descriptor number is used for several files in turn, as formats are recognised first.
+  // Several files use the same descriptor number in turn, because their formats are recognised
+  // first.
   record(true);
   const auto set = open_dataset(folder / "", forward());
   record(false);
@@ -165,7 +166,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     large += reads.size();
   }
   CHECK(large >= 9);
-  CHECK(large <= 12);  // pieces of all files, and of each what its end is found by
+  CHECK(large <= 12);  // 9 pieces of 4 MiB, and one read per file to find its end
 
   for (const bool shuffled : {true, false}) {
     size_t images = 0;
@@ -177,7 +178,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
         for (int64_t i = 0; epoch->draw(i); ++i) ++images;
       }
       record(false);
-      CHECK(calls.size() >= 2);  // files
+      CHECK(calls.size() >= 2);  // one descriptor per file
       size_t reads_of_all = 0;
       for (const auto& [descriptor, reads] : calls) reads_of_all += reads.size();
       CHECK(reads_of_all <= 15'000'000 / kPiece + 2 * calls.size());
@@ -190,7 +191,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
 TEST_CASE("records give the same bytes when read forward") {
   const TempFolder folder;
   std::string records;
-  for (int i = 0; i < 4; ++i) {  // larger than what is held
+  for (int i = 0; i < 4; ++i) {  // larger than the pieces held in memory
     const std::string head = word(0) + word(0x3F800000u) + word(0) + word(0) + word(0) + word(0);
     records += mxnet_record(head + jpeg_text(i) + std::string(i == 1 ? 9'000'000 : 1000, '\0'));
   }
@@ -211,7 +212,7 @@ TEST_CASE("records give the same bytes when read forward") {
       CHECK(one->image->label == seeking->label(i));
     }
   }
-  // Compressed files are read in order only.
+  // Compressed files can only be read in order.
   const std::string gzip = golden_record("imagenet.tfrecord.gz");
   CHECK_THROWS_WITH(open_dataset(gzip, forward()), Contains("is compressed as a whole"));
   OpenOptions in_order = forward();
@@ -241,18 +242,18 @@ TEST_CASE("long files among many short ones are opened once") {
   for (int64_t i = 0; epoch->draw(i); ++i) ++drawn;
   record(false);
   CHECK(drawn == all.size());
-  std::set<off_t> begins;  // of its pieces, in which the short files have no part
+  std::set<off_t> begins;  // of reads of the long files, modulo the piece size
   for (const auto& [descriptor, reads] : calls)
     for (const ReadCall& read : reads)
       if (read.offset > 2'000'000) begins.insert(read.offset % static_cast<off_t>(kPiece));
-  CHECK(begins.size() == 1 + 1);  // where its first image begins; where the file ends
+  CHECK(begins.size() == 1 + 1);  // one of all pieces, one of the read at the file's end
 }
 
 TEST_CASE("a bad spot on the disk damages only the image there, when reading forward") {
   const TempFolder folder;
   write_tars(folder, {12}, 1'000'000);
   const auto set = open_dataset(folder / "", forward());
-  set_bad_spot(5'400'000);  // of the tar's bytes: in the sixth image
+  set_bad_spot(5'400'000);  // offset in the tar, inside the sixth image
   const auto epoch = read_whole_files(set, {0, 1, 0})->begin_epoch(request(0, false));
   Names damaged;
   for (int64_t i = 0; i < 12; ++i) {

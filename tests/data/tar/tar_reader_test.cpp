@@ -35,7 +35,7 @@ Texts names_of(const std::vector<TarMember>& members) {
   return names;
 }
 
-// Empty if the tar is refused.
+// Returns the names in the tar; none if the tar is refused.
 Texts names_or_none(const std::string& path) {
   try {
     return names_of(members_of(path));
@@ -135,7 +135,7 @@ TEST_CASE("members that cannot be read in place are refused by name") {
   CHECK_THAT(message_of_tar(tar_header("a", octal(0), '1')), Contains("not in the tar before"));
 }
 
-TEST_CASE("sizes may be large: base 256 and pax") {
+TEST_CASE("large sizes are read in base 256 and from pax records") {
   std::string base256(12, '\0');
   base256[0] = static_cast<char>(0x80);
   base256[11] = 7;
@@ -162,7 +162,7 @@ TEST_CASE("wrong pax records are refused") {
   CHECK_THAT(message_of_tar(many), Contains("too long"));
 }
 
-TEST_CASE("a tar that is cut short anywhere is reported as such", "[single]") {
+TEST_CASE("a tar that is cut short anywhere is reported as cut short", "[single]") {
   const File file(golden_tar("python-pax"));
   std::string whole(static_cast<size_t>(file.stamp().bytes), '\0');
   file.read_at(0, whole.data(), static_cast<int64_t>(whole.size()));

@@ -24,7 +24,7 @@ std::string text_of(const Bytes& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Two classes with folders inside, as class folders and as tars of every layout.
+// Two classes with subfolders, as class folders and as tars of every layout.
 struct Shapes {
   Shapes() {
     for (const char* name : {"cat/b.jpg", "cat/a.jpg", "cat/sub/z.jpg", "cat/sub-1/y.jpg",
@@ -120,7 +120,7 @@ TEST_CASE("the second opening uses the cache until a tar changes") {
   const auto open = [&] { return described(*open_dataset(shapes.folder / "classes", options)); };
   const Texts fresh = open();
   CHECK(scanned == 2);
-  CHECK(fs::is_empty(cache.path()));  // changed a moment ago: not kept
+  CHECK(fs::is_empty(cache.path()));  // tars that changed recently are not cached
   age_file(shapes.folder / "classes/cat.tar");
   age_file(shapes.folder / "classes/dog.tar");
   open();
@@ -131,7 +131,7 @@ TEST_CASE("the second opening uses the cache until a tar changes") {
   shapes.folder.write("classes/dog.tar", make_tar({{"only.jpg", "one"}}));
   age_file(shapes.folder / "classes/dog.tar");
   CHECK(open().back() == "1 dog only.jpg one");
-  CHECK(scanned == 5);  // the other tar is as it was
+  CHECK(scanned == 5);  // only the changed tar is scanned
   const std::string file = fs::directory_iterator(cache.path())->path().string();
   fs::resize_file(file, fs::file_size(file) - 9);
   CHECK(open().back() == "1 dog only.jpg one");

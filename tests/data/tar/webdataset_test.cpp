@@ -10,7 +10,7 @@ using namespace shoal::data;
 using Catch::Contains;
 using Texts = std::vector<std::string>;
 
-TEST_CASE("the files of a sample belong together by key, whatever their order and extension") {
+TEST_CASE("files with the same key belong to one sample, in any order and with any extension") {
   TempFolder t;
   t.write("shard-000000.tar", make_tar({{"0001.cls", "2\n"},
                                         {"0001.jpg", "a"},
