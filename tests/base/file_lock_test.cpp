@@ -30,12 +30,13 @@ TEST_CASE("a folder has one writer at a time, and its lock ends with the writer"
   REQUIRE_FALSE(FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
 }
 
-// A lock is worthless when its file was removed between opening and locking: others lock a new
-// file. The threads hit that moment in every run of the test.
-TEST_CASE("a lock has one holder at a time, even where each holder removes its file") {
+// If the lock file is removed after it was opened and before it is locked, the lock excludes
+// nobody: other processes create and lock a new file. This happens in every run of the test.
+TEST_CASE("a lock has one holder at a time, even if each holder removes its file") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "lock";
-  std::atomic<int> holders = 0, together = 0, without_file = 0;  // Catch asserts in one thread only
+  std::atomic<int> holders = 0, together = 0,
+                   without_file = 0;  // counted, because Catch2 asserts in one thread only
   {
     const auto lock_often = [&] {
       for (int i = 0; i < 2000; ++i) {

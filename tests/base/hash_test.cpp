@@ -10,7 +10,7 @@
 
 using namespace shoal;
 
-TEST_CASE("hashes are frozen: stored files and the order of samples depend on them") {
+TEST_CASE("hashes never change: stored files and the order of samples depend on them") {
   CHECK(mix_bits(1) == 0x5692161d100b05e5ULL);
   CHECK(combine(1, 2) == 0xf2826f98653e9e57ULL);
   CHECK(hash_bytes("") == 0x3ad56a6b8b1078f5ULL);

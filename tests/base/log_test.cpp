@@ -18,13 +18,13 @@ TEST_CASE("strf formats like printf at any length") {
   CHECK(strf("%s", "").empty());
 }
 
-TEST_CASE("metric lines go to stdout bare, messages to stderr with a time") {
+TEST_CASE("metric lines go to stdout unchanged, messages to stderr with a time") {
   const auto run = capture([] {
     log::line("train:loss=1.0;");
     log::info("hello {} %v");
     log::info_lines("two\nlines");
     log::info("a name\nwith \033[31mred\033[0m");
-    log::status("a bar");  // not a terminal: nothing
+    log::status("a bar");  // prints nothing, because stderr is not a terminal
     log::status("");
     return 0;
   });
@@ -69,7 +69,7 @@ TEST_CASE("other ranks print only warnings and errors, with their rank") {
   CHECK_THAT(run.err, Contains("warning [rank 2] w\n") && !Contains("info"));
 }
 
-TEST_CASE("lines of many threads stay whole") {
+TEST_CASE("lines printed by many threads are not mixed") {
   const auto run = capture([] {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

@@ -20,7 +20,7 @@ TEST_CASE("well-formed UTF-8 is distinguished from other bytes") {
   CHECK_FALSE(is_utf8("a\xE6\xBC"));         // cut off
 }
 
-TEST_CASE("entries are wrapped by characters, with the gap that is asked for") {
+TEST_CASE("wrapping counts characters, not bytes, and uses the given gap between entries") {
   const std::vector<std::string> words = {
       "gr\xC3\xBC\xC3\x9F"
       "e",

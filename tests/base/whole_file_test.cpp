@@ -46,7 +46,7 @@ class SmallFiles {
 
 }  // namespace
 
-TEST_CASE("a file is replaced as a whole, and nothing else stays") {
+TEST_CASE("a file is replaced as a whole, and no other file remains") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "file";
   write_whole(file, "first");

@@ -1,5 +1,5 @@
-// Fuzzes our JPEG decoder. All instruction sets must give the same pixels, or all fail, with and
-// without a seek index. Input: 4 bytes that choose the box, then the file.
+// Fuzzes our JPEG decoder. All instruction sets, with and without a seek index, must give the same
+// pixels or all fail. Input: 4 bytes that choose the box, then the file.
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -13,7 +13,7 @@ using namespace shoal::data;
 namespace {
 
 constexpr int64_t kMostPixels =
-    1 << 12;  // room for several segments and rows of MCUs; small, for speed
+    1 << 12;  // room for several segments and rows of MCUs, but small for speed
 
 bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* index,
                std::vector<uint8_t>& pixels) {

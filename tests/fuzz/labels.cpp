@@ -1,4 +1,4 @@
-// Fuzzes label files. The first byte chooses the kind: meta.mat, lines of labels, or JSON.
+// Fuzzes labels. The first byte chooses the kind: meta.mat, a file of labels, JSON, or one label.
 #include "data/labels/labels.h"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Reads the bytes as lines of labels, with and without the same bytes as the list of classes.
+// Reads the text as a file of labels, with and without the same text as the file of synsets.
 void read_files(std::string_view text) {
   static const int file = ::memfd_create("labels", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) < 0) return;

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: first each seed, truncated at 200 places and whole, then
-// mutations of the seeds for a number of seconds.
+// Runs a fuzz target without libFuzzer: first on each seed, whole and truncated at 200 places, then
+// on mutations of the seeds for SECONDS.
 //
 //   fuzz_NAME SECONDS SEED_FILE…
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 void run(const Bytes& input) {
-  // An allocation of exactly this size: a sanitizer sees any access beyond it.
+  // Copies the input into an allocation of exactly its size, so that a sanitizer detects any access
+  // beyond it.
   const Bytes exact(input.begin(), input.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

@@ -1,4 +1,4 @@
-// Fuzzes seek indexes: unpacks them, packs them again and decodes with them.
+// Fuzzes seek indexes: unpacks them, packs them again, and decodes a JPEG with them.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

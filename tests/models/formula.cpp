@@ -16,7 +16,7 @@ bool ends_branch(const std::string& name, const std::set<std::string>& names) {
   };
   if (name.rfind("features.", 0) == 0 && name.find(".block.") != std::string::npos) {
     const size_t stage = name.find('.') + 1, repeat = name.find('.', stage) + 1;
-    if (name[repeat] == '0') return false;  // the first block of a stage changes the shape
+    if (name[repeat] == '0') return false;  // the first block of a stage has no residual
     return ends_with(name[stage] == '1' ? ".block.2.1.weight" : ".block.3.1.weight");
   }
   if (name.rfind("layer", 0) != 0) return false;

@@ -11,12 +11,12 @@
 namespace shoal::models::testing {
 
 uint64_t fnv(const std::string& text);
-// Uniform in [-1, 1), double, row-major.
+// Returns values that are uniform in [-1, 1), double, row-major.
 at::Tensor uniform(const std::string& name, at::IntArrayRef shape);
-// Fills every parameter and buffer of the model with the formula in `dtype`; 4-D ones are
+// Fills every parameter and buffer of the model with the formula, in `dtype`. 4-D tensors are
 // channels-last.
 void fill(Classifier& model, at::ScalarType dtype = at::kDouble);
-// 2×3×64×64 images from the formula, channels-last.
+// Returns 2×3×64×64 images from the formula, channels-last.
 at::Tensor test_images(at::ScalarType dtype = at::kDouble);
 
 }  // namespace shoal::models::testing

@@ -1,4 +1,4 @@
-// Compares the autograd functions with the same mathematics in ATen, differentiated by ATen.
+// Compares the autograd functions with the same operations in ATen, differentiated by ATen.
 
 #include "models/functions.h"
 
@@ -74,7 +74,7 @@ TEST_CASE(
         CHECK(distance(ours.weight.grad(), theirs.weight.grad()) < 1e-11);
         CHECK(distance(ours.bias.grad(), theirs.bias.grad()) < 1e-11);
         if (with_residual) CHECK(distance(r.grad(), r2.grad()) < 1e-11);
-        if (training) {  // ATen has already updated the running statistics; ours is in `pending`
+        if (training) {  // ATen has updated the running statistics; our update is in `pending`
           CHECK(distance(0.9 * ours.mean + ours.pending[0], theirs.mean) < 1e-12);
           CHECK(distance(0.9 * ours.var + ours.pending[1], theirs.var) < 1e-12);
         } else {
@@ -108,7 +108,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "sums of other ranks affect the statistics and the gradient, but not the parameters' "
+    "sums of other ranks affect the statistics and the input's gradient, but not the parameters' "
     "gradients") {
   // Two ranks with equal data correspond to one rank with a doubled batch: summing over the ranks
   // doubles every value.
@@ -153,7 +153,7 @@ TEST_CASE("squeeze-excite has the values and gradients of the separate operation
   for (size_t i = 0; i < v.size(); ++i) CHECK(distance(v[i].grad(), w[i].grad()) < 1e-11);
 }
 
-TEST_CASE("a branch scaled per image is added, and its gradient is scaled") {
+TEST_CASE("a residual branch is scaled per image and added, and its gradient is scaled") {
   const at::Tensor skip = leaf("skip", {3, 8, 2, 2}), branch = leaf("branch", {3, 8, 2, 2});
   const at::Tensor scale = at::tensor({0.0, 2.0, 1.25}, at::kDouble);
   const at::Tensor y = add_scaled(skip, branch, scale);
@@ -164,8 +164,9 @@ TEST_CASE("a branch scaled per image is added, and its gradient is scaled") {
 }
 
 TEST_CASE(
-    "a convolution with a bfloat16 copy computes with the copy and gives the master a float "
-    "gradient") {
+    "a convolution with a bfloat16 copy of the weight computes with the copy, and the master "
+    "weight "
+    "gets a float gradient") {
   for (const int64_t groups : {1, 8}) {
     INFO("groups " << groups);
     const ConvolutionShape shape{2, 1, groups};
@@ -211,7 +212,7 @@ TEST_CASE("a depthwise convolution has the values and gradients of ATen's in dou
   }
 }
 
-TEST_CASE("cross-entropy equals ATen's, scaled, and differentiates through") {
+TEST_CASE("cross-entropy and its gradient equal ATen's times the scale") {
   const at::Tensor logits = leaf("logits", {4, 12}), logits2 = leaf("logits", {4, 12});
   const at::Tensor a = at::tensor({0, 5, 11, 3}, at::kInt);
   const LossResult result = cross_entropy(logits, {a, {}, {}}, 0.1, 0.25);
@@ -220,7 +221,7 @@ TEST_CASE("cross-entropy equals ATen's, scaled, and differentiates through") {
   CHECK(result.loss_sum.item<double>() == Approx(4 * loss.item<double>()));
   (3 * result.loss).backward();
   (3 * loss).backward();
-  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // smoothing is a float
+  CHECK(distance(logits.grad(), logits2.grad()) < 1e-7);  // the label smoothing is a float
   CHECK(result.top1.item<int64_t>() == logits2.argmax(1).eq(a).sum().item<int64_t>());
   CHECK_FALSE(result.sums.requires_grad());
   CHECK(at::equal(result.sums,

@@ -95,7 +95,7 @@ std::unique_ptr<Classifier> build(const std::string& name) {
   return model;
 }
 
-// Tolerance: 1e-8 of the norm.
+// Fails if the difference is above 1e-8 of the norm.
 void compare_logits(const at::Tensor& logits, const std::vector<double>& expected) {
   const at::Tensor want = at::tensor(expected, at::kDouble).view({2, 10});
   REQUIRE((logits.detach() - want).norm().item<double>() <= 1e-8 * want.norm().item<double>());
@@ -120,7 +120,8 @@ void compare_step(Classifier& model, const at::Tensor& logits, const Golden& gol
   double largest = 0;
   for (const auto& [name, summary] : golden.gradients) largest = std::max(largest, summary.norm);
   REQUIRE(model.parameters().size() == golden.gradients.size());
-  // The floor is for gradients that are zero up to rounding: biases that a later batch norm removes.
+  // The floor allows for gradients that are zero except for rounding: those of biases that a later
+  // batch norm removes.
   for (const ParameterSlot& slot : model.parameters()) {
     compare(golden.gradients, slot.name, slot.master->grad(), 1e-11 * largest);
   }
@@ -171,7 +172,7 @@ TEST_CASE("logits of every model equal torchvision's in evaluation and training 
     c10::NoGradGuard no_gradients;
     model->train(false);
     compare_logits(model->forward(images, {}), golden.logits.at("eval"));
-    if (step) continue;  // its training mode is compared in the next test
+    if (step) continue;  // the next test compares its training mode
     model->train(true);
     compare_logits(model->forward(images, {}), golden.logits.at("train"));
   }

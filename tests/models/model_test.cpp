@@ -56,7 +56,7 @@ double apart(const at::Tensor& got, const at::Tensor& want) {
 
 }  // namespace
 
-TEST_CASE("an unknown model's error names the nearest one") {
+TEST_CASE("the error for an unknown model names the nearest one") {
   CHECK_THROWS_WITH(create(named("resnet51")),
                     Catch::Contains("resnet51") && Catch::Contains("'resnet50'"));
   CHECK_THROWS_AS(describe(named("eficientnet_b3")), std::invalid_argument);
@@ -94,7 +94,7 @@ TEST_CASE("initial weights follow the seed and torchvision's distributions") {
     return slot(*a, name).master->std().item<double>();
   };
   CHECK(deviation(head) == Approx(std::sqrt(2.0 / 1280)).epsilon(0.02));
-  // Fan out of a depthwise convolution counts all channels.
+  // torchvision's fan-out of a depthwise convolution counts all output channels.
   CHECK(deviation("features.6.1.block.1.0.weight") ==
         Approx(std::sqrt(2.0 / (1152 * 25))).epsilon(0.05));
   CHECK(deviation("features.6.1.block.2.fc1.weight") == Approx(std::sqrt(2.0 / 48)).epsilon(0.05));
@@ -127,7 +127,7 @@ TEST_CASE("any input size and number of classes works, and gradients reach every
   }
 }
 
-TEST_CASE("masters may be replaced by views of a flat buffer whose gradients are preset views") {
+TEST_CASE("master weights can be views of a flat buffer, with gradients in another flat buffer") {
   const std::unique_ptr<Classifier> model = create(named("resnet18"));
   testing::fill(*model);
   const at::Tensor images = testing::test_images();
@@ -152,7 +152,7 @@ TEST_CASE("masters may be replaced by views of a flat buffer whose gradients are
   CHECK(slot(*model, "conv1.weight").master->grad().data_ptr() == gradients.data_ptr());
 }
 
-TEST_CASE("a model with bfloat16 copies stays close to float") {
+TEST_CASE("logits with bfloat16 copies of the weights stay close to those in float") {
   const std::unique_ptr<Classifier> model = create(named("efficientnet_b0"));
   testing::fill(*model, at::kFloat);
   model->train(false);
@@ -168,7 +168,7 @@ TEST_CASE("a model with bfloat16 copies stays close to float") {
   CHECK(slot(*model, "features.0.0.weight").master->grad().scalar_type() == at::kFloat);
 }
 
-TEST_CASE("two synchronised ranks compute the step of one, dropout and drop path included") {
+TEST_CASE("two ranks with synchronised batch norm compute the step of one, with dropout too") {
   for (const char* name : {"efficientnet_b0", "resnet18"}) {
     INFO(name);
     ModelOptions options = named(name);

@@ -16,7 +16,8 @@ inline const char* type_name(Type type) {
   return names[static_cast<int>(type)];
 }
 
-// A buffer of elements of one type, filled with pseudo-random values of about unit size.
+// A buffer of elements of one type. With a seed, it is filled with pseudo-random values between
+// shift - 1.7 scale and shift + 1.7 scale; without one, with zeros.
 struct Buffer {
   Type type;
   int64_t size;
@@ -46,7 +47,7 @@ struct Buffer {
   }
 };
 
-// Largest difference, relative to the largest value of `want`.
+// Returns the largest difference relative to the largest magnitude in `want`.
 inline double difference(const Buffer& got, const Buffer& want) {
   double worst = 0, largest = 0;
   for (int64_t i = 0; i < want.size; ++i) {
@@ -57,12 +58,12 @@ inline double difference(const Buffer& got, const Buffer& want) {
   return worst / std::max(largest, 1e-30);
 }
 
-// The type of statistics for activations of `type`.
+// Returns the type of batch norm statistics for activations of `type`.
 inline Type statistics(Type type) {
   return type == Type::f64 ? Type::f64 : Type::f32;
 }
 
-// Relative rounding tolerance of one element of the type.
+// Returns the relative rounding tolerance of one element of the type.
 inline double rounding(Type type) {
   switch (type) {
     case Type::f64:

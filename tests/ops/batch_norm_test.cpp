@@ -16,7 +16,7 @@ using namespace shoal::ops::testing;
 
 namespace {
 
-// All results of a batch norm, computed with one table.
+// All results of a batch norm, computed with one table of operations.
 struct Results {
   Buffer y, dx, d_residual;
   std::vector<double> sums, backward_sums;
@@ -27,9 +27,9 @@ struct Case {
   Activation activation;
   int64_t rows, channels;
   bool residual;
-  // Scales the row count of the statistics; negative: the statistics are constants.
+  // The statistics are over count_factor * rows rows. Negative: they are constants.
   double count_factor;
-  int64_t not_a_number = -1;  // index of an x that is NaN
+  int64_t not_a_number = -1;  // index of the element of x that is NaN; -1: none
 };
 
 Results run(const Table& table, const Case& c) {
@@ -104,8 +104,8 @@ struct Rows {
   }
 };
 
-// Fails if the values differ by more than 4 float epsilons times `terms` plus one rounding step of
-// their storage type.
+// Fails if element i differs by more than 4 float epsilons times `terms` plus one rounding step of
+// the storage type.
 void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms) {
   constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
   const double a = got.get(i), b = want.get(i);
@@ -146,9 +146,10 @@ TEST_CASE(
   }
 }
 
-// The AVX2 loops use fused multiply-add, where the portable ones round twice, and approximate 1 / x.
-// The difference is up to 2.5 float epsilons of the added terms for SiLU and its derivative. In sums
-// over the rows, differences of both signs mostly cancel (0.2 epsilons of the terms).
+// The AVX2 loops use fused multiply-add, which rounds once where the portable loops round twice,
+// and they approximate 1 / x. For SiLU and its derivative, the difference is up to 2.5 float
+// epsilons of the added terms. In sums over the rows, differences mostly cancel (0.2 epsilons of
+// the terms).
 TEST_CASE("the portable loops equal the AVX2 loops up to four epsilons of the terms of each sum") {
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
@@ -197,7 +198,7 @@ TEST_CASE("a NaN input makes a NaN output with any activation") {
   }
 }
 
-TEST_CASE("the portable loops and the processor's propagate NaN alike") {
+TEST_CASE("the portable loops and those for this processor propagate NaN in the same way") {
   for (const Type type : {Type::f32, Type::bf16}) {
     for (const auto* loops : {&cpu_kernels::portable::kActivationLoops[type == Type::f32 ? 0 : 1],
                               cpu_kernels::activation_loops(type, Rows::kChannels)}) {
@@ -225,7 +226,7 @@ TEST_CASE("statistics of NaN sums are NaN") {
   }
 }
 
-TEST_CASE("batch norm in float64 equals its formula, and its gradient the difference quotient") {
+TEST_CASE("batch norm in float64 equals its formula, its gradient equals the difference quotient") {
   const int64_t rows = 9, channels = 3;
   const Buffer x0(Type::f64, rows * channels, 1), residual(Type::f64, rows * channels, 2);
   const Buffer dy(Type::f64, rows * channels, 3), weight(Type::f64, channels, 4),

@@ -28,7 +28,7 @@ Loss run(const Table& table, const Buffer& logits, int64_t rows, const int32_t* 
   return loss;
 }
 
-// -Σ target log softmax, computed directly.
+// Computes the sum of -Σ target log softmax over the rows directly.
 double formula(const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
                const float* lambda, double s) {
   const int64_t classes = logits.size / rows;
@@ -49,7 +49,8 @@ double formula(const Buffer& logits, int64_t rows, const int32_t* a, const int32
 }  // namespace
 
 TEST_CASE(
-    "cross-entropy with smoothing and two labels equals its formula, its gradient the difference "
+    "cross-entropy with smoothing and two labels equals its formula, its gradient equals the "
+    "difference "
     "quotient") {
   const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int64_t rows = 3, classes = 7;
@@ -74,7 +75,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cross-entropy agrees for every type, and large logits do not overflow") {
+TEST_CASE("implementations of cross-entropy agree for every type; large logits do not overflow") {
   const Table& table = *GENERATE(&cpu(), &cuda_twin());
   const int32_t a[] = {1, 4};
   for (const Type type : {Type::f32, Type::bf16, Type::f16}) {

@@ -41,8 +41,8 @@ struct DepthwiseCase {
            std::to_string(op.stride);
   }
 
-  // Σ dy * y, where y is the convolution with one weight set to 1 and all others to 0. The loss is
-  // linear in the weights, so this is the gradient of that weight.
+  // Returns the loss Σ dy * y, where y is the convolution with one weight set to 1 and all others
+  // to 0. The loss is linear in the weights, so this is the gradient of that weight.
   double probe(int64_t c, int64_t row, int64_t column) const {
     double loss = 0;
     for (int64_t n = 0; n < op.images; ++n) {
@@ -66,7 +66,7 @@ struct DepthwiseCase {
 
 }  // namespace
 
-TEST_CASE("each depthwise weight's gradient is the loss with only that weight set") {
+TEST_CASE("the gradient of each depthwise weight equals the loss with only that weight set to 1") {
   const DepthwiseCase c(2, 5, 6, 3, 3, 2);
   const std::vector<float> gradient = c.gradient(shoal::ops::reference());
   for (int64_t i = 0; i < 27; ++i) {

@@ -60,7 +60,7 @@ TEST_CASE("the fast loops of the gate equal the plain loops for every type and s
       for (const Table* table : {&cpu(), &cuda_twin()}) {
         INFO(table->name);
         const GateResults got = run(*table, type, 4, pixels, channels);
-        // The plain loops sum 20000 values in float.
+        // A wide tolerance, because the plain loops sum 20,000 values in float.
         CHECK(difference(got.pooled, want.pooled) < 100 * sums);
         CHECK(difference(got.d_gate, want.d_gate) < 100 * sums);
         CHECK(difference(got.y, want.y) < rounding(type));

@@ -1,5 +1,5 @@
-// Compares the optimizer passes with PyTorch and timm (tests/golden/make_optimizers.py), and the fast
-// loops with the plain ones: bit for bit, because both do the same operations in the same order.
+// Compares the optimizers with PyTorch and timm (tests/golden/make_optimizers.py), and the fast
+// loops with the plain loops: bit for bit, because both do the same operations in the same order.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -140,7 +140,7 @@ void compare(const Golden& golden, const std::string& key, const T* values, doub
 template <typename T>
 void compare_with_golden(const Table& table, const std::string& type_name, double tolerance) {
   static const Golden golden = read_golden();
-  // 20 values with weight decay, padding, 5 values without, padding.
+  // 20 values with weight decay, 12 of padding, 5 values without weight decay, 11 of padding.
   const std::vector<Segment> segments = {{0, 20, 1, static_cast<float>(kGoldenDecay)},
                                          {32, 5, 1, 0}};
   for (const auto& [name, settings] : kCases) {
@@ -168,7 +168,7 @@ void compare_with_golden(const Table& table, const std::string& type_name, doubl
   }
 }
 
-// Many segments of odd lengths, large enough for several threads.
+// Buffers with many segments of odd lengths, large enough for several threads.
 template <typename T>
 Buffers<T> large(Kind kind) {
   std::vector<Segment> segments;
@@ -209,7 +209,8 @@ void compare_implementations(const Table& table) {
       CHECK(fast.norm == Approx(plain.norm).epsilon(1e-13));
     }
     INFO(table.name << " " << name);
-    if (settings.clip > 0) continue;  // the factor depends on the last bit of the norm
+    if (settings.clip > 0)
+      continue;  // the norms may differ in the last bit, and so the clipped gradients
     CHECK(same_bits(plain.parameters, fast.parameters));
     CHECK(same_bits(plain.state1, fast.state1));
     CHECK(same_bits(plain.state2, fast.state2));
@@ -258,13 +259,13 @@ TEST_CASE("a non-finite gradient is detected and changes nothing") {
         CHECK(same_bits(run.copy, before.copy));
         run.gradients[70000] = 0;
         run.update(*table, settings, 0.1, 1);
-        CHECK(run.non_finite == 1);  // sticky: the host resets it
+        CHECK(run.non_finite == 1);  // stays set until the host resets it
       }
     }
   }
 }
 
-TEST_CASE("a gradient whose square does not fit a float is still finite") {
+TEST_CASE("a finite gradient whose square overflows a float counts as finite") {
   for (const Table* table :
        {&shoal::ops::reference(), &shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     std::vector<float> gradients(64, 1e30f);

@@ -35,7 +35,8 @@ Buffer run(const Table& table, Type type, const std::vector<uint8_t>& images, co
   return out;
 }
 
-// Row 0: mixup with row 1. Row 1: CutMix from row 2, erased in a corner. Row 2: unchanged.
+// Row 0: mixup with row 1. Row 1: CutMix with a box from row 2, and a corner erased. Row 2:
+// unchanged.
 std::vector<MixRow> mixing() {
   std::vector<MixRow> rows(kN);
   rows[0] = {.partner = 1, .lambda = 0.75f};
@@ -148,7 +149,7 @@ TEST_CASE("erasing a box equals timm's RandomErasing of the normalized image") {
   CHECK(cases == 4);
 }
 
-TEST_CASE("a rectangle is filled with zeros, one random color or noise, like in timm") {
+TEST_CASE("an erased rectangle is filled with zeros, one random color or noise, as in timm") {
   constexpr int64_t kSide = 120, kValues = kSide * kSide * 3;
   const std::vector<uint8_t> images(kValues, 200);
   for (const EraseFill fill : {EraseFill::constant, EraseFill::color, EraseFill::noise}) {
@@ -190,7 +191,7 @@ TEST_CASE("a rectangle is filled with zeros, one random color or noise, like in 
       CHECK(sum / static_cast<double>(count) == Approx(0).margin(0.02));
       CHECK(squares / static_cast<double>(count) == Approx(1).margin(0.03));
     }
-    if (fill == EraseFill::color) {  // channels and rectangles differ
+    if (fill == EraseFill::color) {  // each channel and each rectangle has another value
       CHECK(made[0].get(3 * 119 * kSide) != made[0].get(3 * 119 * kSide + 1));
       CHECK(made[0].get(3 * 119 * kSide) != made[0].get(3 * (20 * kSide + 109)));
     }

@@ -12,14 +12,15 @@
 namespace shoal::test {
 
 struct Captured {
-  int code = -1;  // exit code; 128 + N when signal N ended it
+  int code = -1;  // exit code, or 128 + N if signal N ended the child
   std::string out, err;
   double seconds = 0;
 };
 
 // The child exits with the value that `function` returns. `meanwhile`, if given, is called in this
-// process with the child's process id after the child's first line on stdout. Waits for every
-// process that has the child's stdout or stderr open, grandchildren too. Fails the test after 30 s.
+// process with the child's process id after the child's first line on stdout. Waits until no
+// process has the child's stdout or stderr open, including grandchildren. Fails the test after 30
+// s.
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile = {});
 

@@ -42,7 +42,8 @@ struct Started {
   bool running = true;
 };
 
-// Starts the program in a process group of its own, with stdout and stderr written to files.
+// Starts the program in its own process group, with stdout and stderr written to files in
+// `scratch`.
 Started start(const Invocation& invocation, const fs::path& scratch) {
   Started process;
   process.out = (scratch / "out").string();

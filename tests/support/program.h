@@ -13,14 +13,14 @@
 namespace shoal::test {
 
 struct Outcome {
-  int exit_code = -1;  // 128 + N when signal N ended it
+  int exit_code = -1;  // 128 + N if signal N ended the program
   std::string out, err;
 };
 
-// Runs `shoal` (words[0] is its command) and returns when it has ended. `environment` adds
-// variables, "NAME=value". `watch` is called about every half millisecond with the process id,
-// which is also the process group's id; when it returns true, the group is killed with SIGKILL.
-// Fails the test after `limit_seconds`.
+// Runs `shoal` with these arguments (words[0] is the command) and returns when it has ended.
+// `environment` adds variables, "NAME=value". `watch` is called about every half millisecond with
+// the process id, which is also the id of the process group. If it returns true, the group is
+// killed with SIGKILL. Fails the test after `limit_seconds`.
 Outcome run_shoal(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment = {},
                   const std::function<bool(pid_t group)>& watch = {}, double limit_seconds = 300);
@@ -37,14 +37,14 @@ struct Invocation {
 
 std::string shoal_program();
 
-// Runs several programs at the same time and returns their outcomes, in the same order, when all
-// have ended. `watch` gets their process ids; when it returns true, all are killed. Fails the test
-// after `limit_seconds`.
+// Runs several programs at the same time. Returns their outcomes, in the same order, when all have
+// ended. `watch` gets their process ids; if it returns true, all are killed. Fails the test after
+// `limit_seconds`.
 std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
                                   const std::function<bool(const std::vector<pid_t>&)>& watch = {},
                                   double limit_seconds = 120);
 
-// What a program under `watch` has written to stderr until now.
+// Returns what a program under `watch` has written to stderr so far.
 std::string stderr_of(pid_t process);
 
 std::string read_text(const std::filesystem::path& path);

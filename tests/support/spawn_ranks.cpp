@@ -22,13 +22,13 @@ namespace {
 
 constexpr const char* kTagVariable = "SHOAL_TEST_RANK_TAG";
 
-// Exit code of a rank whose function returned. Not 0: a test program also exits with 0 when no test
-// case has the name or the function is never called.
+// Exit code of a rank whose function returned. It is not 0, because a test program also exits with
+// 0 if no test case has the name or the function is never called.
 constexpr int kEndedWell = 86;
 
 struct Process {
   pid_t pid = -1;
-  int output = -1;  // read end of the pipe behind its stdout and stderr
+  int output = -1;  // read end of the pipe that is the process's stdout and stderr
 };
 
 std::string escaped(const std::string& test_name) {  // Catch2's filter syntax
@@ -94,7 +94,7 @@ bool read_all(const std::vector<Process>& processes, std::vector<RankResult>& re
       if (length > 0) {
         results[i].output.append(buffer, static_cast<size_t>(length));
       } else {
-        waiting[i].fd = -1;  // poll ignores it
+        waiting[i].fd = -1;  // poll() ignores this entry
         --open;
       }
     }
@@ -167,9 +167,9 @@ void run_ranks(int ranks, const std::string& tag, const RankFunction& function,
     all_well = false;
     report += "rank " + std::to_string(rank) +
               (result.timed_out ? " ran past the time limit" : "") +
-              (result.exit_code == kNeverRan ? " never came to its function" : "") +
-              ", exit code " + std::to_string(result.exit_code) + ", signal " +
-              std::to_string(result.signal) + ":\n" + result.output + "\n";
+              (result.exit_code == kNeverRan ? " never called its function" : "") + ", exit code " +
+              std::to_string(result.exit_code) + ", signal " + std::to_string(result.signal) +
+              ":\n" + result.output + "\n";
   }
   INFO(report);
   REQUIRE(all_well);

@@ -1,5 +1,5 @@
 #pragma once
-// Runs part of a test in N processes that connect over the loopback interface.
+// Runs part of a test in N processes (ranks) that connect over the loopback interface.
 //
 //   TEST_CASE("ranks add up") {
 //     run_ranks(3, "sum", [](const dist::Env& env) {       // returns when all three have ended
@@ -8,10 +8,10 @@
 //     });
 //   }
 //
-// Each process runs this test program again with the same test case, up to its run_ranks call: keep
-// the code before that call cheap and free of side effects. The tag distinguishes several calls in
-// one test case. A failed REQUIRE or an exception ends the rank with exit code 1; CHECK does not,
-// so use REQUIRE. Each rank has one OpenMP thread.
+// Each rank's process runs this test program again, with the same test case, up to its run_ranks
+// call. So the code before that call must be cheap and free of side effects. The tag distinguishes
+// several calls in one test case. A failed REQUIRE or an exception ends the rank with exit code 1;
+// CHECK does not, so use REQUIRE. Each rank has one OpenMP thread.
 
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@ namespace shoal::test {
 inline constexpr int kNeverRan = 99;
 
 struct RankResult {
-  int exit_code = -1;  // 0: the function returned; -1 when ended by a signal
+  int exit_code = -1;  // 0: the function returned; -1: a signal ended the process
   int signal = 0;      // the signal that ended the process; SIGKILL after the time limit
   bool timed_out = false;
   std::string output;  // stdout and stderr
@@ -34,11 +34,11 @@ struct RankResult {
 
 using RankFunction = std::function<void(const dist::Env&)>;
 
-// Fails the test case and shows the output if any rank fails.
+// Runs the ranks. If any fails, fails the test case and shows the output.
 void run_ranks(int ranks, const std::string& tag, const RankFunction& function,
                std::chrono::seconds limit = std::chrono::seconds(240));
 
-// Returns how each rank ended, by rank. For ranks that are expected to fail.
+// Runs the ranks and returns how each ended. For ranks that are expected to fail.
 std::vector<RankResult> run_ranks_and_report(
     int ranks, const std::string& tag, const RankFunction& function,
     std::chrono::seconds limit = std::chrono::seconds(240));
