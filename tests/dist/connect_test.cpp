@@ -71,7 +71,7 @@ TEST_CASE("a long wait reports the missing rank") {
   CHECK_THAT(messages[0], Contains("waiting for rank 1 of 2 at 127.0.0.1:") && Contains("so far"));
 }
 
-TEST_CASE("a port in use is named") {
+TEST_CASE("the error for a port in use names the address") {
   test::run_ranks(2, "port in use", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     if (env.rank == 0)

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kBatch = 24, kFeatures = 20, kLayers = 6;
 
-// Reproducible values without a generator.
+// Returns reproducible values without a random generator.
 at::Tensor wave(int64_t rows, int64_t columns, double phase, at::ScalarType type) {
   return (at::arange(rows * columns, at::kDouble) * 0.7 + phase)
       .sin()
@@ -59,7 +59,7 @@ struct Network {
   std::vector<at::Tensor> parameters;
 };
 
-// One step of two micro-batches; ranks are consecutive blocks inside each.
+// Runs one step of two micro-batches. Each micro-batch consists of one block of rows per rank.
 void step(Network& network, dist::GradientReducer& reducer, const at::Tensor& batch, int rank,
           int world) {
   constexpr int kAccumulate = 2;
@@ -82,7 +82,7 @@ void check_against_full_batch(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   Network network(at::kDouble), whole(at::kDouble);
   dist::GradientReducer reducer(world.main, network.parameters, several_buckets());
-  // The reduction in the constructor leaves zeros.
+  // The constructor reduces once; the gradients are zero afterwards.
   REQUIRE(network.flat.abs().sum().item<double>() == 0);
   for (int s = 0; s < 4; ++s) {
     const at::Tensor batch = wave(kBatch, kFeatures, s, at::kDouble);
@@ -91,7 +91,7 @@ void check_against_full_batch(const dist::Env& env) {
     const double error = ((network.flat - whole.flat).norm() / whole.flat.norm()).item<double>();
     REQUIRE(whole.flat.norm().item<double>() > 1e-3);
     REQUIRE(error < 1e-13);
-    for (const at::Tensor& parameter : network.parameters)  // still the flat buffer's memory
+    for (const at::Tensor& parameter : network.parameters)  // still views of the flat buffer
       REQUIRE(parameter.grad().storage().data() == network.flat.storage().data());
     network.flat.zero_();
     whole.flat.zero_();

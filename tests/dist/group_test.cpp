@@ -21,7 +21,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// Checks on every rank of a world of any size.
+// Checks all collectives, on every rank of a world of any size.
 void check_collectives(const dist::Env& env) {
   dist::Communicator world = dist::connect(env);
   REQUIRE(world.main.rank() == env.rank);

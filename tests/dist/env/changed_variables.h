@@ -1,5 +1,5 @@
 #pragma once
-// Copies of a set of variables with a few changed.
+// Functions that return a set of variables with a few changes.
 
 #include <string>
 

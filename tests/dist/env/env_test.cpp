@@ -102,7 +102,7 @@ TEST_CASE("a missing torchrun variable is an error that names it") {
                     Contains("RANK is not set although WORLD_SIZE"));
 }
 
-TEST_CASE("contradicting or broken torchrun variables are errors that name them") {
+TEST_CASE("contradictory or malformed torchrun variables are errors that name them") {
   const auto broken = [](const char* name, const char* value) {
     CHECK_THROWS_AS(from_torchrun(with(torchrun(1, 4, 1, 2), name, value)), std::invalid_argument);
     CHECK_THROWS_WITH(from_torchrun(with(torchrun(1, 4, 1, 2), name, value)),
@@ -125,7 +125,7 @@ TEST_CASE("contradicting or broken torchrun variables are errors that name them"
                     Contains("LOCAL_RANK is 1") && Contains("RANK, which is 0"));
 }
 
-TEST_CASE("SageMaker hosts are sorted like on the platform") {
+TEST_CASE("SageMaker hosts are sorted as the platform sorts them") {
   const Hosts hosts =
       from_sagemaker(sagemaker(R"(["algo-2","algo-10","algo-1"])", "algo-10", 4)).value();
   CHECK(hosts.hosts == std::vector<std::string>{"algo-1", "algo-10", "algo-2"});
@@ -160,7 +160,7 @@ TEST_CASE("all workers of a SageMaker job agree on distinct ranks") {
           REQUIRE(env.world_size == count * hosts.workers_per_host);
           REQUIRE_FALSE(seen[static_cast<size_t>(env.rank)]);
           seen[static_cast<size_t>(env.rank)] = true;
-          Env launched = env;  // what a worker reads after the launcher has set its variables
+          Env launched = env;  // what a worker reads from the variables that the launcher sets
           if (env.world_size > 1) launched.origin = "torchrun";
           REQUIRE(this_worker(to_variables(env)) == launched);
         }
@@ -201,7 +201,7 @@ TEST_CASE("the variables of ModelTrainer's driver describe a SageMaker job") {
   CHECK(env.master_port == 7778);
 }
 
-TEST_CASE("broken SageMaker variables are errors that name them") {
+TEST_CASE("malformed SageMaker variables are errors that name them") {
   const auto good = sagemaker(R"(["algo-1","algo-2"])", "algo-1", 1);
   CHECK_THROWS_WITH(from_sagemaker(without(good, "SM_HOSTS")), Contains("SM_HOSTS is not set"));
   CHECK_THROWS_WITH(from_sagemaker(without(good, "SM_CURRENT_HOST")),

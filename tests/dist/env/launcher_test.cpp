@@ -99,7 +99,8 @@ TEST_CASE("OpenMPI uses loopback on one host and needs an address on several") {
 }
 
 TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface") {
-  // The toolkit exports the master's SM_* to every rank: SM_CURRENT_HOST is not this host.
+  // The toolkit exports the master's SM_* variables to every rank, so SM_CURRENT_HOST may name
+  // another host.
   const auto variables = with(kOpenMpi, {{"SM_HOSTS", R"(["algo-1","algo-2"])"},
                                          {"SM_CURRENT_HOST", "algo-1"},
                                          {"SM_NUM_GPUS", "2"},
@@ -120,10 +121,10 @@ TEST_CASE("Horovod's ranks are used with its driver's address and interface") {
   CHECK(launched.launcher == "Horovod");
   CHECK(launched.env.master_addr == "10.0.1.5");
   CHECK(launched.derived_master);
-  CHECK(launched.env.master_port != 31337);  // the driver's
+  CHECK(launched.env.master_port != 31337);  // 31337 is the driver's port
   CHECK(launched.env.interface == "eth1");
   CHECK(found(with(kHorovod, {{"GLOO_SOCKET_IFNAME", "ib0"}})).env.interface == "ib0");
-  // Over MPI both sets of variables exist and agree.
+  // With Horovod over MPI, both sets of variables exist and agree.
   CHECK(found(with(kHorovod, kOpenMpi)).launcher == "OpenMPI");
 }
 
@@ -142,7 +143,7 @@ TEST_CASE("Slurm's tasks connect to the first host of their step") {
   check_rank_1_of_4(launched);
   CHECK(launched.launcher == "Slurm");
   CHECK(launched.env.master_addr == "gpu007");
-  CHECK(launched.env.hosts.empty());  // the placement of the tasks is unknown
+  CHECK(launched.env.hosts.empty());  // with two tasks per host, their placement is unknown
   CHECK(found(with(kSlurm, {{"SLURM_JOB_ID", "4712"}})).env.master_port !=
         launched.env.master_port);
   CHECK(found(with(kSlurm, {{"SLURM_STEP_ID", "1"}})).env.master_port != launched.env.master_port);

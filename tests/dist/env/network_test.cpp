@@ -39,7 +39,7 @@ TEST_CASE("a name that does not resolve is waited for and then named") {
 TEST_CASE("addresses of this host are distinguished from others") {
   CHECK(may_be_this_host("127.0.0.1"));
   CHECK(may_be_this_host("nosuch.invalid"));       // does not resolve
-  CHECK_FALSE(may_be_this_host("203.0.113.254"));  // documentation range
+  CHECK_FALSE(may_be_this_host("203.0.113.254"));  // an address reserved for documentation
   const std::string outside = outside_address();
   CHECK_FALSE(outside.starts_with("127."));
   if (!outside.empty()) CHECK(may_be_this_host(outside));

@@ -12,7 +12,7 @@ using dist::HealthCheck;
 
 namespace {
 
-// Makes each rank its own host.
+// Changes the environment so that each rank is a separate host.
 dist::Env apart(dist::Env env) {
   env.local_world_size = 1;
   env.local_rank = 0;

@@ -24,7 +24,7 @@ std::vector<HealthSample> healthy(int ranks) {
 
 }  // namespace
 
-TEST_CASE("healthy hosts pass, also a single host") {
+TEST_CASE("healthy hosts pass, and so does a single host") {
   for (const int count : {1, 2, 3, 5}) CHECK_FALSE(find_fault(healthy(count), hosts(count)));
   CHECK_FALSE(find_fault(healthy(8), hosts(2, 4)));
   std::vector<HealthSample> unmeasured(4);  // one host: there are no links
@@ -40,7 +40,7 @@ TEST_CASE("a host whose links are all slow is named") {
                                 "links is 1000.0 MB/s)"));
 }
 
-TEST_CASE("only a slow link is worth another measurement") {
+TEST_CASE("is_only_slow() is true for a slow link without any other fault") {
   auto samples = healthy(5);
   CHECK_FALSE(is_only_slow(samples, hosts(5)));
   samples[2].bytes_per_second_next = 2e8;

@@ -45,10 +45,10 @@ TEST_CASE("a silent rank is named with its host and its phase") {
                  Contains("no heartbeat for 40 s") && Contains("computing a step"));
 }
 
-TEST_CASE("a rank that reads or saves for long is named") {
+TEST_CASE("a rank that reads or saves for a long time is named") {
   std::vector<Pulse> pulses(4, pulse(Phase::stepping, 61));
   pulses[1] = pulse(Phase::reading, 64);
-  pulses[3] = pulse(Phase::reading, 2);  // it has only just started
+  pulses[3] = pulse(Phase::reading, 2);  // started recently: not named
   const std::string text = describe_stall(pulses, two_hosts(), 60);
   CHECK_THAT(text, Contains("rank 1 (algo-1) has been reading images for 64 s") &&
                        !Contains("rank 3") && !Contains("rank 0"));
@@ -58,7 +58,7 @@ TEST_CASE("a rank that reads or saves for long is named") {
              Contains("rank 0 (algo-1) has been saving a checkpoint for 61 s"));
 }
 
-TEST_CASE("the one rank that computes while the others wait is named; none if all wait") {
+TEST_CASE("the only rank that computes while the others wait is named; none if all wait") {
   std::vector<Pulse> pulses(3, pulse(Phase::waiting, 70, "barrier"));
   CHECK_THAT(describe_stall(pulses, Env(), 60), Contains("every rank responds"));
   pulses[1] = pulse(Phase::stepping, 70);
