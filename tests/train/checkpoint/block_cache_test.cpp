@@ -58,7 +58,7 @@ TEST_CASE("a loop that repeats its requests takes no more memory from the system
 
 TEST_CASE("cached memory stays within half of the peak plus 64 MiB") {
   BlockCache cache;
-  // Every size is new, so no block is reused: without a limit, 4.6 GiB would be cached.
+  // Every size is new, so no block is reused. Without a limit, 4.6 GiB would be cached.
   for (size_t i = 0; i < 80; ++i) {
     const size_t bytes = static_cast<size_t>(20e6 * (1 + static_cast<double>(i) * 0.05));
     cache.free(cache.allocate(bytes));

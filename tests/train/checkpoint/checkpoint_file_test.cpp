@@ -81,7 +81,7 @@ TEST_CASE("tensors of every kind and extreme numbers come back bit for bit") {
   CHECK(back.text == data.text);
 }
 
-TEST_CASE("a checkpoint that is cut short or damaged is an error or other values, never a crash") {
+TEST_CASE("a truncated or damaged checkpoint gives an error or other values, but never crashes") {
   const std::vector<char> whole = written(example());
   for (size_t size = 0; size < whole.size(); size += 4999) {
     const std::vector<char> part(whole.begin(), whole.begin() + static_cast<int64_t>(size));
@@ -101,7 +101,7 @@ TEST_CASE("the same data has the same bytes") {
   CHECK(written(example()) == written(example()));
 }
 
-TEST_CASE("a full disk is an exception, whenever it happens") {
+TEST_CASE("a full disk throws an exception at any point of the file") {
   const size_t whole = written(example()).size();
   for (const size_t room : {size_t{0}, size_t{1}, whole / 2, whole - 1}) {
     size_t used = 0;

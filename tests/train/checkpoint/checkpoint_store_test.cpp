@@ -64,7 +64,7 @@ TEST_CASE("pruning keeps the newest and the best checkpoints") {
   std::vector<int64_t> steps;
   for (const auto& entry : store.entries()) steps.push_back(entry.step);
   REQUIRE(steps == std::vector<int64_t>{50, 40, 20});
-  REQUIRE(store.best()->step == 20);  // if equal, the earlier one
+  REQUIRE(store.best()->step == 20);  // of equal ones, the earlier
   const std::string manifest = test::read_text(directory.path() / "c" / "manifest.json");
   REQUIRE(manifest.find("epoch-0002-step-00000020.pt") != std::string::npos);
 }
@@ -109,8 +109,9 @@ TEST_CASE("an existing checkpoint of the same position is kept") {
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
   store.save(0, 1, std::nullopt, bytes_of("first"));
-  const auto again =
-      store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) { FAIL("written again"); });
+  const auto again = store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) {
+    FAIL("the checkpoint was written again");
+  });
   REQUIRE(text_of(store.read(again)) == "first");
 }
 
@@ -126,18 +127,19 @@ TEST_CASE("a failed write leaves no checkpoint") {
   REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
 }
 
-TEST_CASE("a checkpoint saved by a stop before its evaluation gets its accuracy later") {
+TEST_CASE("a checkpoint that a stop saved before its evaluation gets its accuracy later") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "checkpoints", 3);
   store.open_for_writing();
   const auto state = [](const CheckpointStore::Sink& sink) { sink("state", 5); };
   const auto first = store.save(1, 10, std::nullopt, state);
   CHECK_FALSE(store.best());
-  store.save(1, 10, 55.5, [](const CheckpointStore::Sink&) { FAIL("it is not written again"); });
+  store.save(1, 10, 55.5,
+             [](const CheckpointStore::Sink&) { FAIL("the checkpoint was written again"); });
   REQUIRE(store.best());
   CHECK(store.best()->top1 == 55.5);
   CHECK(store.best()->checksum == first.checksum);
-  store.save(1, 10, 44.4, state);  // an existing accuracy is kept
+  store.save(1, 10, 44.4, state);  // does not replace an existing accuracy
   CHECK(store.best()->top1 == 55.5);
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> warnings_of(const DiskNeed& need) {
 
 }  // namespace
 
-TEST_CASE("room for all checkpoints is silent, for some a warning, for none an error") {
+TEST_CASE("too little space for all checkpoints is a warning, for even one an error") {
   CHECK(warnings_of({500, 100, 500}).empty());
   const auto some = warnings_of({499'000'000, 100'000'000, 500'000'000});
   REQUIRE(some.size() == 1);
@@ -28,17 +28,17 @@ TEST_CASE("room for all checkpoints is silent, for some a warning, for none an e
                           Contains("--keep"));
   CHECK_THROWS_WITH(warnings_of({99, 100, 500}),
                     Contains("runs/a") && Contains("--checkpoint-dir"));
-  CHECK(warnings_of({-1, 100, 500}).empty());  // not reported by the file system
+  CHECK(warnings_of({-1, 100, 500}).empty());  // -1: the free space is unknown
 }
 
-TEST_CASE("existing checkpoints and those that are kept count once") {
+TEST_CASE("the space needed counts kept checkpoints that already exist only once") {
   const test::TemporaryDirectory directory;
   const auto folder = directory.path() / "not/yet/there";
   CheckpointStore store(folder, 2);
   const DiskNeed fresh = disk_need(store, 1000, 2);
   CHECK(fresh.most == 4000);  // the two newest, the best and the one being written
   CHECK(fresh.checkpoint == 1000);
-  CHECK(fresh.free > 0);  // of the parent folder
+  CHECK(fresh.free > 0);  // free space of the nearest existing folder
   CHECK_FALSE(std::filesystem::exists(folder));
 
   store.open_for_writing();

@@ -1,4 +1,4 @@
-// The functions of train/checkpoint/find_checkpoint.cpp, declared in resume.h.
+// Tests the functions of train/checkpoint/find_checkpoint.cpp, which resume.h declares.
 #include <ATen/ops/full.h>
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run's output folder with checkpoints whose weight holds the number of the step.
+// A run's output folder with checkpoints. The values of the weight are the number of the step.
 class Run {
  public:
   explicit Run(const fs::path& folder) : store_(folder / "checkpoints", 10) {
@@ -110,7 +110,7 @@ TEST_CASE("--resume PATH takes a file, a run's folder or a folder of checkpoints
   CHECK(step_from(other.folder() / "checkpoints") == 8);
 }
 
-TEST_CASE("--resume PATH without a checkpoint is a mistake that names the path") {
+TEST_CASE("--resume PATH without a checkpoint is an error that names the path") {
   const test::TemporaryDirectory directory;
   Run run(directory.path() / "run");
   const auto error_for = [&](const fs::path& path) {
@@ -121,7 +121,7 @@ TEST_CASE("--resume PATH without a checkpoint is a mistake that names the path")
   error_for(directory.path() / "missing.pt");
   error_for(directory.path());  // a directory without checkpoints
 
-  // Scripts of the ImageNet example name this file in their first run too.
+  // Scripts for the ImageNet example name this file even in their first run.
   run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();
   CHECK_FALSE(run.start().data);
 }
@@ -152,7 +152,7 @@ TEST_CASE("a fresh start takes --weights; a resumed run ignores them") {
   CHECK(weight_of(resumed.data.value()) == 8);
   run.job().weights = (directory.path() / "missing").string();
   run.job().resume_path = (directory.path() / "checkpoint.pth.tar").string();
-  CHECK(run.start().data);  // the run's own checkpoints come first
+  CHECK(run.start().data);  // the run's own checkpoints take precedence
 }
 
 TEST_CASE("--eval-only needs weights") {
@@ -195,7 +195,7 @@ TEST_CASE("a folder with only an exported model opens it") {
   CHECK(weight_of(open_checkpoint(directory.path()).data) == 4);
 }
 
-TEST_CASE("a file that is not a checkpoint is a mistake that names it") {
+TEST_CASE("a file that is not a checkpoint is an error that names it") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "notes.txt";
   write_whole(file, "not a checkpoint");

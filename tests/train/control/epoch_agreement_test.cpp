@@ -35,7 +35,7 @@ TEST_CASE("images that every rank can read need no agreement") {
   REQUIRE(agreement.all_ranks_have_data(loader, 1000));
 }
 
-TEST_CASE("the epoch goes on while every rank has data") {
+TEST_CASE("the epoch continues while every rank has data") {
   test::run_ranks(2, "agree", [](const dist::Env& env) {
     const ResolvedJob job = job_of_four_images_a_step();
     dist::Communicator world = dist::connect(env);
@@ -44,7 +44,7 @@ TEST_CASE("the epoch goes on while every rank has data") {
     REQUIRE_FALSE(agreement.agree(env.rank == 0));
     REQUIRE(agreement.stop_signal() == 0);
 
-    // A signal ends the wait of the rank that waits; a rank that has data goes on to the step.
+    // A rank that has data makes the step before it reacts to a signal.
     if (env.rank == 1) request_stop(SIGINT);
     REQUIRE(agreement.agree(true));
     REQUIRE(agreement.stop_signal() == 0);
@@ -54,7 +54,7 @@ TEST_CASE("the epoch goes on while every rank has data") {
   });
 }
 
-TEST_CASE("an epoch's end names the ranks without images and counts what the others have left") {
+TEST_CASE("the message at an epoch's end names the ranks without images and counts unused images") {
   ResolvedJob job = job_of_four_images_a_step();
   REQUIRE(
       epoch_end_message(job, 2, 3, {{3, true}, {9, true}, {0, true}}) ==
@@ -67,7 +67,7 @@ TEST_CASE("an epoch's end names the ranks without images and counts what the oth
   CHECK_THAT(epoch_end_message(job, 2, 3, {{0, true}}), Contains("after 3 steps"));
 }
 
-TEST_CASE("an epoch without a step is an error that says how many images a step needs") {
+TEST_CASE("an epoch without a step is an error with the number of images that a step needs") {
   ResolvedJob job = job_of_four_images_a_step();
   CHECK_THROWS_WITH(epoch_end_message(job, 1, 0, {{8, true}, {3, true}}),
                     Contains("epoch 1") && Contains("rank 1") && Contains("4 per rank"));

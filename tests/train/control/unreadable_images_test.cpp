@@ -4,7 +4,7 @@
 
 using namespace shoal::train;
 
-TEST_CASE("one in a hundred training images may be unreadable, and not one more") {
+TEST_CASE("up to 1 % of the training images may be unreadable") {
   ResolvedJob job;
   job.train_images = 400;
   job.global_batch_size = 8;

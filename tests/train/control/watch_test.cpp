@@ -11,7 +11,7 @@ using namespace shoal::train;
 
 namespace {
 
-// A loss that falls from 7 to about 1, with noise of 10 %.
+// Returns a loss that falls from 7 to about 1 over the steps, with noise of 10 %.
 double loss_at(int64_t step) {
   const uint64_t bits = shoal::combine(1, static_cast<uint64_t>(step));
   const double noise = static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
@@ -35,12 +35,12 @@ std::vector<Seen> events(LossWatch& watch, int64_t from, int64_t to, const Loss&
 
 }  // namespace
 
-TEST_CASE("a loss that falls with noise is nothing to speak of") {
+TEST_CASE("a loss that falls with noise causes no event") {
   LossWatch watch(1.5);
   REQUIRE(events(watch, 0, 3000, loss_at).empty());
 }
 
-TEST_CASE("a loss that jumps or drops is one event, however long it lasts") {
+TEST_CASE("a jump or a drop of the loss is one event, however long it lasts") {
   LossWatch watch(1.5);
   const auto seen = events(watch, 0, 1500, [](int64_t i) {
     if (i >= 500 && i < 530) return 2.5 * loss_at(i);
@@ -50,7 +50,7 @@ TEST_CASE("a loss that jumps or drops is one event, however long it lasts") {
   REQUIRE(seen == std::vector<Seen>{{500, "loss_spike"}, {900, "loss_drop"}});
 }
 
-TEST_CASE("an event carries the loss and what was usual") {
+TEST_CASE("an event contains the loss and the previous median") {
   LossWatch watch(1.5);
   for (int i = 0; i < 40; ++i) REQUIRE(!watch.add(2 + 0.01 * (i % 5)));
   const auto event = watch.add(4);
@@ -62,14 +62,14 @@ TEST_CASE("an event carries the loss and what was usual") {
   CHECK(watch.add(4));
 }
 
-TEST_CASE("a level that stays becomes the usual one") {
+TEST_CASE("a new level of the loss that lasts causes no further events") {
   LossWatch watch(1.5);
   const auto seen =
       events(watch, 0, 400, [](int64_t i) { return i < 200 ? loss_at(0) : 30.0 + i; });
   REQUIRE(seen == std::vector<Seen>{{200, "loss_spike"}});
 }
 
-TEST_CASE("a loss that no longer falls is said once per thousand steps") {
+TEST_CASE("a loss that no longer falls is reported once per thousand steps") {
   LossWatch watch(1.5);
   const auto seen = events(watch, 0, 5000, [](int64_t i) {
     return i < 2000 ? 4.0 - 0.001 * static_cast<double>(i)
@@ -82,11 +82,11 @@ TEST_CASE("a loss that no longer falls is said once per thousand steps") {
   REQUIRE(seen[0].step <= 3000);
 }
 
-TEST_CASE("a watch that is saved and restored goes on as if nothing had been") {
+TEST_CASE("a restored watch gives the same events as an uninterrupted one") {
   const auto loss = [](int64_t i) { return i % 333 > 320 ? 3 * loss_at(i) : loss_at(i); };
   LossWatch whole(1.5), first(1.5);
   const auto expected = events(whole, 0, 2000, loss);
-  auto seen = events(first, 0, 655, loss);  // in a spike, and in a block
+  auto seen = events(first, 0, 655, loss);  // saved within a spike
   LossWatch second(1.5);
   second.restore(first.state());
   const auto rest = events(second, 655, 2000, loss);
@@ -96,12 +96,12 @@ TEST_CASE("a watch that is saved and restored goes on as if nothing had been") {
   REQUIRE(second.state() == whole.state());
 }
 
-TEST_CASE("steps that take longer, or less long, are noticed once") {
+TEST_CASE("a lasting change of the step time is reported once") {
   SpeedWatch watch;
   std::vector<Seen> seen;
   for (int64_t i = 0; i < 1000; ++i) {
     const bool slow = i >= 300 && i < 600;
-    // One step in ten saves or evaluates: no event.
+    // One step in ten takes longer, as if it saved or evaluated: that is no event.
     const double seconds = (slow ? 0.2 : 0.1) * (i % 10 == 0 ? 8 : 1) * (1 + 0.01 * (i % 3));
     if (const auto event = watch.add(seconds)) {
       seen.push_back({i, event->name});

@@ -71,7 +71,7 @@ std::vector<std::string> events(const std::vector<Json>& rows) {
   return names;
 }
 
-// While it lives, what is written to a file descriptor goes to a file instead.
+// Redirects a file descriptor to a file until the destructor runs.
 class Redirected {
  public:
   Redirected(int descriptor, const fs::path& file)
@@ -126,7 +126,7 @@ TEST_CASE("a run's reports reach the history, the summary and the classes") {
   CHECK(history[0].at("loss") == 2.0);
   CHECK(history[0].at("loss_average") == 2.5);
   CHECK(history[0].at("acc1") == 25.0);
-  CHECK_FALSE(history[0].contains("grad_norm"));  // it is not finite
+  CHECK_FALSE(history[0].contains("grad_norm"));  // left out, because it is not finite
   CHECK(history[1].at("median") == 2.0);
   CHECK(history[2].at("batch") == 2);
   CHECK(history[3].at("correct1") == 3);
@@ -209,7 +209,7 @@ TEST_CASE("ranks other than 0 write nothing") {
   CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("a resumed run keeps the history's lines up to its checkpoint") {
+TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
   const fs::path path = folder.path() / "run/history.jsonl";
@@ -223,7 +223,7 @@ TEST_CASE("a resumed run keeps the history's lines up to its checkpoint") {
   CHECK(history[1].at("step") == 2);
   CHECK(history[2].at("step") == 9);
 
-  // A new machine has the copy beside the checkpoints only.
+  // A new machine has only the copy beside the checkpoints.
   fs::create_directories(job.checkpoint_dir);
   fs::rename(path, fs::path(job.checkpoint_dir) / "history.jsonl");
   CHECK(HistoryFile(job, 3).lines() == 3);
@@ -241,7 +241,7 @@ TEST_CASE("a history that cannot be written names its path") {
   CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
 }
 
-TEST_CASE("a run with nothing to do keeps the summary of the run that did the work") {
+TEST_CASE("a run with no steps left keeps the summary of the run that trained") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
   const auto summary = [&] {

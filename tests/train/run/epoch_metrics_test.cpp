@@ -11,7 +11,7 @@ using train::Meter;
 TEST_CASE("metrics of all ranks count once in the epoch's sum, however often they are reduced") {
   test::run_ranks(2, "metrics", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
-    Meter epoch_sum{1, 0, 0, 1, 0};  // of a checkpoint
+    Meter epoch_sum{1, 0, 0, 1, 0};  // as restored from a checkpoint
     train::EpochMetrics metrics(world.main, epoch_sum);
     const Meter mine{env.rank + 1.0, 1, 2, 4, 0};
     metrics.add(mine);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kImages = 23, kClasses = 10;
 
-// Gives class c of every image the score -c, so labels 0 to 4 are among the first five.
+// A model that gives class c of every image the score -c, so labels 0 to 4 count for top-5.
 class FixedScores final : public models::Classifier {
  public:
   at::Tensor forward(const at::Tensor& images, const models::StepContext&) override {
@@ -55,7 +55,7 @@ data::LoaderOptions loading(int64_t rank = 0, int64_t world_size = 1) {
   return options;
 }
 
-// Labels are sample % classes.
+// Returns images whose labels are sample % kClasses.
 auto images() {
   return data::make_synthetic(
       {.images = kImages, .classes = kClasses, .distinct = 10, .width = 40, .height = 40});
@@ -70,7 +70,7 @@ double loss_of(int64_t label) {
 void require_all_images(const Meter& sum) {
   REQUIRE(sum.images == kImages);
   REQUIRE(sum.skipped == 0);
-  REQUIRE(sum.top1 == 3);   // 0, 10, 20
+  REQUIRE(sum.top1 == 3);   // images 0, 10 and 20
   REQUIRE(sum.top5 == 13);  // labels 0 to 4
   double loss = 0;
   for (int64_t i = 0; i < kImages; ++i) loss += loss_of(i % kClasses);
@@ -118,7 +118,7 @@ TEST_CASE("progress is reported every few batches and after the last one") {
   require_all_images(seen[1].sum);
 }
 
-TEST_CASE("an evaluation that is told not to go on stops before the next batch") {
+TEST_CASE("an evaluation stops before the next batch if keep_going() returns false") {
   dist::Group alone;
   FixedScores model;
   data::Loader loader(images(), loading());

@@ -26,7 +26,7 @@ Surroundings here(int64_t world = 1) {
 
 }  // namespace
 
-TEST_CASE("everything is decided from global numbers") {
+TEST_CASE("settings are resolved from the world size and the total number of images") {
   Job job;
   job.batch_size = 16;
   job.accumulate = 2;
@@ -47,7 +47,7 @@ TEST_CASE("everything is decided from global numbers") {
   REQUIRE(r.checkpoint_dir == "runs/shoal/checkpoints");
 }
 
-TEST_CASE("how long an epoch of a stream is must be said, or how long the run is") {
+TEST_CASE("a stream needs the length of its epochs or of the run") {
   Job job;
   job.batch_size = 16;
   job.epochs = 4;
@@ -72,7 +72,7 @@ TEST_CASE("how long an epoch of a stream is must be said, or how long the run is
   REQUIRE_THROWS_WITH(resolve(job, here()), Catch::Contains("--train-samples has no use"));
 }
 
-TEST_CASE("hosts with shares of their own make as many updates as the smallest share allows") {
+TEST_CASE("hosts with sharded data make as many steps as the smallest shard allows") {
   Job job;
   job.batch_size = 16;
   job.sharded = "both";
@@ -86,10 +86,10 @@ TEST_CASE("hosts with shares of their own make as many updates as the smallest s
   s.smallest_share = 31;
   REQUIRE_THROWS_WITH(resolve(job, s), Catch::Contains("only 31 training images"));
   s = here(2);
-  REQUIRE_FALSE(resolve(job, s).train_sharded);  // one host
+  REQUIRE_FALSE(resolve(job, s).train_sharded);  // ignored: there is one host
 }
 
-TEST_CASE("the share that is held out makes both halves as sharded as one") {
+TEST_CASE("with --val-split, validation images are sharded like the training images") {
   Job job;
   job.val_split = 0.125;
   job.sharded = "train";
@@ -98,12 +98,12 @@ TEST_CASE("the share that is held out makes both halves as sharded as one") {
   const auto r = resolve(job, s);
   CHECK((r.train_sharded && r.val_sharded));
   CHECK(val_split_in({{"epochs", "3"}, {"val_split", "0.125"}}) == 0.125);
-  CHECK(val_split_in({}) == 0);  // of an older version
+  CHECK(val_split_in({}) == 0);  // settings of an older version
   job.sharded = "val";
   CHECK_THROWS_WITH(resolve(job, s), Catch::Contains("--sharded val has no use with --val-split"));
 }
 
-TEST_CASE("a given size is used for evaluation too, with the model's ratio of resize to crop") {
+TEST_CASE("--size also sets the evaluation size, with the model's ratio of resize to crop") {
   Job job;
   job.size = 112;
   auto s = here();
@@ -126,7 +126,7 @@ TEST_CASE("the schedule spans the epochs although max-steps ends the run") {
   REQUIRE(r.last_step == 7);
 }
 
-TEST_CASE("a setting that cannot be is named with what to do") {
+TEST_CASE("the error for an impossible setting names it or says what to do") {
   const auto message = [](const Job& job, const Surroundings& s) -> std::string {
     try {
       resolve(job, s);
@@ -153,7 +153,7 @@ TEST_CASE("a setting that cannot be is named with what to do") {
   REQUIRE(message(job, here()).find("--classes is 3") != std::string::npos);
 }
 
-TEST_CASE("what ranks compute on and how they talk is taken over") {
+TEST_CASE("device and backend are taken from the surroundings") {
   Surroundings gpus = here(2);
   gpus.local_world_size = 2;
   gpus.on_gpu = true;
@@ -167,7 +167,7 @@ TEST_CASE("what ranks compute on and how they talk is taken over") {
   CHECK(resolve(Job{}, here()).backend == "none");
 }
 
-TEST_CASE("a host's batch and workers are shared by its processes") {
+TEST_CASE("the batch and the workers of a host are divided among its processes") {
   Job job;
   job.batch_size = 256;
   job.workers = 9;
@@ -180,7 +180,7 @@ TEST_CASE("a host's batch and workers are shared by its processes") {
   REQUIRE(r.workers == 4);
 }
 
-TEST_CASE("forward passes per update follow from the two batch sizes") {
+TEST_CASE("the number of micro-batches per step follows from the two batch sizes") {
   Job job;
   job.batch_size = 16;
   job.global_batch_size = 128;
@@ -191,7 +191,7 @@ TEST_CASE("forward passes per update follow from the two batch sizes") {
   REQUIRE_THROWS_WITH(resolve(job, here(2)), Catch::Contains("give one of them"));
 }
 
-TEST_CASE("how images are made is resolved, and values that do not fit together are refused") {
+TEST_CASE("transform and augmentation are resolved, and contradictory values are refused") {
   Job job;
   job.batch_size = 10;
   job.augment.policy = "rand-m9-mstd0.5-inc1";
@@ -232,9 +232,9 @@ TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
   const auto r = resolve(job, here(2));
   REQUIRE(r.progression.side(19, 0) == 128);
   REQUIRE(r.progression.side(20, 0) == 192);
-  REQUIRE(r.progression.side(39, 0) == 256);  // 240, rounded
+  REQUIRE(r.progression.side(39, 0) == 256);  // 240, rounded to a multiple of 32
   REQUIRE(r.progression.strength(20) == Approx(0.75));
-  REQUIRE(r.transform.size == 256);  // the last
+  REQUIRE(r.transform.size == 256);  // the last size of the schedule
   REQUIRE(r.val_size == 288);        // the model's own
   Job scales;
   scales.multi_scale = "160-288";
@@ -247,7 +247,7 @@ TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
   REQUIRE(m.transform.size == 260);
 }
 
-TEST_CASE("sizes and strengths that make no sense are refused by name") {
+TEST_CASE("invalid schedules of sizes and strengths are refused by the option's name") {
   const auto refused = [](const Job& job, const std::string& option) {
     INFO(option);
     REQUIRE_THROWS_WITH(check_values(job), Catch::Matchers::StartsWith(option + " is '"));
@@ -271,11 +271,11 @@ TEST_CASE("sizes and strengths that make no sense are refused by name") {
   REQUIRE_THROWS_WITH(check_values(both), Catch::Matchers::Contains("leave one out"));
 }
 
-TEST_CASE("of mixup's half mode an update takes twice the images") {
+TEST_CASE("in mixup's half mode, a step uses twice as many images") {
   Job job;
   job.batch_size = 16;
   job.mix.mode = shoal::data::MixMode::half;
-  REQUIRE(resolve(job, here(2)).steps_per_epoch == 31);  // nothing is mixed
+  REQUIRE(resolve(job, here(2)).steps_per_epoch == 31);  // not doubled, because mixup is off
   job.mix.mixup = 0.2;
   const auto r = resolve(job, here(2));
   REQUIRE(r.global_batch_size == 32);
@@ -285,6 +285,6 @@ TEST_CASE("of mixup's half mode an update takes twice the images") {
   REQUIRE(options.batch_size == 32);
   REQUIRE(options.rank == 1);
   REQUIRE(loader_options(r, 1, false).batch_size == 16);
-  job.batch_size = 5;  // pairs are whole in the loader's batch of 10
+  job.batch_size = 5;  // allowed: the loader's batch of 10 has whole pairs
   REQUIRE(resolve(job, here(2)).steps_per_epoch == 50);
 }

@@ -30,7 +30,7 @@ auto synthetic_images(int64_t count) {
       {.images = count, .classes = kLabels, .distinct = 4, .width = 40, .height = 40});
 }
 
-// Two epochs of three steps.
+// Returns a job of two epochs with three steps each.
 ResolvedJob job_in(const fs::path& folder, const std::function<void(Job&)>& change = {},
                    int64_t rank = 0, int64_t world_size = 1) {
   Job job;
@@ -77,7 +77,7 @@ Json summary_of(const ResolvedJob& job) {
   return Json::parse(test::read_text(fs::path(job.output) / "summary.json"));
 }
 
-// "event step" of each row, without the rows of evaluation batches.
+// Returns "EVENT STEP" for each row of the history, without the rows of evaluation batches.
 std::vector<std::string> history_of(const ResolvedJob& job) {
   std::vector<std::string> rows;
   const std::string text = test::read_text(fs::path(job.output) / "history.jsonl");
@@ -97,7 +97,7 @@ using Rows = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("each epoch makes its steps, evaluates and saves; a resumed run repeats it to the bit") {
+TEST_CASE("each epoch trains, evaluates and saves; a resumed run repeats it bit for bit") {
   const test::TemporaryDirectory folder;
   const auto settings = [](Job& job) {
     job.checkpoint_steps = 2;
@@ -122,7 +122,7 @@ TEST_CASE("each epoch makes its steps, evaluates and saves; a resumed run repeat
   REQUIRE(summary_of(job).at("step") == 6);
   REQUIRE(summary_of(job).at("train").at("step") == 6);
 
-  // From the middle of the first epoch.
+  // Resume in the middle of the first epoch.
   const ResolvedJob again = job_in(folder.path(), [&](Job& j) {
     settings(j);
     j.resume_path = (fs::path(job.checkpoint_dir) / (entries[3].name + ".pt")).string();
@@ -135,7 +135,7 @@ TEST_CASE("each epoch makes its steps, evaluates and saves; a resumed run repeat
   REQUIRE(repeated[1].checksum == entries[1].checksum);
 }
 
-TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; then nothing is left") {
+TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; --resume adds nothing") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 4; });
   run_alone(job);
@@ -144,7 +144,7 @@ TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; then no
   const auto entries = checkpoints_of(job);
   REQUIRE(entries.size() == 2);
   REQUIRE(entries[0].step == 4);
-  REQUIRE(entries[0].epoch == 1);  // the one to continue
+  REQUIRE(entries[0].epoch == 1);  // the epoch in progress
   REQUIRE(entries[0].top1);
 
   const ResolvedJob again = job_in(folder.path(), [](Job& j) {
@@ -154,7 +154,7 @@ TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; then no
   run_alone(again);
   REQUIRE(history_of(again).size() == 6);
   REQUIRE(checkpoints_of(again).size() == 2);
-  REQUIRE(summary_of(again).at("train").at("step") == 4);  // still of the run that did the work
+  REQUIRE(summary_of(again).at("train").at("step") == 4);  // still from the run that trained
 }
 
 TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint") {
@@ -167,7 +167,7 @@ TEST_CASE("a signal on one rank stops all ranks after the same step, with a chec
     REQUIRE(result.stop_signal == SIGTERM);
     communicator.shutdown();
     if (env.rank != 0) return;
-    // Posted after step 1, collected after step 2.
+    // The signal is posted after step 1 and collected after step 2.
     REQUIRE(history_of(job) == Rows{"train 1", "train 2"});
     REQUIRE(checkpoints_of(job).size() == 1);
     REQUIRE(checkpoints_of(job)[0].step == 2);
@@ -175,7 +175,7 @@ TEST_CASE("a signal on one rank stops all ranks after the same step, with a chec
   });
 }
 
-TEST_CASE("a run whose loss stays not finite saves, fails and says why") {
+TEST_CASE("a run whose loss stays non-finite saves a checkpoint and fails with the reason") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) {
     j.schedule.lr = 1e30;

@@ -19,7 +19,7 @@ ResolvedJob two_hosts_of_two() {
 
 }  // namespace
 
-TEST_CASE("ranks that share the images divide them over the whole world") {
+TEST_CASE("if all hosts have the same images, all ranks divide them") {
   const ResolvedJob job = two_hosts_of_two();
   for (const bool train : {true, false}) {
     const auto options = rank_loader_options(job, 3, train);
@@ -32,7 +32,7 @@ TEST_CASE("ranks that share the images divide them over the whole world") {
   }
 }
 
-TEST_CASE("ranks of a host with images of its own divide them among themselves") {
+TEST_CASE("if each host has its own images, its ranks divide them") {
   ResolvedJob job = two_hosts_of_two();
   job.train_sharded = job.val_sharded = true;
   const auto first = rank_loader_options(job, 1, true), second = rank_loader_options(job, 3, true);
@@ -44,7 +44,7 @@ TEST_CASE("ranks of a host with images of its own divide them among themselves")
     CHECK_FALSE(options.uneven);
   }
   CHECK(first.seed == 7);
-  CHECK(second.seed != 7);  // an order of its own
+  CHECK(second.seed != 7);  // each host has its own order
   CHECK(rank_loader_options(job, 2, true).seed == second.seed);
 
   const auto val = rank_loader_options(job, 2, false);
@@ -54,7 +54,7 @@ TEST_CASE("ranks of a host with images of its own divide them among themselves")
   CHECK(val.uneven);  // hosts may have different numbers of images
 }
 
-TEST_CASE("a stream is cut after the steps of an epoch, unless it has no known length") {
+TEST_CASE("a stream ends after the steps of an epoch, unless the epoch's length is unknown") {
   ResolvedJob job = two_hosts_of_two();
   job.train_streamed = true;
   CHECK(rank_loader_options(job, 1, true).batches == 10);

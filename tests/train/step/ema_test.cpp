@@ -1,4 +1,4 @@
-// tests/ops/optimizer_test.cpp compares the pass itself with timm's ModelEmaV2.
+// Tests what the Ema class adds. tests/ops/optimizer_test.cpp compares its arithmetic with timm.
 
 #include "train/step/ema.h"
 

@@ -16,7 +16,7 @@ using shoal::train::FlatStatistics;
 using shoal::train::testing::numbers;
 using shoal::train::testing::ToyClassifier;
 
-// Does what a layer does in a training forward.
+// Updates the pending statistics as a layer does in a training forward pass.
 void fold(at::Tensor& pending, const at::Tensor& batch) {
   pending.mul_(0.9).add_(batch, 0.1);
 }

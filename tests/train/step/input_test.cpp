@@ -1,6 +1,6 @@
-// Converts batches to inputs: on the CPU directly from the loader's memory, on a GPU through an
-// upload. The tests run the GPU's path with the CPU as the device and with loops compiled from the
-// GPU's sources.
+// Tests the conversion of batches to inputs. For a CPU, an input is made directly from the loader's
+// memory; for a GPU, through an upload. The tests run the path for a GPU on the CPU, with loops
+// compiled from the GPU's sources.
 
 #include "train/step/input.h"
 
@@ -86,7 +86,7 @@ TEST_CASE("an uploaded input equals the input made from the loader's memory") {
   require_same(there(host.batch, type), direct);
   CHECK(direct.labels.b.defined() == mixed);
   CHECK(direct.images.is_contiguous(at::MemoryFormat::ChannelsLast));
-  // Pixel 3 of row 2, which is not mixed or erased.
+  // Pixel 3 of row 2, which is neither mixed nor erased.
   const double expected = (host.pixels[2 * kBytes + 9] / 255.0 - 0.485) / 0.229;
   CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
 }
@@ -103,13 +103,13 @@ TEST_CASE("the loader's memory may change after the upload") {
 
 namespace {
 
-// A tensor copy that LibTorch was asked to do.
+// A tensor copy that was requested from LibTorch.
 struct Copy {
   const void* from = nullptr;
   bool asynchronous = false;
 };
 
-// Records the copies that this thread asks for. Only one observer at a time.
+// Records the copies that this thread requests. Only one observer may exist at a time.
 class CopyObserver {
  public:
   CopyObserver() { noted().clear(); }
@@ -166,7 +166,8 @@ TEST_CASE("a batch without room for its labels is a logic error") {
 }
 
 TEST_CASE(
-    "several views, two images per row, unreadable rows and an empty batch are uploaded alike") {
+    "several views, two images per row, unreadable rows and an empty batch are uploaded "
+    "correctly") {
   HostBatch views(2);
   require_same(there(views.batch, ops::Type::f32),
                train::make_input(views.batch, ops::Type::f32, at::kCPU));

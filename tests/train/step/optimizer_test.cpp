@@ -1,4 +1,4 @@
-// tests/ops/optimizer_test.cpp tests the arithmetic of the passes; this file tests what Optimizer adds.
+// Tests what the Optimizer class adds. tests/ops/optimizer_test.cpp tests its arithmetic.
 
 #include "train/step/optimizer.h"
 
@@ -28,7 +28,7 @@ OptimizerOptions options_of(Kind kind) {
 
 }  // namespace
 
-TEST_CASE("SGD with momentum on segments equals SGD on single tensors") {
+TEST_CASE("SGD with momentum on a flat buffer equals SGD on single tensors") {
   ToyClassifier model, plain;
   FlatParameters flat(model, {.weight_decay = 0.125});
   OptimizerOptions options = options_of(Kind::sgd);

@@ -1,5 +1,5 @@
-// Built with the CUDA plug-in. If LibTorch's CUDA libraries are installed, the plug-in must load, with
-// or without a GPU. If there is only a compiler, the error must name what is missing.
+// Compiled only with the CUDA plug-in. If LibTorch's CUDA libraries are installed, the plug-in must
+// load, with or without a GPU. Otherwise the error must name the missing library.
 
 #include "train/step/cuda/plugin.h"
 
@@ -16,7 +16,7 @@
 using namespace shoal;
 using Catch::Matchers::Contains;
 
-// Must run first: an open plug-in stays open.
+// Must run first, because an open plug-in stays open.
 TEST_CASE("a missing CUDA plug-in is a clear error") {
   CHECK_THROWS_WITH(train::cuda_plugin("/nonexistent"),
                     Contains("no CUDA plug-in") && Contains("--device cpu"));
@@ -52,7 +52,7 @@ TEST_CASE("the CUDA plug-in opens beside the program") {
   const data::BufferAllocator memory = train::batch_memory(job);
   CHECK(memory.room_per_row == train::room_per_row());
   if (count == 0) {
-    CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // pinned memory
+    CHECK_THROWS_WITH(memory.allocate(100), Contains("cudaHostAlloc"));  // allocates pinned memory
   } else {
     void* bytes = memory.allocate(100);
     REQUIRE(bytes != nullptr);

@@ -1,7 +1,7 @@
 #pragma once
-// A small classifier for tests of train/ that need no real one: a convolution, a depthwise
-// convolution, two batch norms and a linear layer as plain tensors. The shapes are odd, so that padding
-// follows every parameter.
+// A small classifier for tests of train/ that need no real model: the parameters and buffers of a
+// convolution, a depthwise convolution, two batch norms and a linear layer. Their sizes are odd, so
+// that padding follows every parameter.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -29,7 +29,7 @@ class ToyClassifier final : public models::Classifier {
     info_.batch_norm_momentum = 0.1;
   }
 
-  // Touches every parameter once, so that each gets a gradient: sum(parameter²) / 2.
+  // Returns a loss in which every parameter has a gradient: Σ parameter² / 2.
   at::Tensor forward(const at::Tensor&, const models::StepContext&) override {
     at::Tensor loss = at::zeros({}, conv.options());
     for (const at::Tensor* t : {&conv, &depthwise, &bn_weight, &bn_bias, &fc_weight, &fc_bias}) {

@@ -1,4 +1,5 @@
-// Training on one, two and three ranks with the same global batches gives the same result.
+// Tests that training on one, two and three ranks with the same global batches gives the same
+// result.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -77,8 +78,8 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   return train::resolve(job, here);
 }
 
-// Uses the weight formula of the model goldens, which keeps activations near 1. With other weights,
-// ten steps of an EfficientNet amplify a difference in the last bit by 10^8.
+// Sets the weights to the formula of tests/models/formula.h, which keeps activations near 1. With
+// other weights, ten steps of an EfficientNet amplify a difference in the last bit by 10^8.
 void start_from_formula(train::Trainer& trainer, const models::ModelOptions& options,
                         at::ScalarType type) {
   const auto model = models::create(options);
@@ -92,8 +93,8 @@ void start_from_formula(train::Trainer& trainer, const models::ModelOptions& opt
   trainer.parameters().refresh_copies();
 }
 
-// Trains `updates` steps. Rank 0 then writes files whose names start with `file`: parameters, buffers
-// and their averages or, in float32, the last gradient.
+// Trains `updates` steps. Rank 0 then writes files named FILE.PART. In float64, the parts are the
+// parameters, the statistics and their averages; in float32, the last gradients.
 void train_ranks(const std::string& model, bool float64, int world, int updates,
                  const fs::path& file) {
   test::run_ranks(world, file.filename().string(), [&](const dist::Env& env) {

@@ -1,4 +1,4 @@
-// Reads pickles written by Python: tests/golden/make_weights.py.
+// Reads pickles written by Python (tests/golden/make_weights.py).
 #include "train/weights/pickle.h"
 
 #include <catch2/catch.hpp>
@@ -55,7 +55,7 @@ TEST_CASE("pickles of all protocols are read") {
   }
 }
 
-TEST_CASE("a truncated or damaged pickle is an error or another value, never a crash") {
+TEST_CASE("a truncated or damaged pickle gives an error or another value, but never crashes") {
   for (const int protocol : {2, 4}) {
     const std::string whole = golden(protocol);
     for (size_t size = 0; size < whole.size(); ++size)

@@ -31,7 +31,7 @@ Safetensors two_tensors() {
           {{"arch", "toy"}, {"quoted", "\"a\"\n"}}};
 }
 
-// A file with this header and `data` bytes after it.
+// Returns a file with this header and `data` bytes after it.
 std::vector<char> file(const std::string& header, size_t data) {
   std::vector<char> bytes(8 + header.size() + data);
   bytes[0] = static_cast<char>(header.size());

@@ -1,4 +1,4 @@
-// Reads files written by Python's torch.save: tests/golden/make_weights.py.
+// Reads files written by Python's torch.save() (tests/golden/make_weights.py).
 #include "train/weights/torch_file.h"
 
 #include <ATen/ops/arange.h>
@@ -14,7 +14,7 @@
 using namespace shoal::train;
 using Catch::Contains;
 
-// LibTorch's archive reader leaks memory for files that it refuses.
+// LibTorch's archive reader leaks memory if it refuses a file.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:mz_zip_reader_";
 }
@@ -59,7 +59,7 @@ TEST_CASE("state dicts are read from files of torchvision, timm and the ImageNet
 TEST_CASE("averaged weights are preferred, and any entry can be chosen by name") {
   struct Case {
     const char *file, *wanted, *entry;
-    double value;  // of all tensors
+    double value;  // of every tensor in the entry
     bool averaged;
   };
   for (const Case& one :

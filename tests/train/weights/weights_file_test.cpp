@@ -1,4 +1,4 @@
-// Reads weights files of shoal and of other programs: tests/golden/make_weights.py.
+// Reads weights files of shoal and of other programs (tests/golden/make_weights.py).
 #include "train/weights/weights_file.h"
 
 #include <ATen/ops/full.h>
@@ -86,7 +86,7 @@ TEST_CASE("a checkpoint's averaged weights are used unless the others are reques
   CHECK_THROWS_AS(read_weights(bytes_of(content, write_safetensors), "x", "ema"), UserError);
 }
 
-TEST_CASE("averaged weights of another program are averaged weights here") {
+TEST_CASE("averaged weights of another program are read as averaged weights") {
   const OpenedCheckpoint opened = read_weights(weights_golden("timm_ema.pth.tar"), "x");
   CHECK(opened.data.model.empty());
   CHECK(opened.data.ema.front().second.mean().item<double>() == 2);
