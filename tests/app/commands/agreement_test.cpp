@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// One image per class, without bytes.
+// A dataset with one empty image per class.
 class Listing : public data::BasicDataset {
  public:
   explicit Listing(std::vector<std::string> classes) : classes_(std::move(classes)) {}

@@ -22,7 +22,7 @@ void write_image(const fs::path& path) {
   std::ofstream(path) << "x";
 }
 
-// A job that reads `data` and keeps no cache.
+// Returns a job that reads `data` and keeps no cache.
 train::Job job_of(const fs::path& data) {
   train::Job job;
   job.data = data.string();
@@ -97,7 +97,7 @@ TEST_CASE("--val-split divides the training images, and evaluation uses the held
   app::take_held_out(evaluation, app::find_data(evaluation), 0.25, false);
   CHECK(evaluation.val_split == 0.25);
   CHECK(open(evaluation, false, {"cat"}).val->size() == found.val->size());
-  write_image(folder.path() / "val/cat/1.jpg");  // other validation images come first
+  write_image(folder.path() / "val/cat/1.jpg");  // separate validation images take precedence
   evaluation = job_of(folder.path());
   app::take_held_out(evaluation, app::find_data(evaluation), 0.25, false);
   CHECK(evaluation.val_split == 0);

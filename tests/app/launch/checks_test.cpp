@@ -23,7 +23,7 @@ std::vector<Check> all(const train::Job& job, const dist::Variables& environment
   std::vector<Check> list;
   const auto groups = app::host_checks(job, environment);
   for (size_t i = 0; i + 1 < groups.size();
-       ++i) {  // the last one looks for the worker, which tests do not have
+       ++i) {  // the last one needs the worker, which tests do not have
     for (const Check& check : groups[i]()) list.push_back(check);
   }
   return list;

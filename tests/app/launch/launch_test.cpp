@@ -1,4 +1,4 @@
-// Starts real processes. The workers are small shell scripts that depend on RANK.
+// These tests start real processes. The workers are small shell scripts that depend on RANK.
 #include "app/launch/launch.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ using test::Folder;
 
 namespace {
 
-// A worker that runs until SIGTERM, and then exits at once.
+// The script of a worker that runs until SIGTERM, and then exits at once.
 const std::string kForever = "exec tail -f /dev/null";
 
 Launch shell(const std::string& script, int workers) {
@@ -90,7 +90,7 @@ TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed after both
   CHECK(run.seconds < 10);
 }
 
-TEST_CASE("a killed rank is named even if its peers exited first") {
+TEST_CASE("a killed rank is named even if other ranks exited first") {
   Folder folder;
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -125,8 +125,8 @@ TEST_CASE("a user error is reported only by the worker that takes the token") {
 TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are returned") {
   const auto [signal, name, code] =
       GENERATE(table<int, const char*, int>({{SIGTERM, "TERM", 143}, {SIGINT, "INT", 130}}));
-  // A shell runs a trap when its foreground command ends, so it waits for a background one. Rank 1
-  // prints ready only after rank 0 is ready.
+  // A shell runs a trap only after its foreground command has ended, so the script waits for a
+  // background command. Rank 1 prints "ready" only after rank 0 is ready.
   Folder folder;
   const std::string pipe = folder.text() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -190,7 +190,7 @@ TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once
 TEST_CASE("orphans are reaped, and their exit codes are ignored") {
   Folder folder;
   const std::string file = folder.text() + "/orphan";
-  // The worker exits once the orphan is gone: an unreaped one would still be in /proc.
+  // The worker exits when the orphan has disappeared from /proc, which requires that it is reaped.
   const std::string script = "(sh -c 'echo $$ > " + file + "; exit 7' &); while [ ! -s " + file +
                              " ]; do :; done; read pid < " + file +
                              "; while [ -d /proc/$pid ]; do :; done; exit 0";
@@ -222,7 +222,7 @@ TEST_CASE("the failure file keeps a worker's error, but a kill replaces the erro
   CHECK_THAT(test::read_text(file), Contains("rank 0 on algo-1") && Contains("SIGSEGV"));
 }
 
-TEST_CASE("become replaces the process and passes on arguments and environment") {
+TEST_CASE("become() replaces the process and passes on arguments and environment") {
   const Captured run = capture([]() -> int {
     app::become("/bin/sh", {"-c", "echo $GREETING $0 $1", "a", "b c"},
                 {{"GREETING", "hello"}, {"PATH", "/usr/bin:/bin"}});

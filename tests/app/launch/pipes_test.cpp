@@ -12,7 +12,7 @@ namespace {
 
 const std::string kPath = "pipe:/data/train";
 
-// Rank `rank` of hosts with `each` processes.
+// Returns the environment of rank `rank` on `hosts` hosts with `each` processes each.
 dist::Env rank_of(int rank, int hosts, int each) {
   dist::Env env;
   env.rank = rank;

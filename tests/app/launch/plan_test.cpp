@@ -157,7 +157,7 @@ TEST_CASE("nproc sets the number of workers on each SageMaker host") {
   CHECK(plan({}, one_host).workers.size() == 8);
   const Plan single = plan({"--nproc", "1"}, one_host);
   CHECK(single.in_place);
-  // The worker's view of these variables.
+  // The variables as the worker reads them.
   CHECK(dist::this_worker(single.workers[0].environment).world_size == 1);
 }
 
@@ -301,7 +301,7 @@ TEST_CASE("hosts given only on the command line get ranks in the whole job") {
   CHECK_THROWS_WITH(plan(words, {}), Contains("--master-addr"));
   CHECK_THROWS_WITH(plan({"--nnodes", "2", "--node-rank", "2", "--dist-url", "tcp://h:9"}, {}),
                     Contains("--node-rank is 2"));
-  // The launcher's number of hosts wins, with a note if it differs.
+  // The launcher's number of hosts is used; a note is printed if --nnodes differs.
   CHECK(plan({"--nnodes", "9"}, kTwoHosts).workers.size() == 2);
   Variables first = kTwoHosts;
   first["SM_CURRENT_HOST"] = "algo-1";

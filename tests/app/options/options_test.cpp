@@ -23,7 +23,7 @@ std::vector<Command> commands_of(const Option& option) {
   return list;
 }
 
-// A value the option accepts that is not its default.
+// Returns a value that the option accepts and that is not its default.
 std::string sample(const Option& option) {
   const std::string usual = option.get(Arguments());
   if (!option.choices.empty())
@@ -110,7 +110,7 @@ TEST_CASE("setting one option leaves all others at their defaults") {
   }
 }
 
-TEST_CASE("options without a fixed default describe what happens without them") {
+TEST_CASE("options without a fixed default describe what applies if they are not set") {
   for (const Option& option : app::options()) {
     if (option.name == "data" || option.name == "train" || option.name == "val" ||
         option.name == "checkpoint")

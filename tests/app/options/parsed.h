@@ -1,5 +1,5 @@
 #pragma once
-// A command line of `shoal train`, parsed.
+// Parses a command line of `shoal train`.
 
 #include <string>
 #include <vector>

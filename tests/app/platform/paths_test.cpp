@@ -17,7 +17,7 @@ namespace {
 const std::string kData = "/base/input/data/";
 const std::string kDataConfig = "/base/input/config/inputdataconfig.json";
 
-// A training container with these folders in BASE/input/data.
+// Finds the paths in a training container with these folders in BASE/input/data.
 Paths paths_in_container(const Tree& channels, dist::Variables environment = {},
                          Contents files = {}) {
   environment["SAGEMAKER_BASE_DIR"] = "/base";
@@ -167,7 +167,7 @@ TEST_CASE("output, model and cache folders come from variables, then from the co
   CHECK(told.cache->path == "/warm/shoal");
 }
 
-TEST_CASE("the data is searched only on request") {
+TEST_CASE("data folders are searched only on request") {
   const app::Files files = test::fake({"/base/input/config", kData + "a", kData + "b"}, {});
   CHECK_NOTHROW(app::find_paths({{"SAGEMAKER_BASE_DIR", "/base"}}, files, false));
 }

@@ -16,7 +16,7 @@ using namespace shoal;
 
 namespace {
 
-// One line of each kind that a run prints, made by the printing code if it is a pure function.
+// Returns one line of each kind that a run prints, made by the code that prints it where possible.
 std::vector<std::string> sample_log() {
   train::StepReport step;
   step.epoch = 2;

@@ -15,7 +15,7 @@ using Catch::Contains;
 using test::parsed;
 using Words = std::vector<std::string>;
 
-TEST_CASE("each row has one foreign name and maps to an option or gives a reason") {
+TEST_CASE("each row of the table has one foreign name, and an option or a reason") {
   std::set<std::string> names;
   for (const ForeignOption& option : app::foreign_options()) {
     INFO(option.name);

@@ -1,4 +1,4 @@
-// Sets every option of `train` in every encoding that SDKs, toolkits and YAML make of its value.
+// Sets every option of `train` in every encoding in which SDKs, toolkits and YAML pass its value.
 #include "app/options/settings/encodings.h"
 
 #include <catch2/catch.hpp>
@@ -38,8 +38,8 @@ bool accepts(const Option& option, const std::string& text) {
   return true;
 }
 
-// Returns a value that is not the default: a text if the option accepts it, else an integer, else a
-// fraction.
+// Returns a value that is not the default: text if the option accepts it, otherwise an integer,
+// otherwise a fraction.
 std::string sample_of(const Option& option) {
   const std::string usual = option.get(Arguments());
   if (option.name == "recipe") return "resnet50";
@@ -54,7 +54,7 @@ std::string sample_of(const Option& option) {
   return "";
 }
 
-// Returns the JSON of a value that was given as an int, float or bool in Python or YAML.
+// Returns the JSON of the value `text`, as of an int, float or bool in Python or YAML.
 std::string literal(const Option& option, const std::string& text) {
   const bool number = text.find_first_not_of("0123456789.") == text.npos;
   return number || option.kind == Kind::flag ? text : Json(text).dump();
@@ -112,7 +112,7 @@ void each_way(const std::string& name, const std::string& json, Check check) {
   check([&] { return parsed({"--" + name, word}); });
 }
 
-// The value returned by `get` after false switched the option off.
+// Option → its value after `false` has switched it off.
 const std::map<std::string, std::string> kOff = {{"amp", "off"},
                                                  {"auto-augment", "none"},
                                                  {"cache", "0"},

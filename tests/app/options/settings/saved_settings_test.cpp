@@ -54,7 +54,7 @@ TEST_CASE("options from the user or a recipe are kept, with those that depend on
   app::take_saved_settings(arguments, kSaved, 10);
   CHECK(arguments.job.epochs == 9);
   CHECK(arguments.job.size == 64);
-  CHECK_FALSE(arguments.job.val_size);                   // from neither: it depends on the size
+  CHECK_FALSE(arguments.job.val_size);  // not restored, because it depends on the size
   CHECK(arguments.job.model.name == "efficientnet_b0");  // of the recipe
 
   arguments = parsed({"--batch-size", "8", "--scale-lr", "256", "--size", "64"});
