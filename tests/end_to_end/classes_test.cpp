@@ -1,4 +1,5 @@
-// Datasets whose classes differ from those of the checkpoint, of the weights, or of each other.
+// Tests runs on datasets whose classes differ from those of the checkpoint, the weights, or the
+// other split.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -115,7 +116,8 @@ TEST_CASE("eval refuses weights of another program for another number of classes
 TEST_CASE("eval uses the model's labels when the images have only some of its classes") {
   const Data data;
   const fs::path part = data.copy("part");
-  const std::string gone = data.classes()[0];  // the first, so that the other labels shift
+  const std::string gone =
+      data.classes()[0];  // the first class, so that the labels of the others shift
   fs::remove_all(part / "val" / gone);
   const auto run = test::run_shoal(data.train("run", part, {"--print-freq", "1"}));
   INFO(run.err);

@@ -1,4 +1,4 @@
-// The commands that only read and write images: pack, prepare, bench loader.
+// Tests the commands that only read and write images: pack, prepare, bench loader.
 
 #include <signal.h>
 
@@ -190,7 +190,7 @@ TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that tr
   const auto other = prepare("packs", {"--max-side", "40"});
   CHECK(other.exit_code == 2);
   CHECK_THAT(other.err, Contains("train.pack") && Contains("other options"));
-  // GNU tar reads our tars.
+  // GNU tar can read our tars.
   tar({"-xf", root / "tars" / "train" / "n01.tar", "-C", root / "flat"});
   for (const auto& file : fs::directory_iterator(root / "folders" / "train" / "n01"))
     CHECK(test::read_text(file) == test::read_text(root / "flat" / file.path().filename()));

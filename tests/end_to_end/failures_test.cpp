@@ -1,4 +1,4 @@
-// Errors of users and machines, and the messages about them.
+// Tests the messages about errors of users and machines.
 
 #include <signal.h>
 
@@ -167,7 +167,7 @@ TEST_CASE("--resume skips a damaged checkpoint and uses the one before") {
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   REQUIRE(resumed.err.find("damaged") != std::string::npos);
-  REQUIRE(store.entries().front().name == newest.name);  // written again
+  REQUIRE(store.entries().front().name == newest.name);  // the newest checkpoint was written again
   REQUIRE_NOTHROW(store.read(store.entries().front()));
   for (const auto& entry : store.entries()) fs::resize_file(store.path(entry), 10);
   const auto lost = test::run_shoal(small_run(root, {"--resume", "--epochs", "2"}));
@@ -210,7 +210,7 @@ TEST_CASE("incomplete or contradictory settings for several processes are an err
 
 namespace {
 
-// The process id of the child of `parent` with this rank, or 0.
+// Returns the process id of the child of `parent` with this rank, or 0.
 pid_t worker_of(pid_t parent, int rank) {
   const std::string wanted = "RANK=" + std::to_string(rank);
   std::error_code error;

@@ -1,6 +1,6 @@
-// Three hosts of a SageMaker job without the SageMaker toolkit: network namespaces joined by a
-// bridge, each with its own resourceconfig.json and /etc/hosts. Needs the right to create
-// namespaces: CMake registers these tests where `ip netns add` works.
+// Simulates three hosts of a SageMaker job without the SageMaker toolkit, as network namespaces
+// joined by a bridge. Each has its own resourceconfig.json and /etc/hosts. Needs the right to
+// create namespaces: CMake enables these tests if `ip netns add` works.
 
 #include <unistd.h>
 
@@ -22,8 +22,8 @@ void shell(const std::string& command) {
   REQUIRE(std::system(command.c_str()) == 0);
 }
 
-// Hosts with the addresses 10.77.0.1, 10.77.0.2 … on eth0. The bridge has a namespace of its own,
-// so the network of this machine stays as it is.
+// Hosts with the addresses 10.77.0.1, 10.77.0.2 … on eth0. The bridge has its own namespace, so the
+// network of this machine does not change.
 class Cluster {
  public:
   Cluster(const fs::path& root, const std::vector<std::string>& hosts)
@@ -103,7 +103,7 @@ class Cluster {
 
 }  // namespace
 
-TEST_CASE("three SageMaker hosts without a toolkit train together; a late name is waited for",
+TEST_CASE("three SageMaker hosts without a toolkit train together and wait for a late host name",
           "[hosts]") {
   const test::SmallRun run(3);
   // The platform sorts the names as text: algo-1, algo-10, algo-2.
@@ -133,7 +133,7 @@ TEST_CASE("three SageMaker hosts without a toolkit train together; a late name i
   REQUIRE_FALSE(fs::exists(cluster.base("algo-2") / "checkpoints"));
 }
 
-TEST_CASE("all other SageMaker hosts name the host that is missing", "[hosts]") {
+TEST_CASE("if a SageMaker host is missing, all others name it", "[hosts]") {
   const test::SmallRun run(1);
   const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});
   const auto words = run.words("missing", {"--rendezvous-timeout", "4"});
@@ -159,7 +159,7 @@ TEST_CASE("a host behind a slow link is named before the first step", "[throttle
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 1);
     REQUIRE(outcome.err.find("host algo-2") != std::string::npos);
-    REQUIRE(outcome.err.find("host algo-1") == std::string::npos);  // nor algo-10
+    REQUIRE(outcome.err.find("host algo-1") == std::string::npos);  // and not algo-10
   }
   REQUIRE_FALSE(fs::exists(run.output("slow") / "history.jsonl"));
 }

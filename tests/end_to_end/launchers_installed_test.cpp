@@ -1,4 +1,4 @@
-// Runs the installed launchers. CMake registers a test for each launcher that it finds.
+// Tests the installed launchers. CMake enables the test of each launcher that works.
 
 #include <signal.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 std::string tool(const char* variable) {
   const char* path = std::getenv(variable);
-  INFO(variable << " must hold the path of the program");
+  INFO(variable << " must contain the path of the program");
   REQUIRE(path != nullptr);
   return path;
 }
@@ -35,7 +35,7 @@ Invocation torchrun(const std::vector<std::string>& options,
   return with_launcher(launcher, words);
 }
 
-// Returns the id of a shoal-worker process that has `word` on its command line, or 0.
+// Returns the process id of a shoal-worker that has `word` on its command line, or 0.
 pid_t worker_with(const std::string& word) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {

@@ -1,6 +1,6 @@
-// Two processes that each launcher starts must end with the same bits as two processes of our own
-// launcher. These tests set the variables that a launcher sets; launchers_installed_test.cpp runs
-// the installed launchers.
+// A run of two processes must end with the same bits under every launcher as under our own. These
+// tests only set the variables that a launcher sets; launchers_installed_test.cpp runs the
+// installed launchers.
 
 #include <catch2/catch.hpp>
 
@@ -110,7 +110,7 @@ TEST_CASE("only the host of rank 0 needs a checkpoint to resume from", "[replaye
   pair_run().require_same("first");
 }
 
-TEST_CASE("rank 0 names the host that is missing", "[replayed]") {
+TEST_CASE("if a host is missing, rank 0 names it", "[replayed]") {
   const auto run =
       test::run_shoal({"train", "--data", (pair_run().output("data")).string(), "--output",
                        pair_run().output("alone").string(), "--rendezvous-timeout", "1"},

@@ -1,5 +1,5 @@
-// What a run reports at its start, while it runs and at its end. Metrics must cover all ranks, and
-// must belong to the weights that they are stored with.
+// Tests what a run reports at its start, during training and at its end. Metrics must cover all
+// ranks and belong to the weights with which they are stored.
 
 #include <signal.h>
 
@@ -46,7 +46,7 @@ struct Run {
   test::TemporaryDirectory directory;
 };
 
-// Every file under `folder` with its size and modification time.
+// Returns every file under `folder` with its size and modification time.
 std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> files_in(const fs::path& folder) {
   std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> files;
   if (!fs::exists(folder)) return files;
@@ -61,7 +61,7 @@ std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> files_in(const f
 TEST_CASE("the best weights are exported with their own accuracy, or the last with --export last") {
   const Run run;
   const fs::path model = run.root() / "model";
-  // The learning rate of the last epochs ruins the weights.
+  // The high learning rate of the last epochs ruins the weights.
   const auto first = run({"--epochs", "3", "--lr", "0.01"});
   INFO(first.err);
   REQUIRE(first.exit_code == 0);
@@ -117,7 +117,7 @@ TEST_CASE("a run without an evaluation exports its last weights and reports that
   CHECK(run.summary().at("outcome") == "stopped");
 }
 
-TEST_CASE("the summary stores numbers as numbers, and all that is needed to repeat the run") {
+TEST_CASE("the summary stores numbers as JSON numbers, and all that is needed to repeat the run") {
   const Run run;
   REQUIRE(run({"--epochs", "2", "--nesterov"}).exit_code == 0);
   const json summary = run.summary();
@@ -273,7 +273,7 @@ TEST_CASE("a dry run checks everything and writes nothing") {
   CHECK(std::stod(size[1]) == Approx(static_cast<double>(entry.bytes) / 1e9).epsilon(0.05));
   const auto before = files_in(run.output());
   CHECK(run({"--dry-run", "--resume", "--epochs", "2"}).exit_code == 0);
-  CHECK(run({"--dry-run"}).exit_code == 2);  // without --resume, the earlier run is in the way
+  CHECK(run({"--dry-run"}).exit_code == 2);  // without --resume, the existing run is an error
   CHECK(files_in(run.output()) == before);
   const auto unwritable = run({"--dry-run", "--resume", "--export-dir", "/proc/model"});
   CHECK(unwritable.exit_code == 1);

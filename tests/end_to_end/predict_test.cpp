@@ -1,4 +1,4 @@
-// predict: its sources, its views (test-time augmentation) and its output formats.
+// Tests `shoal predict`: its sources, views (test-time augmentation) and output formats.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A barely trained model of three classes, and its images.
+// A barely trained model with three classes, and its images.
 struct Model {
   test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),

@@ -1,4 +1,4 @@
-// Part of the data has wrong labels: a run reports the loss spike and can roll back.
+// Tests runs on data with some wrong labels: they report the loss spike and can roll back.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kBatch = 16;                    // global
-constexpr int64_t kFirstBad = 28, kLastBad = 30;  // steps
+constexpr int64_t kBatch = 16;                    // global batch size
+constexpr int64_t kFirstBad = 28, kLastBad = 30;  // steps with wrong labels
 constexpr int64_t kCheckpointSteps = 13;
 constexpr int64_t kGood = 26;  // step of the last checkpoint before the wrong labels
 
@@ -61,7 +61,7 @@ std::vector<nlohmann::json> history(const fs::path& run, const std::string& even
   return entries;
 }
 
-// Mean loss of the steps after `step`.
+// Returns the mean loss of the steps after `step`.
 double loss_after(const fs::path& run, int64_t step) {
   double sum = 0;
   int count = 0;
@@ -76,7 +76,8 @@ std::string last_checksum(const fs::path& run) {
   return train::CheckpointStore(run / "checkpoints", 1).entries().front().checksum;
 }
 
-// The first loss spike in the history of `run`, which must be in a step with wrong labels.
+// Returns the step of the first loss spike in the history of `run`. It must be a step with wrong
+// labels.
 int64_t require_spike(const fs::path& run) {
   const auto spikes = history(run, "loss_spike");
   REQUIRE_FALSE(spikes.empty());
@@ -88,7 +89,7 @@ int64_t require_spike(const fs::path& run) {
 
 }  // namespace
 
-TEST_CASE("wrong labels are reported as a loss spike; a rollback undoes what they did") {
+TEST_CASE("wrong labels are reported as a loss spike, and a rollback undoes most of their effect") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   for (const std::string data : {"good", "bad"}) test::make_images(root / data, 720, 40, 4, 40);
@@ -119,7 +120,8 @@ TEST_CASE("wrong labels are reported as a loss spike; a rollback undoes what the
   REQUIRE(skipped < kLastBad + kCheckpointSteps);
   REQUIRE(outcome.err.find(std::to_string(skipped) + " are skipped") != std::string::npos);
 
-  // The rollback removes most of the harm: the distance to the losses of the run on good data.
+  // The rollback removes most of the harm, measured as the difference to the loss of the run on
+  // good data.
   const double calm = loss_after(root / "calm", skipped);
   const double harm = std::abs(loss_after(root / "logged", skipped) - calm);
   const double left = std::abs(loss_after(root / "back", skipped) - calm);
@@ -151,7 +153,7 @@ TEST_CASE(
     const int64_t spike = require_spike(root / reaction);
     if (reaction == "checkpoint") {
       const auto saved = train::CheckpointStore(root / reaction / "checkpoints", 1).entries();
-      REQUIRE(saved.size() == 2);  // the other is of the end
+      REQUIRE(saved.size() == 2);  // the newer one is of the end of the run
       REQUIRE(saved.back().step >= spike);
       REQUIRE(saved.back().step <= spike + 2);
     } else {

@@ -1,4 +1,4 @@
-// A run that is killed and resumed must end with the same bits as an uninterrupted run.
+// Tests that a killed and resumed run ends with the same bits as an uninterrupted run.
 
 #include <signal.h>
 
@@ -59,8 +59,8 @@ bool writes_checkpoint(const fs::path& run) {
   return false;
 }
 
-// Kills and resumes a run until it completes, with at least `kills` kills, of which at least
-// `in_write` while a checkpoint is written.
+// Kills a run at least `kills` times, at least `in_write` of them while it writes a checkpoint, and
+// resumes it until it completes.
 void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
                      std::mt19937& random) {
   const fs::path run = root / ("killed-" + std::to_string(nproc));
@@ -84,7 +84,7 @@ void kill_and_resume(const fs::path& root, int nproc, int kills, int in_write,
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 128 + SIGKILL);
     ++done;
-    hits += writes_checkpoint(run);  // an unfinished file was left
+    hits += writes_checkpoint(run);  // the kill left an unfinished file
   }
   REQUIRE(done >= kills);
   REQUIRE(hits >= in_write);
@@ -110,7 +110,8 @@ void compare(int nproc, int kills, int in_write) {
   REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
 }
 
-// Runs shoal and sends it SIGTERM once, when `now` returns true. The launcher forwards the signal.
+// Runs shoal and sends it one SIGTERM as soon as `now` returns true. The launcher forwards the
+// signal.
 test::Outcome run_and_stop(const std::vector<std::string>& words,
                            const std::function<bool()>& now) {
   bool sent = false;
@@ -144,7 +145,7 @@ TEST_CASE("three processes killed at random moments and resumed end bit-equal") 
   compare(3, 6, 1);
 }
 
-TEST_CASE("a run can resume with another world size, over the same images in the same order") {
+TEST_CASE("a run can resume with another world size and uses the same images in the same order") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 10, 4, 40);
@@ -177,7 +178,7 @@ TEST_CASE("SIGTERM saves after the current step and the resumed run ends bit-equ
   const auto saved = last_checkpoint(root / "run");
   REQUIRE(saved.step >= 4);
   REQUIRE(saved.step < kLastStep);
-  // Settings that change the result come from the checkpoint.
+  // This command leaves out the settings that change results: they come from the checkpoint.
   // clang-format off
   const auto resumed = test::run_shoal({
       "train", "--data", (root / "data").string(), "--output", (root / "run").string(), "--resume",
@@ -188,7 +189,8 @@ TEST_CASE("SIGTERM saves after the current step and the resumed run ends bit-equ
   require_same(root / "run", root / "whole");
 }
 
-TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run evaluates again") {
+TEST_CASE(
+    "SIGTERM in an evaluation saves the state before it, and the resumed run evaluates again") {
   const test::TemporaryDirectory directory;
   const fs::path& root = directory.path();
   test::make_images(root / "data", 100, 200, 4, 40);
@@ -198,7 +200,7 @@ TEST_CASE("SIGTERM during an evaluation saves before it and the resumed run eval
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   const auto saved = last_checkpoint(root / "run");
-  REQUIRE(saved.epoch == 0);  // the evaluation of this epoch is not done
+  REQUIRE(saved.epoch == 0);  // epoch 0 counts as complete only after its evaluation
   REQUIRE(saved.step == 8);
   REQUIRE(stopped.out.find(" * Acc@1") == std::string::npos);
   const auto resumed = test::run_shoal(command(root, "run", 2, true));

@@ -1,4 +1,4 @@
-// Runs the program as a SageMaker container does, with a temporary folder in place of /opt/ml.
+// Tests the program as a SageMaker container runs it, with a temporary folder in place of /opt/ml.
 
 #include <signal.h>
 
@@ -21,7 +21,7 @@ int count(const std::string& text, const std::string& part) {
   return n;
 }
 
-// The folder that stands for /opt/ml, with one host and no hyperparameters.
+// A temporary folder in place of /opt/ml, with one host and no hyperparameters.
 class Container {
  public:
   Container() {
@@ -37,7 +37,7 @@ class Container {
     std::ofstream(base_ / "input/config" / (config + ".json")) << text;
   }
 
-  // Fills the channels train and validation with so many images.
+  // Fills the channel train with `train` images and the channel validation with `val` images.
   void fill(int train, int val) {
     test::make_images(directory_.path() / "made", train, val, 2, 40);
     fs::create_directories(base_ / "input/data");
@@ -62,7 +62,7 @@ class Container {
   fs::path base_ = directory_.path() / "ml";
 };
 
-// The five most probable classes of each validation image, as JSON.
+// Returns the five most probable classes of each validation image, as JSON.
 Words predictions(const Container& container, const std::string& checkpoint) {
   const auto run = container.run({"predict", "--checkpoint", (container / checkpoint).string(),
                                   "--json", (container / "input/data/validation").string()});
@@ -108,12 +108,12 @@ TEST_CASE("`train` in a container reads the platform's files and exports the mod
   CHECK(summary["settings"]["momentum"] == 0.8);
   CHECK(summary["settings"]["sync_bn"] == true);
 
-  // The exported model predicts as the last checkpoint does with its averaged weights.
+  // The exported model predicts the same as the averaged weights of the last checkpoint.
   const Words of_model = predictions(container, "model");
   CHECK(of_model == predictions(container, "checkpoints"));
   CHECK(of_model.size() == 6);
 
-  // Started again in the same way, the finished run resumes and exports again.
+  // If the finished run is started again in the same way, it resumes and exports again.
   fs::remove_all(container / "model");
   const auto again = run();
   INFO(again.err);
@@ -206,14 +206,14 @@ void require_stopped_in_order(const Container& container, const test::Outcome& o
 
 }  // namespace
 
-TEST_CASE("SIGTERM in a container saves a checkpoint, exports the model and is no failure") {
+TEST_CASE("SIGTERM in a container saves a checkpoint, exports the model and counts as success") {
   Container container;
   container.fill(80, 4);
   require_stopped_in_order(container, stopped(container, test::shoal_program(), long_run("2"),
                                               [](pid_t process) { ::kill(process, SIGTERM); }));
 }
 
-TEST_CASE("SIGTERM while the job waits for another host ends it at once, without a failure") {
+TEST_CASE("SIGTERM while the job waits for another host ends it at once and counts as success") {
   Container container;
   container.fill(8, 4);
   container.write("resourceconfig",
@@ -246,7 +246,7 @@ TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans"
     for (pid_t child; file >> child;) list.push_back(child);
     return list;
   };
-  // The shell starts a process that ends at once as an orphan, then becomes shoal.
+  // The shell starts a process that soon ends as an orphan, and then becomes shoal.
   Words words = {
       "--pid", "--fork", "/bin/sh", "-c", "(true &) && exec \"$0\" \"$@\"", test::shoal_program()};
   for (const std::string& word : long_run("1")) words.push_back(word);
@@ -257,7 +257,7 @@ TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans"
     running = static_cast<int>(children(first[0]).size());
     ::kill(first[0], SIGTERM);
   });
-  CHECK(running == 1);  // the worker; the orphan is gone
+  CHECK(running == 1);  // only the worker; the orphan was reaped
   require_stopped_in_order(container, outcome);
 }
 #endif

@@ -10,17 +10,17 @@
 
 namespace shoal::test {
 
-// The images, and a reference run by our own launcher, which the constructor executes.
+// The images, and a reference run with our own launcher, which the constructor executes.
 class SmallRun {
  public:
   explicit SmallRun(int world_size);
 
   std::filesystem::path output(const std::string& name) const { return directory_.path() / name; }
-  // The command `shoal train …` that writes to output(name).
+  // Returns the command `shoal train …` that writes to output(name).
   std::vector<std::string> words(const std::string& name,
                                  const std::vector<std::string>& more = {}) const;
-  // Requires that the run in output(name), or the one that wrote to `checkpoints`, has the same last
-  // checkpoint as the reference run: every tensor, the position and the settings.
+  // Fails the test unless the last checkpoint of the run in output(name), or in the folder
+  // `checkpoints`, equals that of the reference run: every tensor, the position and the settings.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
 
@@ -29,7 +29,7 @@ class SmallRun {
   std::string checksum_;
 };
 
-// The run of two processes, made on first use.
+// Returns the small run with two processes, which is made on first use.
 const SmallRun& pair_run();
 
 // Fails the test if any exit code is not 0.

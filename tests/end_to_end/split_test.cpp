@@ -1,4 +1,4 @@
-// Runs that hold out part of the training images for validation (--val-split).
+// Tests runs that hold out part of the training images for validation (--val-split).
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -75,14 +75,14 @@ TEST_CASE(
   CHECK(d.summary("two").at("valid").at("images") == held_out);
   CHECK(d.summary("two").at("settings") == d.summary("one").at("settings"));
 
-  // The split comes from the checkpoint. The source can also be named, or packed.
+  // eval takes the split from the checkpoint, for --data, for --train and for a packed set.
   const Json again = evaluated({"--checkpoint", d.output("one"), "--data", d.data()});
   CHECK(again.at("images") == held_out);
   CHECK(again.at("loss").get<double>() == Approx(valid.at("loss").get<double>()).epsilon(1e-4));
   const Json ranks =
       evaluated({"--checkpoint", d.output("one"), "--data", d.data(), "--nproc", "2"});
   CHECK(ranks.at("loss").get<double>() ==
-        Approx(again.at("loss").get<double>()));  // the same images
+        Approx(again.at("loss").get<double>()));  // evaluates the same images
   const std::string packed = d.root() / "packed.pack";
   REQUIRE(test::run_shoal({"pack", d.data() + "/train", packed}).exit_code == 0);
   for (const std::string& source : {d.data() + "/train", packed})
@@ -107,7 +107,7 @@ TEST_CASE(
                 "made with val_split 0.25, this run has 0");
 }
 
-TEST_CASE("--val-split is refused where validation images exist or none can be held out") {
+TEST_CASE("--val-split is refused if validation images exist or none can be held out") {
   const Data d;
   const Words split = {"--val-split", "0.25"};
   check_refused(d.train("out", joined(split, {"--val", d.root() / "val"})), "--val-split");

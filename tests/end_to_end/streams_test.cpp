@@ -1,4 +1,4 @@
-// Training from pipes that other processes write, and from hosts that hold different images.
+// Tests training from pipes that other processes write, and on hosts with different images.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,8 +22,9 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Writes a channel as SageMaker's Pipe mode does: makes the pipe CHANNEL_0 and writes the object
-// into it; when its reader closes it, makes CHANNEL_1, and so on until it is killed.
+// A process that writes a channel like SageMaker's Pipe mode. It makes the pipe CHANNEL_0 and
+// writes the object into it. When the reader closes the pipe, it makes CHANNEL_1, and so on until
+// the destructor kills it.
 class Channel {
  public:
   Channel(const fs::path& channel, const fs::path& object)
@@ -31,7 +32,7 @@ class Channel {
             "e=0; while :; do mkfifo \"$0_$e\"; cat \"$1\" >\"$0_$e\"; rm -f \"$0_$e\"; "
             "e=$((e+1)); done",
             channel, object) {}
-  // Runs a script of sh instead; $0 is the channel, $1 the object.
+  // Runs the shell script `script` instead, in which $0 is the channel and $1 the object.
   Channel(const std::string& script, const fs::path& channel, const fs::path& object)
       : process_(::fork()) {
     REQUIRE(process_ >= 0);
@@ -69,7 +70,7 @@ class Streams {
     std::ofstream(base_ / "input/config" / (config + ".json")) << text;
   }
 
-  // Makes a tar of class folders with GNU tar. The names of its images begin with `name`.
+  // Makes a tar of class folders with GNU tar. The names of the images begin with `name`.
   fs::path tar(const std::string& name, int images) {
     const fs::path folder = made(name), file = made(name + ".tar");
     test::make_images(folder, images, 2, 2, 40);
@@ -101,7 +102,7 @@ const std::string kPerRank = R"({
     "train_0": {"TrainingInputMode": "Pipe"}, "train_1": {"TrainingInputMode": "Pipe"},
     "eval": {"TrainingInputMode": "Pipe"}})";
 
-// Pipes with so many images for rank 0, for rank 1 and for evaluation.
+// Pipes with `first` images for rank 0, `second` for rank 1 and `val` for evaluation.
 struct PerRank {
   PerRank(Streams& streams, int first, int second, int val)
       : zero(configured(streams).channel("train_0"), streams.tar("a", first)),
@@ -195,7 +196,7 @@ TEST_CASE(
   Words stopped = whole;
   stopped.insert(stopped.end(), {"--max-steps", "2"});
   const bool same = last(stopped, {"--resume", "--export", "last"}) == last(whole, {});
-  CHECK(same);  // CHECK would print the models themselves
+  CHECK(same);  // a comparison within CHECK would print the models
 }
 
 TEST_CASE("tars that are read sequentially give every image, and a resumed run the same bits") {
@@ -254,7 +255,7 @@ TEST_CASE("a stop while a pipe is stalled saves a checkpoint and ends at once") 
   const auto run =
       streams.train({"--train-samples", "40", "--shuffle-buffer", "0"}, stop_after_first);
   INFO(run.err);
-  CHECK(run.exit_code == 0);  // as the platform wants it
+  CHECK(run.exit_code == 0);  // as SageMaker expects
   CHECK(train::CheckpointStore(streams / "checkpoints", 1).entries().front().step == 1);
 }
 
@@ -356,7 +357,7 @@ std::vector<test::Outcome> two_hosts(const fs::path& folder, const Words& more, 
 
 }  // namespace
 
-TEST_CASE("hosts that hold different images agree on classes and steps") {
+TEST_CASE("hosts with different images agree on classes and steps") {
   test::TemporaryDirectory directory;
   const fs::path root = directory.path();
   test::make_images(root / "host0", 18, 6, 3, 40);
@@ -375,14 +376,14 @@ TEST_CASE("hosts that hold different images agree on classes and steps") {
   INFO(runs[0].err << runs[1].err);
   REQUIRE((runs[0].exit_code == 0 && runs[1].exit_code == 0));
   CHECK(nlohmann::json::parse(test::read_text(root / "run/classes.json")).size() == 3);
-  // 12 and 8 images to train from, 4 and 6 to evaluate.
+  // The hosts have 12 and 8 training images, and 4 and 6 validation images.
   CHECK(train::CheckpointStore(root / "run/checkpoints", 1).entries().front().step == 2);
   CHECK(runs[0].out.find("valid:images=10") != std::string::npos);
   CHECK_THAT(runs[0].err, Contains("20 train and 10 val images"));
   CHECK_THAT(runs[0].err, Contains("4 images left out"));
 }
 
-TEST_CASE("hosts that hold different images without --sharded are named before the first step") {
+TEST_CASE("without --sharded, hosts with different images are named before the first step") {
   test::TemporaryDirectory directory;
   test::make_images(directory.path() / "host0", 18, 6, 3, 40);
   test::make_images(directory.path() / "host1", 15, 6, 3, 40);

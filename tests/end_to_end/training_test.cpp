@@ -1,4 +1,5 @@
-// A run of two processes: its log, its files, and the metrics that other programs find in the log.
+// Tests a run of two processes: its log, its files, and the metrics that other programs read in the
+// log.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -38,7 +39,7 @@ std::vector<std::string> captures(const std::vector<std::string>& lines,
   return found;
 }
 
-// Requires that printed metrics equal those of the history to the printed digits.
+// Fails the test unless the printed metrics equal those in the history, up to the printed digits.
 void require_same(const std::vector<std::string>& printed, const std::vector<double>& exact,
                   const std::string& name) {
   INFO(name);
@@ -119,7 +120,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   }
   REQUIRE(captures(lines, R"(Total time: ([0-9]+) seconds)").size() == 1);
 
-  // Every definition that `shoal metrics` prints matches something, except those of EMA.
+  // Every definition that `shoal metrics` prints matches a line, except those of EMA.
   for (const auto& definition : app::metric_definitions()) {
     INFO(definition.name << " " << definition.regex);
     const bool absent_here = definition.name.find("ema") != std::string::npos;
@@ -195,7 +196,7 @@ TEST_CASE("eval and predict read what training wrote") {
                                      data + "/none.jpg", data + "/val"});
   CHECK(some.exit_code == 1);
   CHECK(some.err.find("none.jpg") != std::string::npos);
-  CHECK(some.out.find("/val/") != std::string::npos);  // the other images are still predicted
+  CHECK(some.out.find("/val/") != std::string::npos);  // the readable images are still predicted
   const auto predict = test::run_shoal(
       {"predict", "--checkpoint", output + "/checkpoints", "--json", data + "/val"});
   INFO(predict.err);

@@ -1,4 +1,4 @@
-// eval and predict with weights that another program wrote.
+// Tests eval and predict with weights that another program wrote.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Copies a model.safetensors as another program may have written it: without metadata and without
-// num_batches_tracked.
+// Copies a model.safetensors in the form that another program may write: without metadata and
+// without num_batches_tracked.
 void write_as_foreign(const fs::path& from, const fs::path& to) {
   const std::string bytes = test::read_text(from);
   uint64_t length = 0;
@@ -31,7 +31,7 @@ void write_as_foreign(const fs::path& from, const fs::path& to) {
   out << text << bytes.substr(sizeof length + length);
 }
 
-// A finished run with three classes, and its model in the form of another program.
+// A finished run with three classes, and its model in the form that another program may write.
 struct Trained {
   test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
@@ -76,7 +76,7 @@ std::string golden(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("eval and predict take another program's weights") {
+TEST_CASE("eval and predict accept another program's weights") {
   const Trained trained;
   const std::string& data = trained.data;
   const Json own = evaluated({"--checkpoint", trained.run, "--data", data});
