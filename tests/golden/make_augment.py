@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes augment.txt (one case per line) and augment.bin (the pixels).
 
-The results of Pillow, torchvision and timm for an image that tests/data computes with the same
-formula. Each line: effect, amount, sampling, fill (three levels), width, height. Needs pillow 13, numpy,
-torchvision, timm. Usage: python make_augment.py
+The pixels are results of Pillow, torchvision and timm. tests/data computes the input image with the
+same formula. Each line: effect, amount, sampling, fill (three levels), width, height. Needs
+pillow 13, numpy, torchvision and timm. Usage: python make_augment.py
 """
 
 import os
@@ -75,7 +75,7 @@ def cases():
         yield "translate_y", pixels, of_timm("TranslateY", pixels), smooth
     for degrees in (-30, 0, 3.3, 27):
         yield "rotate", degrees, of_timm("Rotate", degrees), smooth
-    # torchvision moves the image, timm the sampling position, so the sign is opposite.
+    # torchvision moves the image, timm the sampling position, so the signs are opposite.
     for factor in (-0.3, 0.99):
         yield "shear_x", factor, of_torchvision("ShearX", factor), plain
         yield "shear_y", factor, of_torchvision("ShearY", factor), plain

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes augment_levels.txt: the amounts that timm and torchvision derive from magnitudes.
 
-Each line: timm, auto, rand or wide; the number of the operation (data/augment/levels.h, and
-operation.h for torchvision's); the magnitude; the amount (the larger one if there are two signs).
+Each line: timm, or torchvision's auto, rand or wide; the number of the operation (timm's:
+data/augment/levels.h, torchvision's: operation.h); the magnitude; the amount (the larger one if
+there are two signs).
 Images have 200 x 100 pixels. Needs timm, torchvision. Usage: python make_augment_levels.py
 """
 

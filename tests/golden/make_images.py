@@ -17,7 +17,7 @@ rng = np.random.default_rng(1)
 
 
 def smooth(width, height, channels):
-    """Waves and an edge: compresses well as JPEG, and chroma varies everywhere."""
+    """Returns waves and an edge: compresses well as JPEG, and chroma varies everywhere."""
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     planes = [
         127 + 90 * np.sin(x / (5 + c) + c) * np.cos(y / (7 - c)) + 30 * (x > y)

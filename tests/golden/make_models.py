@@ -4,8 +4,8 @@
 For tests/models/model_golden_test.cpp. Run with torch 2.11 and torchvision 0.26:
 python3 tests/golden/make_models.py
 
-This script and the test fill parameters, buffers and images with the same formula. For a tensor called `name`, element
-i in row-major order:
+This script and the test fill parameters, buffers and images with the same formula. For a tensor
+called `name`, element i in row-major order:
     state = FNV-1a-64(name) + (i + 1) * 0x9e3779b97f4a7c15            (mod 2^64)
     u     = splitmix64_finalizer(state) >> 11, times 2^-52, minus 1   (uniform in [-1, 1))
     weights with 2 or more dimensions: u * sqrt(6 / (elements / size[0]))   (variance 2 / fan in)
@@ -54,7 +54,7 @@ def uniform(name, shape):
 
 
 def residual_ends(names):
-    """Weights of the last batch norm of each residual branch."""
+    """Returns the names of the weights of the last batch norm of each residual branch."""
     ends = set()
     for name in names:
         part = name.split(".")

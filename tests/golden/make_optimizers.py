@@ -105,7 +105,7 @@ def rates(optimizer, advance, steps):
 
 
 def write_schedules():
-    """10 steps per epoch, 12 epochs, peak 0.4; warm-up 2.5 epochs."""
+    """Writes schedules: 10 steps per epoch, 12 epochs, peak 0.4, warm-up 2.5 epochs."""
     per_epoch, total, warmup, lr = 10, 120, 25, 0.4
     cases = {}
 

@@ -2,8 +2,8 @@
 
     python3 make_records.py          # needs the packages tfrecord, protobuf and scipy
 
-RecordIO is packed with struct like MXNet's recordio.py. Payloads are split at the magic number like
-in dmlc-core. Each record's content is text: "content of NAME".
+RecordIO is packed with struct, as in MXNet's recordio.py. Payloads are split at the magic number,
+as in dmlc-core. Each record's content is text: "content of NAME".
 """
 
 import gzip
@@ -51,7 +51,7 @@ def part(kind, payload):
 
 
 def record(payload):
-    """Splits the payload at each aligned magic number, which is dropped."""
+    """Splits the payload at each aligned magic number, and drops these numbers."""
     magic = struct.pack("<I", MAGIC)
     places = [i for i in range(0, len(payload) - 3, 4) if payload[i:i + 4] == magic]
     pieces, begin = [], 0

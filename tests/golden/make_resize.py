@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes resize.txt (one case per line) and the pixels of the cases.
 
-The results of Pillow and torchvision for an image that tests/data computes with the same formula:
-resize_13.bin is from Pillow 13, resize_12.bin from Pillow 12. They differ where Pillow 13 does the
-vertical pass first. Needs pillow, numpy, torchvision. Usage, with each version:
+The pixels are results of Pillow and torchvision: resize_13.bin of Pillow 13, resize_12.bin of
+Pillow 12. They differ where Pillow 13 does the vertical pass first. tests/data computes the input
+image with the same formula. Needs pillow, numpy, torchvision. Usage, with each version of Pillow:
 python make_resize.py
 """
 
@@ -19,7 +19,8 @@ SIZES = [  # width, height -> width, height
     (37, 23, 16, 16), (16, 16, 37, 41), (100, 75, 32, 32), (1, 1, 8, 8), (1, 50, 7, 7),
     (50, 1, 9, 9), (300, 200, 31, 17), (24, 24, 24, 24), (5, 3, 33, 21), (641, 3, 20, 20),
     (61, 60, 60, 61), (2, 2, 1, 1), (97, 5, 1, 11), (120, 90, 53, 90),
-    # Around the height from which Pillow 13 does the vertical pass first: 20, 21 and 22 rows for 10 columns.
+    # Pillow 13 does the vertical pass first if the height shrinks by more than twice as many pixels
+    # as the width: here by 20, 21 and 22 rows for 10 columns.
     (60, 80, 50, 60), (60, 81, 50, 60), (60, 82, 50, 60), (60, 61, 80, 60), (60, 60, 80, 61),
     (30, 90, 41, 17), (8, 300, 7, 20), (75, 100, 32, 32), (40, 333, 32, 33),
 ]

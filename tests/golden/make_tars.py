@@ -13,7 +13,7 @@ import tempfile
 
 OUT = pathlib.Path(__file__).resolve().parent / "tars"
 SHORT = ["cat/1.jpg", "cat/2.jpg", "dog/1.jpg"]
-SPLIT = ["dog/" + "s" * 120 + "/" + "t" * 60 + ".jpg"]  # fits ustar's two fields
+SPLIT = ["dog/" + "s" * 120 + "/" + "t" * 60 + ".jpg"]  # fits into ustar's two fields for names
 LONG = ["dog/" + "n" * 180 + ".jpg", "fox/" + "d" * 140 + "/" + "e" * 140 + ".jpg", "fox/\u00fc.jpg"]
 
 

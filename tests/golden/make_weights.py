@@ -1,4 +1,5 @@
-"""Writes tests/golden/weights: small files of torch.save and torch.jit.save, and pickles of plain values.
+"""Writes tests/golden/weights: small files of torch.save and torch.jit.save, and pickles of plain
+values.
 
     python3 make_weights.py          # needs torch
 """
@@ -14,7 +15,10 @@ OUT = pathlib.Path(__file__).resolve().parent / "weights"
 
 
 def tensors():
-    """Tensors with several dtypes, strides and storage offsets; each contains 0, 1, 2, … in some order."""
+    """Returns tensors with several dtypes, strides and storage offsets.
+
+    Each contains 0, 1, 2, … in some order.
+    """
     base = torch.arange(24, dtype=torch.float32)
     return collections.OrderedDict(
         matrix=base.reshape(4, 6).clone(),
@@ -31,7 +35,10 @@ def tensors():
 
 
 def weights(value):
-    """A state dict whose tensors all have the given `value`, without num_batches_tracked like in old files."""
+    """Returns a state dict whose tensors are filled with `value`.
+
+    It has no num_batches_tracked, as in old files.
+    """
     shapes = {"conv1.weight": (2, 3, 1, 1), "bn1.weight": 2, "bn1.bias": 2, "bn1.running_mean": 2,
               "bn1.running_var": 2, "fc.weight": (3, 2), "fc.bias": 3}
     return collections.OrderedDict((name, torch.full((shape,) if isinstance(shape, int) else shape, float(value)))
@@ -39,7 +46,7 @@ def weights(value):
 
 
 def write_entries():
-    """Files with several state dicts, or with a model where a state dict is expected."""
+    """Writes files with several state dicts, or with a model where a state dict is expected."""
     averaged = {f"module.{name}": value for name, value in weights(2).items()}
     averaged["n_averaged"] = torch.tensor(9)
     torch.save(weights(1), OUT / "old.pth")

@@ -23,7 +23,7 @@ from moto.server import ThreadedMotoServer
 
 PROGRAM = os.environ["SHOAL_PROGRAM"]
 IMAGES = Path(__file__).resolve().parents[1] / "golden/images"
-GRACE_SECONDS = 120  # between SIGTERM and SIGKILL
+GRACE_SECONDS = 120  # from SIGTERM to SIGKILL
 CHECKPOINT = re.compile(r"epoch-\d+-step-(\d+)\.(pt|json)")
 REWRITTEN = ("manifest.json", "history.jsonl")
 ALLOWED = re.compile(
@@ -56,7 +56,7 @@ def files(folder):
 
 
 class Repeat(threading.Thread):
-    """Calls `once` repeatedly until end(), which raises the exception that `once` raised."""
+    """Calls `once` repeatedly until end(). If `once` raised an exception, end() raises it."""
 
     def __init__(self, once):
         super().__init__()
@@ -99,7 +99,7 @@ class Mirror:
 
 
 class Watch:
-    """Records all file names and sizes. Calls `act` once there is a checkpoint of `step` or later."""
+    """Records all file names and sizes. Calls act() once a checkpoint of `step` or later exists."""
 
     def __init__(self, folder, step, act):
         self.folder, self.step, self.act = folder, step, act
@@ -187,7 +187,7 @@ class CheckpointSync(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.timers = []
-        self.base = Path(folder.name) / "ml"  # used by one container after another, like /opt/ml
+        self.base = Path(folder.name) / "ml"  # every container uses this folder, like /opt/ml
 
     def keys(self):
         return {
@@ -195,9 +195,9 @@ class CheckpointSync(unittest.TestCase):
         }
 
     def run_mirrored(self, step, act):
-        """Runs a container with the checkpoints from S3. Calls act(process) at the checkpoint of `step`.
+        """Runs a container with the checkpoints from S3. Returns container, exit code and stderr.
 
-        Returns container, exit code and stderr.
+        Calls act(process) at the checkpoint of `step`.
         """
         container = Container(self.base)
         for name in self.keys():
@@ -213,7 +213,7 @@ class CheckpointSync(unittest.TestCase):
             timer.cancel()
         for thread in threads:
             thread.end()
-        if process.returncode == 0:  # the last files are uploaded, unless the machine is lost
+        if process.returncode == 0:  # a clean exit: the mirror still uploads the last files
             mirror.once()
         self.assertTrue(watch.reached, err)
         # The mirrored folder contains only finished checkpoints, which never change.
@@ -253,7 +253,7 @@ class CheckpointSync(unittest.TestCase):
         self.assertEqual(code, -signal.SIGKILL)
         self.assertRegex(err, rf"start .*-step-0*{stopped_at}\.pt, .* step {stopped_at}\n")
 
-        # Only half of the newest checkpoint was uploaded, so the run resumes from the one before it.
+        # Only half of the newest checkpoint was uploaded, so the run resumes from the one before.
         # Complete checkpoints have a .json marker, which is written last and removed first.
         keys = self.keys()
         steps = sorted(

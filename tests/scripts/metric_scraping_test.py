@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 LOGS = HERE.parent / "golden/logs"
 ENGINE = os.environ["SHOAL_ENGINE"]
 
-# Where the history contains a metric's value: event, then the path of keys.
+# Metric → where the history contains its value: the event, then the path of keys.
 KEY_VALUE = {
     "train:loss": ("train", "loss"),
     "train:acc1": ("train", "acc1"),
@@ -48,7 +48,8 @@ IMAGENET = {
     "final_acc5": ("valid", "acc5"),
 }
 
-# Prefixes that launchers add to the lines of rank 0. There are also recorded logs of torchrun and mpirun.
+# Prefixes that launchers add to the lines of rank 0. The recorded logs of torchrun and mpirun have
+# such prefixes too.
 PREFIXES = {
     "none": "",
     "torchrun, local ranks": "[default0]:",

@@ -16,7 +16,7 @@ from support import ROOT, SCRIPTS, launch
 EXAMPLES = SCRIPTS / "examples"
 PROGRAM = Path(os.environ["SHOAL_PROGRAM"])
 IMAGES = ("baseline_420.jpg", "grey.jpg", "progressive.jpg", "restart.jpg")
-# Expected resolved settings of a run with the example's hyperparameters.
+# Example → expected resolved settings of a run with its hyperparameters.
 RESOLVED = {
     "imagenet_main": {
         "model": "resnet50",

@@ -1,4 +1,4 @@
-"""Uses botocore's Stubber with recorded answers, because moto completes every job at once."""
+"""Tests jobs.py with botocore's Stubber and recorded answers: moto completes every job at once."""
 
 import contextlib
 import datetime

@@ -14,7 +14,7 @@ from upload import download, listing, plan_uploads, split_uri, upload_folder
 
 
 def archive(members):
-    """Returns a tar.gz of {name: bytes}; None makes a link that points outside the folder."""
+    """Returns a tar.gz of {name: bytes}. None makes a link that points outside the folder."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as tar:
         for name, content in members.items():
