@@ -35,8 +35,8 @@ TEST_CASE("a folder has one writer at a time, and its lock ends with the writer"
 TEST_CASE("a lock has one holder at a time, even if each holder removes its file") {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "lock";
-  std::atomic<int> holders = 0, together = 0,
-                   without_file = 0;  // counted, because Catch2 asserts in one thread only
+  // The threads count errors, because Catch2 can assert in one thread only.
+  std::atomic<int> holders = 0, together = 0, without_file = 0;
   {
     const auto lock_often = [&] {
       for (int i = 0; i < 2000; ++i) {

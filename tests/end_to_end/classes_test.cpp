@@ -116,8 +116,7 @@ TEST_CASE("eval refuses weights of another program for another number of classes
 TEST_CASE("eval uses the model's labels when the images have only some of its classes") {
   const Data data;
   const fs::path part = data.copy("part");
-  const std::string gone =
-      data.classes()[0];  // the first class, so that the labels of the others shift
+  const std::string gone = data.classes()[0];  // the first, so that the other labels change
   fs::remove_all(part / "val" / gone);
   const auto run = test::run_shoal(data.train("run", part, {"--print-freq", "1"}));
   INFO(run.err);

@@ -90,7 +90,7 @@ TEST_CASE("torchrun restarts a killed worker and the run resumes", "[torchrun]")
       kill_one);
   test::require_success(outcomes);
   REQUIRE(killed);
-  REQUIRE(outcomes[0].err.find("no checkpoint found") != std::string::npos);  // the first start
+  REQUIRE(outcomes[0].err.find("no checkpoint found") != std::string::npos);  // at the first start
   REQUIRE(outcomes[0].err.find("epoch-0000-step-0000000") != std::string::npos);
   pair_run().require_same("elastic");
 }

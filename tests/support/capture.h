@@ -17,10 +17,10 @@ struct Captured {
   double seconds = 0;
 };
 
-// The child exits with the value that `function` returns. `meanwhile`, if given, is called in this
-// process with the child's process id after the child's first line on stdout. Waits until no
-// process has the child's stdout or stderr open, including grandchildren. Fails the test after 30
-// s.
+// Runs `function` in a child process, which exits with the returned value. `meanwhile`, if given,
+// is called in this process with the child's process id after the child's first line on stdout.
+// Waits until no process, including grandchildren, has the child's stdout or stderr open. Fails the
+// test after 30 s.
 Captured capture(const std::function<int()>& function,
                  const std::function<void(pid_t)>& meanwhile = {});
 

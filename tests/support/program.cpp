@@ -42,8 +42,7 @@ struct Started {
   bool running = true;
 };
 
-// Starts the program in its own process group, with stdout and stderr written to files in
-// `scratch`.
+// Starts the program in its own process group. Its stdout and stderr go to files in `scratch`.
 Started start(const Invocation& invocation, const fs::path& scratch) {
   Started process;
   process.out = (scratch / "out").string();

@@ -170,7 +170,7 @@ TEST_CASE("the folder of seek indexes depends on the training images and on the 
   CHECK(folder().empty());
 }
 
-TEST_CASE("class names are read one per line, and each only once") {
+TEST_CASE("class names are read one per line, and duplicates are an error") {
   const test::TemporaryDirectory folder;
   const std::string path = (folder.path() / "names").string();
   std::ofstream(path) << "cat\r\ndog \n\n";

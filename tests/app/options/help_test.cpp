@@ -56,9 +56,9 @@ TEST_CASE("help with a word lists options that contain it in name, text, group o
   CHECK_THAT(warm, Contains("\nLearning rate\n") && Contains("--warmup-epochs N") &&
                        Contains("--warmup-start SHARE") && !Contains("--decay-rate"));
   CHECK_THAT(help("--warmup_epochs"), Contains("--warmup-epochs N"));
-  CHECK_THAT(help("learning rate"), Contains("--decay-rate X"));    // its group
-  CHECK_THAT(help("bicubic"), Contains("--interpolation"));         // a choice
-  CHECK_THAT(help("stochastic depth"), Contains("--drop-path P"));  // the text
+  CHECK_THAT(help("learning rate"), Contains("--decay-rate X"));    // matches its group
+  CHECK_THAT(help("bicubic"), Contains("--interpolation"));         // matches a choice
+  CHECK_THAT(help("stochastic depth"), Contains("--drop-path P"));  // matches the text
   CHECK_THAT(help("resnet50"), Contains("\nRecipes") && Contains("76.1 %"));
   CHECK_THAT(help("sigterm"), Contains("\nExit codes\n") && Contains("143"));
   CHECK(help("zebra") ==

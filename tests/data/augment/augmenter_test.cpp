@@ -116,8 +116,8 @@ TEST_CASE("a weighted set draws each operation at most once, those with high wei
     REQUIRE(seen.size() == 15);
   }
   for (const auto& image : drawn("rand-p1-n1-tweights", 12'000)) ++effects[image[0].effect];
-  CHECK(effects[Effect::rotate] ==
-        Approx(12'000 * 3 / 10.05).margin(200));  // 10.05: sum of the weights
+  // The weights of all operations sum to 10.05.
+  CHECK(effects[Effect::rotate] == Approx(12'000 * 3 / 10.05).margin(200));
   CHECK(effects[Effect::shear_x] == Approx(12'000 * 2 / 10.05).margin(200));
 }
 

@@ -117,8 +117,8 @@ TEST_CASE("files of a folder that are not images are left out and reported once"
   REQUIRE(found.warnings.size() == 1);
   CHECK_THAT(found.warnings[0], Contains("left out 2 files") && Contains("README.txt") &&
                                     Contains("list.csv") && Contains("1 hidden file"));
-  CHECK(seen({f.at("x/README.txt")}).contents ==
-        Texts{"our cats"});  // a file that is named is kept
+  // A file that is named is kept.
+  CHECK(seen({f.at("x/README.txt")}).contents == Texts{"our cats"});
 }
 
 TEST_CASE("a source without images is an error; a missing file is reported by read()") {

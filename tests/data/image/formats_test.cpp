@@ -19,7 +19,7 @@ struct Stored {
   Bytes bytes;
 };
 
-// The golden images of all formats.
+// Returns the golden images of all formats.
 std::vector<Stored> stored_images() {
   const std::map<std::string, Format> formats = {{"jpg", Format::jpeg},
                                                  {"png", Format::png},

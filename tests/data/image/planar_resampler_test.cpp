@@ -13,7 +13,7 @@ using namespace shoal::data;
 
 namespace {
 
-// Soft blobs of colour with some grain: as smooth as a photograph.
+// Returns an image of soft color blobs with some grain, about as smooth as a photograph.
 Bytes photograph(const Size& size, uint64_t seed) {
   KeyedRandom random(seed);
   double phase[9];

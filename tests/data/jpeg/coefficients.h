@@ -1,5 +1,5 @@
 #pragma once
-// Coefficients as libjpeg-turbo reads them.
+// Reads the coefficients of a JPEG with libjpeg-turbo.
 
 #include "tests/data/support.h"
 

@@ -334,7 +334,7 @@ TEST_CASE("our own decoder reads changed bytes like libjpeg-turbo, or leaves the
         if (pixels.empty()) continue;
         ++taken;
         INFO(size.width << "x" << size.height << ", attempt " << i);
-        if (read_box(turbo, broken, box) == pixels) continue;  // must not throw either
+        if (read_box(turbo, broken, box) == pixels) continue;  // must not throw
         // Only impossible coefficients may give other pixels: they overflow 16 bits at other steps
         // than in libjpeg-turbo.
         CHECK(largest_coefficient(broken) > 8300);

@@ -34,8 +34,7 @@ TEST_CASE("a loader whose threads compute is CPU-bound") {
   CHECK(enough.bound == Bound::processors);
   CHECK(enough.threads == 2);
   CHECK_THAT(enough.sentence, Contains("CPU-bound") && Contains("1500 images/s need 2 threads"));
-  CHECK(advise(rates, 8, 6500).threads ==
-        7);  // more threads than measured, but not than processors
+  CHECK(advise(rates, 8, 6500).threads == 7);  // more than measured, but at most 8 processors
   const Advice too_many = advise(rates, 8, 20000);
   CHECK(too_many.threads == 0);
   CHECK_THAT(too_many.sentence, Contains("need 20 such core(s)"));
@@ -71,8 +70,8 @@ TEST_CASE("if threads neither read nor compute, the advice blames other programs
   const Advice advice = advise({rate}, 2, 0);
   CHECK(advice.bound == Bound::processors);
   CHECK_THAT(advice.sentence, Contains("a core for only 44 % of the time"));
-  CHECK_THAT(advise({rate}, 1, 0).sentence,
-             !Contains("other programs"));  // one processor: the loader's own threads compete
+  // With one processor, the loader's own threads compete.
+  CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));
 }
 

@@ -12,7 +12,7 @@ using namespace shoal::data;
 
 namespace {
 
-// What the batches of an epoch have.
+// Properties of the batches of one epoch.
 struct Seen {
   std::vector<int64_t> sides;  // image side of each batch, in pixels
   uint64_t hash = 0;

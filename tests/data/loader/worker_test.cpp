@@ -121,8 +121,7 @@ struct FarDataset : MemoryDataset {
     return false;
   }
   mutable std::set<int64_t> announced;
-  mutable double read_before =
-      -1;  // seconds of reading when seek_index() was called; -1: not called
+  mutable double read_before = -1;  // seconds of reading before seek_index(); -1: not called
 };
 
 }  // namespace

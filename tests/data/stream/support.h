@@ -42,7 +42,7 @@ void write_text(int descriptor, const std::string& text);
 // the part after the last slash or colon.
 std::vector<std::string> described(RecordStream& stream);
 
-// The same for bytes in memory, read in small pieces.
+// Returns the same for a stream of `bytes`, read in small pieces.
 std::vector<std::string> streamed(const std::string& bytes, const std::vector<std::string>& classes,
                                   const std::string& tfrecord_keys = "");
 std::string error_of_stream(const std::string& bytes, const std::vector<std::string>& classes,

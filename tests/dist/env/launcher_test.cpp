@@ -110,7 +110,7 @@ TEST_CASE("mpirun of SageMaker's toolkit uses the platform's port and interface"
   CHECK(launched.env.master_port == 7777);
   CHECK(launched.env.interface == "eth0");
   CHECK(contradiction(launched, variables).empty());
-  // smddprun adds torch's ranks but no master.
+  // smddprun adds torchrun's rank variables, but no master address.
   const auto smddp = with(variables, {{"RANK", "1"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"}});
   CHECK(found(smddp).launcher == "OpenMPI");
 }

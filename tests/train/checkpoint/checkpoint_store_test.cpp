@@ -109,9 +109,8 @@ TEST_CASE("an existing checkpoint of the same position is kept") {
   CheckpointStore store(directory.path() / "c", 3);
   store.open_for_writing();
   store.save(0, 1, std::nullopt, bytes_of("first"));
-  const auto again = store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) {
-    FAIL("the checkpoint was written again");
-  });
+  const auto again =
+      store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink&) { FAIL("written again"); });
   REQUIRE(text_of(store.read(again)) == "first");
 }
 
@@ -134,8 +133,7 @@ TEST_CASE("a checkpoint that a stop saved before its evaluation gets its accurac
   const auto state = [](const CheckpointStore::Sink& sink) { sink("state", 5); };
   const auto first = store.save(1, 10, std::nullopt, state);
   CHECK_FALSE(store.best());
-  store.save(1, 10, 55.5,
-             [](const CheckpointStore::Sink&) { FAIL("the checkpoint was written again"); });
+  store.save(1, 10, 55.5, [](const CheckpointStore::Sink&) { FAIL("written again"); });
   REQUIRE(store.best());
   CHECK(store.best()->top1 == 55.5);
   CHECK(store.best()->checksum == first.checksum);

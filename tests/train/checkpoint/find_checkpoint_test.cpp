@@ -189,7 +189,7 @@ TEST_CASE("best is the newest checkpoint if none was evaluated") {
   CHECK(weight_of(open_checkpoint((run.folder() / "best").string()).data) == 8);
 }
 
-TEST_CASE("a folder with only an exported model opens it") {
+TEST_CASE("in a folder with only an exported model, the model is opened") {
   const test::TemporaryDirectory directory;
   export_model(Run::state(4), directory.path(), {});
   CHECK(weight_of(open_checkpoint(directory.path()).data) == 4);

@@ -26,7 +26,7 @@ TEST_CASE("a message is collected once, with the metrics of its step") {
   REQUIRE(control.collect() == dist::ControlMessage{});
 }
 
-TEST_CASE("a discarded message stays pending for the checkpoint") {
+TEST_CASE("discard() drops the message, but keeps its metrics pending for the checkpoint") {
   const dist::Communicator world = dist::connect(dist::single_process());
   ControlExchange control(world.control);
   control.post({}, Meter{2.5, 1, 2, 4, 0});

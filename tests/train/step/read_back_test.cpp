@@ -11,7 +11,7 @@
 
 using namespace shoal;
 
-TEST_CASE("the sums of a loss become a meter") {
+TEST_CASE("the sums of a loss on the device are read back as a meter") {
   const at::Tensor logits = at::tensor({1.0, 5.0, 2.0, 0.5, 0.25, 0.125, 3.0, 0.0,  //
                                         9.0, 8.0, 7.0, 6.0, 5.0, 0.0, 4.0, 3.0})
                                 .view({2, 8})

@@ -1,4 +1,4 @@
-// Compares with the schedulers of PyTorch and timm: tests/golden/make_optimizers.py.
+// Compares our schedules with those of PyTorch and timm (tests/golden/make_optimizers.py).
 
 #include "train/step/schedule.h"
 

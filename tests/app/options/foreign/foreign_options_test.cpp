@@ -33,7 +33,7 @@ TEST_CASE("each row of the table has one foreign name, and an option or a reason
   CHECK(app::find_foreign("lr") == nullptr);
 }
 
-TEST_CASE("docs/reference_flags.md has the table's row in the section of each program") {
+TEST_CASE("docs/reference_flags.md lists each row of the table in its program's section") {
   const std::string text = test::read_text(SHOAL_SOURCE_DIR "/docs/reference_flags.md");
   const std::pair<unsigned, const char*> kSections[] = {
       {app::kImagenet, "\n## PyTorch's imagenet example\n"},
@@ -107,7 +107,7 @@ TEST_CASE("the imagenet example's command line is accepted unchanged") {
   CHECK(job.backend == "auto");
   CHECK(arguments.nodes.count == 3);
   CHECK(arguments.nodes.rank == 1);
-  // Defaults of the other program.
+  // Options that are not given have the other program's defaults.
   CHECK(job.schedule.kind == train::ScheduleOptions::Kind::step);
   CHECK(job.size == 224);
   CHECK(parsed({"data"}).job.model.name == "resnet18");
@@ -160,7 +160,7 @@ TEST_CASE("SMDDP's hyperparameters keep their meaning") {
   CHECK(job.sync_bn);
   CHECK(job.mix.mixup == 0.2);
   CHECK(job.optimizer.weight_decay == 5e-6);
-  // Defaults of the other program.
+  // Options that are not given have the other program's defaults.
   CHECK(job.optimizer.kind == train::OptimizerOptions::Kind::rmsprop);
   CHECK(job.optimizer.eps == 0.001);
   CHECK(job.schedule.warmup_epochs == 5);
@@ -306,7 +306,7 @@ TEST_CASE("warmup_epochs among SMDDP's options does not set the learning rate's 
   const std::string json = "hyperparameters.json";
   const Arguments theirs =
       parsed({"--max_epochs", "50", "--warmup_epochs", "7"}, {{"warmup_epochs", "7", json}});
-  CHECK(theirs.job.schedule.warmup_epochs == 5);  // of recipe smddp_efficientnet
+  CHECK(theirs.job.schedule.warmup_epochs == 5);  // from the recipe
   REQUIRE(theirs.ineffective.size() == 1);
   CHECK_THAT(theirs.ineffective[0], Contains("--lr_warmup_epochs"));
   CHECK(parsed({"--max_epochs", "50", "--lr_warmup_epochs", "7"}).job.schedule.warmup_epochs == 7);

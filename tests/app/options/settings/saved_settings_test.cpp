@@ -44,7 +44,7 @@ TEST_CASE("options that are not given come from the checkpoint, with full precis
   CHECK(job.schedule.lr == 0.1 + 0.2);
   CHECK(job.optimizer.nesterov);
   CHECK_FALSE(job.ema);
-  CHECK_FALSE(job.classes);  // from the data, in both runs
+  CHECK_FALSE(job.classes);  // both runs take it from the data
   CHECK(arguments.origins.at("epochs") == "checkpoint");
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("options from the user or a recipe are kept, with those that depend on
   CHECK(arguments.job.epochs == 9);
   CHECK(arguments.job.size == 64);
   CHECK_FALSE(arguments.job.val_size);  // not restored, because it depends on the size
-  CHECK(arguments.job.model.name == "efficientnet_b0");  // of the recipe
+  CHECK(arguments.job.model.name == "efficientnet_b0");  // from the recipe
 
   arguments = parsed({"--batch-size", "8", "--scale-lr", "256", "--size", "64"});
   app::take_saved_settings(arguments, kSaved, 10);
