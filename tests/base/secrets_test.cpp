@@ -8,7 +8,7 @@
 using Catch::Contains;
 using shoal::masked;
 
-TEST_CASE("secrets are masked, what surrounds them stays") {
+TEST_CASE("secrets are masked, and the text around them is kept") {
   const std::string token = "abcdefghijklmnopqrstuvwxyz0123456789ABCD";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"tcp://user:word@host/x", "tcp://user:***@host/x"},
@@ -50,7 +50,7 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
 }
 
 TEST_CASE("masking a long text takes time in proportion to its length") {
-  const std::string text(4 << 20, '?');  // a backtracking expression would not end, or overflow
+  const std::string text(4 << 20, '?');  // a backtracking regex would hang or overflow the stack
   CHECK(masked("://" + text) == "://?***");
   CHECK(masked(text) == text);
 }

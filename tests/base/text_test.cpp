@@ -37,14 +37,14 @@ TEST_CASE("a number is written as the shortest text that reads back") {
   CHECK(shoal::number(1.0 / 3) == "0.3333333333333333");
 }
 
-TEST_CASE("printable text has no control characters, and names stay readable") {
+TEST_CASE("printable() escapes control characters and keeps names readable") {
   CHECK(printable("Größe 3 × 4 \U0001F41F.jpg") == "Größe 3 × 4 \U0001F41F.jpg");
   CHECK(printable("a\nb\tc\rd\033[2Ke\x7f") == "a\\nb\\tc\\x0dd\\x1b[2Ke\\x7f");
   CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
   CHECK(printable("\xC2\x9B"
                   "31m") == "\\x9b31m");  // a C1 control character
   CHECK(printable("\xE2\x80\xAE"
-                  "gpj") == "\\u202egpj");        // right to left
+                  "gpj") == "\\u202egpj");        // right-to-left override
   CHECK(printable("\xE2\x80\xA8") == "\\u2028");  // line separator
   CHECK(printable("Gr\xF6\xDF"
                   "e") == "Gr\\xf6\\xdfe");  // Latin-1

@@ -1,4 +1,4 @@
-// What a run listens on, and what it does with connections of strangers.
+// Tests on which addresses a run listens, and that connections of other programs do not disturb it.
 #include <ATen/ops/full.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,15 +22,15 @@ namespace {
 
 struct Listener {
   bool v6 = false;
-  in_addr_t address = 0;  // of IPv4, network order
+  in_addr_t address = 0;  // IPv4 address in network byte order; 0 for IPv6
   uint16_t port = 0;
 };
 
-// The TCP sockets of this process that listen.
+// Returns the listening TCP sockets of this process.
 std::vector<Listener> listeners() {
   std::set<std::string> own;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the directory's own descriptor
+    std::error_code gone;  // ignored, for the descriptor of the directory itself
     own.insert(std::filesystem::read_symlink(entry.path(), gone).string());
   }
   std::vector<Listener> found;
@@ -53,8 +53,8 @@ std::vector<Listener> listeners() {
   return found;
 }
 
-// Connects to the port of this host `connections` times and writes random bytes to each connection
-// until it is closed or has taken its share of `bytes`.
+// Connects to the port on this host `connections` times and sends up to `bytes` random bytes in
+// total. Closes half of the connections at once, the others at the end.
 void disturb(uint16_t port, int connections, size_t bytes) {
   std::mt19937 random(port);
   std::vector<int> open;
@@ -82,7 +82,7 @@ TEST_CASE("processes on one host listen on loopback only") {
   test::run_ranks(2, "loopback", [](dist::Env env) {
     dist::Communicator world = dist::connect(env);
     const auto found = listeners();
-    REQUIRE(found.size() >= (env.rank == 0 ? 2u : 1u));  // Gloo, and the store of rank 0
+    REQUIRE(found.size() >= (env.rank == 0 ? 2u : 1u));  // Gloo's and, on rank 0, the store's
     for (const Listener& one : found) {
       CHECK_FALSE(one.v6);
       CHECK(one.address == htonl(INADDR_LOOPBACK));
@@ -121,7 +121,7 @@ TEST_CASE("rank 0 of several hosts listens on the address of the master, not on 
   ::close(fd);
 }
 
-TEST_CASE("random bytes at every port leave the run unharmed and print no stack") {
+TEST_CASE("random bytes sent to every port do not disturb the run and print no stack trace") {
   const auto results = test::run_ranks_and_report(2, "noise", [](dist::Env env) {
     dist::Communicator world = dist::connect(env);
     for (const Listener& one : listeners()) disturb(one.port, 1000, 1 << 20);

@@ -69,7 +69,7 @@ TEST_CASE("the classes of flat images come from a list, Kaggle's table or the de
   CHECK(v.opened("7\n9\n9\n9\n", "n02 7 kit_fox\nn01 9 setter\nn00 8 none\n") == expected);
 }
 
-TEST_CASE("labels are numbers of the training set's classes") {
+TEST_CASE("labels are indices into the training set's classes") {
   Validation v;
   v.options.classes = {"n00", "n01", "n02"};
   const Texts expected = {"1 n01 2", "1 n01 3", "2 n02 1"};
@@ -82,7 +82,7 @@ TEST_CASE("labels are numbers of the training set's classes") {
              Contains("class 'n09'") && Contains("training set does not have"));
 }
 
-TEST_CASE("incomplete labels are refused with what is missing") {
+TEST_CASE("incomplete labels are refused, and the error states what is missing") {
   Validation v;
   const std::string base = "ILSVRC2012_val_0000000";
   CHECK_THAT(v.refused("7\n9\n9\n"), Contains("--val-synsets FILE") && Contains("meta.mat"));

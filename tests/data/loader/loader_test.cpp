@@ -134,7 +134,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an epoch may start at any batch, and a new start discards what was in progress") {
+TEST_CASE("an epoch may start at any batch, and a new start discards batches in progress") {
   const auto data = made_dataset(40);
   LoaderOptions options = small();
   options.threads = 3;
@@ -352,7 +352,7 @@ TEST_CASE("impossible settings are refused with a message") {
   CHECK_THROWS_WITH(Loader(data, options), Catch::Contains("multiple of 32"));
 }
 
-TEST_CASE("seek indexes change the speed and nothing else") {
+TEST_CASE("seek indexes change only the speed") {
   const TempFolder folder;
   std::vector<Bytes> files;
   KeyedRandom random(2);

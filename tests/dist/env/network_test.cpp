@@ -21,12 +21,12 @@ TEST_CASE("the loopback interface is listed with its address") {
   CHECK_FALSE(interface_exists(""));
 }
 
-TEST_CASE("loopback is reached from loopback") {
+TEST_CASE("loopback is reached from the loopback address") {
   CHECK(address_towards("127.0.0.1", 80) == "127.0.0.1");
   CHECK(address_towards("no such host", 80) == "");
 }
 
-TEST_CASE("a name that does not resolve is waited for and then named") {
+TEST_CASE("a name that does not resolve is an error after a wait") {
   std::vector<std::string> messages;
   const Notify notify = [&](const std::string& text) { messages.push_back(text); };
   wait_for_address("127.0.0.1", std::chrono::seconds(1), notify);

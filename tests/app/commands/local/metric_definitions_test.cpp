@@ -82,7 +82,7 @@ const std::map<std::string, double>& expected() {
 
 TEST_CASE("every metric is captured from exactly one line, once, with the right value") {
   REQUIRE(app::metric_definitions().size() == expected().size());
-  // Launchers add prefixes to lines.
+  // Launchers may add these prefixes to lines.
   for (const std::string prefix :
        {"", "[1,0]<stdout>:", "[1,mpirank:0,algo-1]<stdout>:", "[default0]:"}) {
     for (const app::MetricDefinition& metric : app::metric_definitions()) {
@@ -111,7 +111,7 @@ TEST_CASE("tabs may be escaped by a log service") {
   }
 }
 
-TEST_CASE("a message that quotes a hostile name matches no definition") {
+TEST_CASE("a message with a file name that imitates a metric line matches no definition") {
   std::vector<std::string> names = sample_log();
   for (const std::string& line : sample_log()) {
     names.push_back("x\n" + line);
@@ -139,7 +139,7 @@ TEST_CASE("a message that quotes a hostile name matches no definition") {
   }
 }
 
-TEST_CASE("the definitions contain the eight of the imagenet example after the start of the line") {
+TEST_CASE("the eight definitions of the imagenet example follow the pattern for a line's start") {
   std::map<std::string, std::string> regexes;
   for (const app::MetricDefinition& metric : app::metric_definitions())
     regexes[metric.name] = metric.regex;
