@@ -130,7 +130,7 @@ TEST_CASE("erasing has the requested probability, stays inside the image and dif
   CHECK(area / erased == Approx(0.17).margin(0.02));
 }
 
-TEST_CASE("several rectangles share the area of one", "[single]") {
+TEST_CASE("several erased rectangles have the area of one in total", "[single]") {
   MixOptions options;
   options.erase = 1;
   options.erase_count = 3;
