@@ -46,8 +46,8 @@ def main():
         for w, h, side, crop in EVAL:
             lines.append(f"eval {name} {w} {h} {side} {crop}")
             oh, ow = F._compute_resized_output_size((h, w), [side])
-            image = image(w, h).resize((ow, oh), how)
-            pixels += np.asarray(F.center_crop(image, crop)).tobytes()
+            resized = image(w, h).resize((ow, oh), how)
+            pixels += np.asarray(F.center_crop(resized, crop)).tobytes()
     open(os.path.join(HERE, "resize.txt"), "w").write("\n".join(lines) + "\n")
     version = PIL.__version__.split(".")[0]
     open(os.path.join(HERE, f"resize_{version}.bin"), "wb").write(pixels)
