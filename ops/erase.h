@@ -1,5 +1,5 @@
 #pragma once
-// Values of erased rectangles (random erasing). All implementations produce the same values.
+// Values that fill erased rectangles (random erasing). All implementations in ops/ share them.
 
 #include <cmath>
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace shoal::ops {
 
-// SplitMix64 over a counter.
+// Returns 64 random bits for (key, index): SplitMix64 with `index` as the counter.
 SHOAL_BOTH inline uint64_t erase_bits(uint64_t key, uint64_t index) {
   return mix_bits(key + (index + 1) * kGolden);
 }
 
-// A standard normal variate for (key, index), by the Box-Muller transform.
+// Returns a standard normal value for (key, index), by the Box-Muller transform.
 SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   constexpr double kTwoPi = 6.283185307179586476925;
   const uint64_t bits = erase_bits(key, index);
@@ -24,7 +24,8 @@ SHOAL_BOTH inline double erase_normal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * std::log(first)) * std::cos(kTwoPi * second);
 }
 
-// Returns element `value` (3 * (y * width + x) + channel) of rectangle number `rectangle`.
+// Returns the normalized value of an element inside rectangle number `rectangle` of the image.
+// `value` is the element's index in the whole image: 3 * (y * width + x) + channel.
 SHOAL_BOTH inline double erased_value(const MixRow& mix, int rectangle, int64_t value) {
   if (mix.erase_fill == EraseFill::constant) return 0;
   const bool color = mix.erase_fill == EraseFill::color;

@@ -1,10 +1,11 @@
 #pragma once
-// The operations that have a fast path, as a table of function pointers.
+// The operations that shoal implements itself instead of calling LibTorch, as a table of function
+// pointers.
 //
-// Functions work on raw memory of one device. They use no tensors, throw nothing and allocate
-// nothing. They are stateless, except for CUDA scratch memory allocated per device on first use.
-// Therefore, on a GPU, run operations on one stream at a time, and do not make the first call
-// during graph capture.
+// Functions work on raw memory of one device and use no tensors. They are stateless, allocate
+// nothing and throw nothing, with one exception: the first operation that needs scratch memory on a
+// GPU allocates it, and throws std::runtime_error if that fails. The GPU's operations share this
+// memory. So run them on one stream at a time, and do not make the first call during graph capture.
 //
 // The caller owns all pointers and keeps them valid until the work on `stream` is done. Arrays are
 // 16-byte aligned; pointers to single numbers have the alignment of their type. On the CPU,
@@ -27,33 +28,36 @@ namespace shoal::ops {
 enum class Type : int { f32, f64, bf16, f16 };
 enum class Activation : int { none, relu, silu };
 
-// A slice of the flat parameter buffers with its own settings. Offsets are multiples of 16
-// elements.
+// A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one
+// parameter. Offsets are multiples of 16 elements.
 struct Segment {
   int64_t offset = 0;      // elements from the start of each flat buffer
   int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
   float lr_scale = 1;      // multiplies the learning rate
-  float weight_decay = 0;  // already 0 for normalization parameters and biases
+  float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
 };
 
-// Fill of an erased rectangle in the normalized image: zeros, one normal variate per channel, or
-// one per value. The variates are a function of (erase_key, rectangle, position, channel).
+// What fills an erased rectangle of the normalized image: zeros (constant), one standard normal
+// value per channel (color), or one per element (noise). erase.h computes the values from
+// erase_key, the rectangle's number, the position and the channel.
 enum class EraseFill : int { constant, color, noise };
-constexpr int kMostErasures = 4;
+constexpr int kMostErasures = 4;  // maximum number of erased rectangles per row
 
-// Mixing and erasing of one row of a batch.
+// Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
+// x1 and y1 are exclusive.
 struct MixRow {
-  int32_t partner = 0;  // index of the image to mix with; the row's own index if not mixed
-  float lambda = 1;     // weight of the row's own image; with CutMix, 1 outside the box
-  // CutMix box x0, y0, x1, y1: pixels inside come from the partner.
-  int32_t box[4] = {0, 0, 0, 0};
-  // x0, y0, x1, y1 of the `erased` rectangles (random erasing). Later ones overwrite earlier ones.
+  // Index into PrepareBatch::images of the image to mix in; the row's own image if not mixed.
+  int32_t partner = 0;
+  float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
+  int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle
+  // The first `erased` rectangles are erased. Later ones overwrite earlier ones.
   int32_t erase[kMostErasures][4] = {};
   int32_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
   uint64_t erase_key = 0;
 };
 
+// Converts uint8 images to a normalized batch, with mixing and erasing.
 struct PrepareBatch {
   const uint8_t* images;  // (N·each)×H×W×3
   const MixRow* mix;      // N, device memory; nullptr: no mixing, no erasing
@@ -61,9 +65,10 @@ struct PrepareBatch {
   Type type;
   int64_t n, height, width;
   float mean[3], std[3];  // for pixels scaled to 0..1: (x/255 - mean) / std
-  int64_t each = 1;       // images per row: row i uses image i·each and its partner
+  int64_t each = 1;       // images per row: row i uses image i·each and mix[i].partner
 };
 
+// Batch norm, residual addition and activation as one operation.
 struct BatchNorm {
   Type type;
   Activation activation;
@@ -76,9 +81,9 @@ struct BatchNorm {
   const void* bias;      // channels, statistics type
 };
 
-// Computes the batch norm statistics of each channel from sums = {Σ x, Σ x², …, count}, with the
-// row count at sums[2*channels]. This is the layout written by batch_norm_sums, summed over ranks
-// if batch norm is synchronized.
+// Computes the batch norm statistics of each channel. `sums` holds Σ x of all channels, Σ x² of all
+// channels, and the row count. batch_norm_sums writes the first 2*channels values; the caller adds
+// the count. If batch norm is synchronized, the caller also sums all values over the ranks.
 struct BatchNormFinish {
   Type type;  // of the activations; outputs have the statistics type
   int64_t channels;
@@ -86,7 +91,8 @@ struct BatchNormFinish {
   double eps, momentum;
   void* mean;     // channels
   void* inv_std;  // channels: 1 / sqrt(biased variance + eps)
-  void* pending;  // 2×channels: (1 - momentum) * pending + momentum * {mean, unbiased variance}
+  // 2×channels; set to (1 - momentum) * pending + momentum * {mean, unbiased variance}.
+  void* pending;
 };
 
 // The per-image channel gate of squeeze-excite: y[n, i, c] = x[n, i, c] * gate[n, c].
@@ -94,7 +100,7 @@ struct Gate {
   Type type;  // of x, y and their gradients; `gate` and `pooled` have the statistics type
   int64_t images, pixels, channels;
   const void* x;     // images×pixels×channels
-  const void* gate;  // images×channels; nullptr if unused
+  const void* gate;  // images×channels; nullptr for `pool`, which does not read it
 };
 
 // A depthwise convolution: each channel has its own kernel×kernel weights. Activations are
@@ -115,11 +121,12 @@ struct CrossEntropy {
   const int32_t* label_b;  // rows; nullptr: label_a
   const float* lambda;     // rows; nullptr: 1
   float smoothing;
-  double gradient_scale;  // gradient = scale * (softmax - target)
+  double gradient_scale;  // gradient = gradient_scale * (softmax - target)
   void* gradient;         // rows×classes, or nullptr
-  double* loss_sum;       // += sum over the rows
-  // += number of rows whose label_a ranks first, or among the first five, in a stable descending
-  // sort by score (ops/places.h). A row with a NaN logit counts in neither.
+  double* loss_sum;       // one value; the sum of the rows' losses is added to it
+  // One value each. Incremented for each row whose label_a ranks first (top1) or among the first
+  // five (top5) in a stable descending sort by score (ops/places.h). A row with a NaN logit counts
+  // in neither.
   int64_t *top1, *top5;
 };
 
@@ -134,7 +141,8 @@ struct OptimizerStep {
   Type copy_type;
   void* state1;  // SGD: momentum; RMSprop: mean square; AdamW: first moment
   void* state2;  // RMSprop: momentum; AdamW: second moment
-  // One value. Gradients are scaled by min(1, clip / (norm + 1e-6)). nullptr: no clipping.
+  // L2 norm of all gradients, one value. The step multiplies the gradients by
+  // min(1, clip / (norm + 1e-6)). nullptr: no clipping.
   const double* gradient_norm;
   double clip;
   const int32_t* non_finite;  // one value; if not 0, nothing is written; nullptr: always write
@@ -161,9 +169,10 @@ struct Table {
   // With dz = dy * activation'(…): sums[c] = Σ dz, sums[channels + c] = Σ dz * (x - mean) *
   // inv_std. Overwrites.
   void (*batch_norm_backward_sums)(const BatchNorm&, const void* dy, double* sums, void* stream);
-  // dx = weight * inv_std * (dz - sums[c]/count - xhat * sums[channels + c]/count). If count < 0,
-  // the statistics were constants: dx = weight * inv_std * dz. `d_residual` receives dz unless it
-  // is nullptr.
+  // dx = weight * inv_std * (dz - sums[c]/count - xhat * sums[channels + c]/count), where xhat =
+  // (x - mean) * inv_std and `sums` are the sums of batch_norm_backward_sums over `count` rows. If
+  // count < 0, the statistics were constants: dx = weight * inv_std * dz. `d_residual` receives dz
+  // unless it is nullptr.
   void (*batch_norm_backward_apply)(const BatchNorm&, const void* dy, const double* sums,
                                     double count, void* dx, void* d_residual, void* stream);
 
@@ -177,8 +186,8 @@ struct Table {
   void (*gate_backward_apply)(const Gate&, const void* dy, const void* d_pooled, void* dx,
                               void* stream);
 
-  // d_weight[c, row, column] = Σ over images and outputs of dy * the input multiplied by this
-  // weight. nullptr if LibTorch's implementation is to be used.
+  // d_weight[c, row, column] = Σ over images and output positions of dy times the input value that
+  // this weight multiplies. If this pointer is nullptr, use LibTorch's implementation.
   void (*depthwise_backward_weights)(const Depthwise&, const void* x, const void* dy,
                                      void* d_weight, void* stream);
 

@@ -11,8 +11,8 @@ inline constexpr int64_t kTop5 = 5;  // ranks that count for top-5
 
 // Returns 1 if class `c` with score `logit` ranks before `label` with score `own`, otherwise 0. The
 // sum over all classes is the label's rank, from 0, in a stable descending sort by score: among
-// equal scores the lower class comes first, as in argmax. A NaN adds kTop5, so a row with a NaN
-// counts in neither top-1 nor top-5.
+// equal scores the lower class comes first, as in argmax. Returns kTop5 for a NaN logit, so a row
+// with a NaN counts in neither top-1 nor top-5.
 template <class V>
 SHOAL_BOTH int64_t places_before(V logit, int64_t c, V own, int64_t label) {
   if (logit != logit) return kTop5;

@@ -1,7 +1,8 @@
 #pragma once
-// Interface between the drivers (batch_norm.cpp, gate.cpp: threads and dispatch) and the loops over
-// activations, which are compiled once per instruction set. A loop processes consecutive rows of
-// `channels` values; `channels` is a multiple of 8. Sums are added to double accumulators.
+// Interface between batch_norm.cpp and gate.cpp, which choose a loop and split its rows over
+// threads, and the loops over activations, which are compiled once per instruction set. A loop
+// processes consecutive rows of `channels` values; `channels` is a multiple of 8. Loops that sum
+// add to double accumulators.
 
 #include <cstdint>
 
@@ -13,7 +14,7 @@ namespace shoal::ops::cpu_kernels {
 // on the stack.
 constexpr int64_t kMaxChannels = 4096;
 
-// Part of a batch norm: z = x * scale + shift [+ residual], y = activation(z).
+// Consecutive rows of a batch norm: z = x * scale + shift [+ residual], y = activation(z).
 struct NormRows {
   Activation activation;
   int64_t rows, channels;
@@ -64,18 +65,21 @@ extern const ActivationLoops kActivationLoops[2];
 // count.
 const ActivationLoops* activation_loops(Type type, int64_t channels);
 
-// Larger outputs are written with non-temporal stores: they would not be in the caches anyway when
-// they are read next.
+// Outputs of this size or more are written with non-temporal stores, because the caches would evict
+// them before they are read again.
 constexpr int64_t kStreamBytes = 8 << 20;
+// Whether to write outputs with non-temporal stores. `elements` is the size of one output; `a` and
+// `b` are its one or two buffers, which must be 32-byte aligned for that.
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b);
 
-// A thread's share of `rows`. Boundaries are multiples of 8.
+// The rows [begin, end) that one thread processes. `begin` is a multiple of 8 or the end of all
+// rows.
 struct Share {
   int64_t begin, end;
 };
 Share share_of(int64_t rows, int thread, int threads);
 
-// Whether the operation has enough elements to be worth waking other threads.
+// Whether the operation has enough elements to justify waking other threads.
 bool worth_threads(int64_t elements);
 
 }  // namespace shoal::ops::cpu_kernels

@@ -1,9 +1,8 @@
 // Loops over activations, written with GCC's vector types. Each instruction set includes this file
 // once, in its own namespace (SHOAL_LOOPS), so everything here has internal linkage.
 //
-// All loops are memory-bound now that the exponential is cheap; each reads its rows once, in order.
-// Column sums collect 64 rows in float before adding to double, so that half a million rows lose no
-// more precision than a few rows would.
+// All loops are memory-bound. Each reads its rows once, in order. Column sums add 64 rows in float
+// and then add the result to a double, so precision does not suffer from a large number of rows.
 
 #include <cstdint>
 
@@ -31,9 +30,10 @@ inline void flush(int64_t channels, float* part, double* sums) {
   }
 }
 
-// sums[k * channels + c] += sum over the rows of the k-th value of f(offset, channel, values).
-// Works strictly in memory order. Summing several rows in registers first does less work, but reads
-// from several places at once and runs at half the speed.
+// For each vector of each row, f(offset, channel, values) computes `kinds` values. Adds the column
+// sums of values[k] to sums[k * channels + c]. Works strictly in memory order: summing several rows
+// in registers first takes fewer instructions, but reads from several places at once and is half as
+// fast.
 template <int kinds, class F>
 inline void column_sums(int64_t rows, int64_t channels, double* sums, F f) {
   alignas(64) float part[kinds * kMaxChannels];

@@ -1,7 +1,7 @@
 #pragma once
 // Vector arithmetic for the loops over activations: bf16, non-temporal stores, the exponential and
-// the activations. Each instruction set includes it in its own namespace (SHOAL_LOOPS), so everything
-// here has internal linkage.
+// the activations. Each instruction set includes this file in its own namespace (SHOAL_LOOPS), so
+// everything here has internal linkage.
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -25,7 +25,7 @@ inline Vec load(const uint16_t* p) {  // bf16
   return (Vec)(__builtin_convertvector(h, BitVec) << 16);
 }
 
-inline void store(uint16_t* p, Vec v) {  // bf16, to nearest, ties to even
+inline void store(uint16_t* p, Vec v) {  // bf16, rounded to nearest, ties to even
   const BitVec bits = (BitVec)v;
   const BitVec rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const BitVec quiet = (bits >> 16) | 0x40;
@@ -78,7 +78,7 @@ inline Vec fill(float x) {
   return Vec{x, x, x, x, x, x, x, x};
 }
 
-// Differences between the instruction sets: clamping, where NaN stays NaN, and 1 / x.
+// Functions that differ between the instruction sets: clamping, which keeps NaN, and 1 / x.
 #if defined(__AVX2__) && defined(__FMA__)
 inline Vec at_most(Vec v, float limit) {
   return (Vec)_mm256_min_ps(_mm256_set1_ps(limit), (__m256)v);
@@ -121,7 +121,7 @@ inline Vec exponential_of_minus(Vec z) {
 
 struct Sigmoid {
   Vec e;  // exp(-z)
-  Vec s;  // 1 / (1 + e); e * s is 1 - s without its cancellation
+  Vec s;  // 1 / (1 + e); to get 1 - s without cancellation, compute e * s
 };
 
 inline Sigmoid sigmoid(Vec z) {
@@ -136,6 +136,7 @@ inline Vec activate(Vec z) {
   return z;
 }
 
+// Returns dy * activation'(z).
 template <Activation activation>
 inline Vec chain(Vec z, Vec dy) {
   if (activation == Activation::silu) {

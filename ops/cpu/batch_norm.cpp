@@ -1,5 +1,5 @@
-// Threads and dispatch of batch norm. Each thread processes one block of consecutive rows. The
-// column sums of the threads are added in thread order.
+// Runs the batch norm loops on all threads. Each thread processes one block of consecutive rows.
+// The threads' column sums are added in thread order.
 
 #include <omp.h>
 
@@ -25,7 +25,8 @@ P* at(P* base, int64_t bytes) {
   return base ? static_cast<Byte*>(base) + bytes : nullptr;
 }
 
-// Calls work(first row, rows, sums to add to) on each thread and leaves the total in `sums`.
+// Calls work(first row, row count, own) on each thread, which adds the column sums of these rows to
+// its array `own`. Writes the total over the threads to `sums`.
 template <class Work>
 void sum_columns(int64_t rows, int64_t channels, double* sums, Work work) {
   const double* partial[kMaxThreads];
@@ -76,7 +77,7 @@ NormRows prepare(const BatchNorm& op, Vectors& v) {
   return rows;
 }
 
-// The part of an operation that starts at row `first`.
+// Returns the part of an operation that consists of `rows` rows from row `first` on.
 NormRows part(const NormRows& whole, const BatchNorm& op, const void* dy, int64_t first,
               int64_t rows) {
   const int64_t bytes = first * op.channels * bytes_per_element(op.type);
@@ -106,7 +107,8 @@ void batch_norm_sums(Type type, const void* x, int64_t rows, int64_t channels, d
                      void* stream) {
   const ActivationLoops* loops = activation_loops(type, channels);
   if (!loops) return reference_kernels::batch_norm_sums(type, x, rows, channels, sums, stream);
-  // Sums the differences from the first row: Σx² - (Σx)² / n would cancel where the mean is large.
+  // Sums the differences from the first row, because Σx² - (Σx)² / n cancels if the mean is large.
+  // The loop at the end converts the sums back to Σx and Σx².
   double first[2 * kMaxChannels];
   alignas(64) float origin[kMaxChannels];
   reference_kernels::batch_norm_sums(type, x, std::min<int64_t>(rows, 1), channels, first, stream);

@@ -1,6 +1,6 @@
-// Threads and dispatch of the weight gradient of depthwise convolutions. Each thread takes
-// consecutive images. It sums in float within an image and in double over its images. The sums of
-// the threads are added in thread order.
+// Runs the loops for the weight gradient of depthwise convolutions on all threads. Each thread
+// processes consecutive images. It sums in float within an image and in double over its images. The
+// threads' sums are added in thread order.
 
 #include "ops/cpu/depthwise.h"
 

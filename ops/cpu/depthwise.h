@@ -1,20 +1,20 @@
 #pragma once
-// Interface between depthwise.cpp (threads and dispatch) and the loops, which are compiled once per
-// instruction set.
+// Interface between depthwise.cpp, which chooses a loop and splits the images over threads, and the
+// loops, which are compiled once per instruction set.
 
 #include "ops/ops.h"
 
 namespace shoal::ops::cpu_kernels {
 
-// Number of output rows (or columns) for `size` input rows (or columns). Static, because it is
-// compiled once per instruction set.
+// Returns the number of output rows (or columns) for `size` input rows (or columns). `static`
+// gives each instruction set its own copy.
 static inline int64_t out_size(int64_t size, const Depthwise& op) {
   return (size + 2 * op.padding - op.kernel) / op.stride + 1;
 }
 
 struct DepthwiseLoops {
-  // sums[(row * kernel + column) * channels + c] += the contribution of one image. `channels` is a
-  // multiple of 8.
+  // Adds one image's weight gradient to sums[(row * kernel + column) * channels + c]. `channels` is
+  // a multiple of 8.
   void (*kernel3)(const Depthwise&, const float* x, const float* dy, float* sums);
   void (*kernel5)(const Depthwise&, const float* x, const float* dy, float* sums);
 };

@@ -21,7 +21,7 @@ inline void row(const Depthwise& op, const float* x, const float* dy, float* sum
   for (int t = 0; t < kernel; ++t) {
     for (int v = 0; v < vectors; ++v) total[t][v] = load(sums + t * channels + v * kLanes);
   }
-  // All inputs of the outputs [first, last) lie inside the row.
+  // For the outputs [first, last), the whole kernel lies inside the input row.
   const int64_t first = (op.padding + op.stride - 1) / op.stride;
   const int64_t fits = width - kernel + op.padding;
   const int64_t last = fits < 0 ? first : (fits / op.stride + 1 < out ? fits / op.stride + 1 : out);

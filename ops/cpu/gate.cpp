@@ -1,4 +1,5 @@
-// Threads and dispatch of the squeeze-excite gate: each thread processes one image at a time.
+// Runs the loops of the squeeze-excite gate on all threads. Each thread processes one image at a
+// time.
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-// The rows of image n.
+// Returns the arguments for image n. `out` is the whole output, y or dx, or nullptr.
 GateRows image(const Gate& op, const void* dy, const void* out, int64_t n) {
   const int64_t elements = op.pixels * op.channels;
   const int64_t bytes = n * elements * (op.type == Type::f32 ? 4 : 2);

@@ -1,6 +1,6 @@
 #pragma once
-// Selects the instruction set of this folder's vector loops: one choice for all of them. CMake
-// compiles isa_x86.cpp or isa_portable.cpp.
+// Selects one instruction set for all vector loops of this folder. CMake compiles either
+// isa_x86.cpp or isa_portable.cpp.
 
 #include "ops/cpu/activations.h"
 #include "ops/cpu/depthwise.h"
@@ -16,7 +16,8 @@ struct Isa {
   const OptimizerLoops* optimizer;  // [0] f32, [1] f64
 };
 
-// Returns the best set that this processor supports. Always the same. Thread-safe.
+// Returns the best instruction set that this processor supports; the same on every call.
+// Thread-safe.
 const Isa& best_isa();
 
 }  // namespace shoal::ops::cpu_kernels

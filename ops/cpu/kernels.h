@@ -21,8 +21,8 @@ void gate_backward_apply(const Gate&, const void* dy, const void* d_pooled, void
 void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy, void* d_weight,
                                 void* stream);  // depthwise.cpp
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
-                   void* stream);
-void sgd(const OptimizerStep&, void* stream);  // optimizer.cpp
+                   void* stream);  // optimizer.cpp
+void sgd(const OptimizerStep&, void* stream);
 void rmsprop_tf(const OptimizerStep&, void* stream);
 void adamw(const OptimizerStep&, void* stream);
 void ema(Type, void* average, const void* parameters, int64_t total, double decay,

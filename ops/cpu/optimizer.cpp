@@ -1,8 +1,8 @@
-// Threads and dispatch of the optimizer passes. The flat buffers are split into equal consecutive
+// Runs the optimizer passes on all threads. The flat buffers are split into equal consecutive
 // shares, one per thread, at multiples of 16 elements. A thread processes its share segment by
 // segment, in blocks small enough that the low-precision copy reads the new parameters from the
-// cache. Element-wise work gives the same bits for any thread count; the partial sums of the norm
-// have a fixed size for the same reason.
+// cache. Results are bit-identical for any thread count: the passes are element-wise, and the norm
+// always uses the same number of partial sums.
 
 #include <omp.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kAlign = 16;       // elements; 64 bytes of float
 constexpr int64_t kBlock = 4096;     // elements; five float buffers of this size fit in L2
-constexpr int kPartialSums = 256;    // number of partial sums of the norm, for any thread count
-constexpr int64_t kSmall = 1 << 15;  // elements; fewer are not worth waking the threads
+constexpr int kPartialSums = 256;    // number of partial sums of the norm
+constexpr int64_t kSmall = 1 << 15;  // elements; up to this many are processed by one thread
 
 const OptimizerLoops& loops_of(Type type) {
   return best_isa().optimizer[type == Type::f64 ? 1 : 0];

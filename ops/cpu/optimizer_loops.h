@@ -1,7 +1,8 @@
 // The optimizer passes over one range of one segment, written for auto-vectorization. Each
 // instruction set includes this file once, in its own namespace (SHOAL_LOOPS), so everything here
-// has internal linkage. The operations and their order are those of ops/reference/optimizer.cpp,
-// without contraction, so the results are bit-identical.
+// has internal linkage. The loops perform the same operations in the same order as
+// ops/reference/optimizer.cpp, and the compiler must not fuse them (-ffp-contract=off). So their
+// results are bit-identical.
 
 #include <cstdint>
 #include <cstring>
@@ -11,8 +12,8 @@
 namespace shoal::ops::cpu_kernels::SHOAL_LOOPS {
 namespace {
 
-// Not std::sqrt: the linker could use an inline library function, compiled here for one instruction
-// set, everywhere.
+// Avoids std::sqrt. It is an inline function, of which the linker keeps one copy for the whole
+// program. That copy could be the one compiled here, with instructions that the processor lacks.
 float root(float x) {
   return __builtin_sqrtf(x);
 }
@@ -106,8 +107,8 @@ void ema(void* average, const void* parameters, int64_t begin, int64_t end, doub
   for (int64_t i = begin; i < end; ++i) a[i] += forget * (p[i] - a[i]);
 }
 
-// Uses 16 running sums to break the dependency chain of the additions. They are added in a fixed
-// order.
+// Keeps 16 running sums, to break the dependency chain of the additions, and adds them up in a
+// fixed order.
 template <typename T>
 double sum_squares(const void* gradients, int64_t begin, int64_t end) {
   const T* g = static_cast<const T*>(gradients);

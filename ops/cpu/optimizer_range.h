@@ -1,6 +1,6 @@
 #pragma once
-// Interface between ops/cpu/optimizer.cpp (threads and dispatch) and the loops, which are compiled
-// once per instruction set.
+// Interface between optimizer.cpp, which splits the flat buffers over threads, and the loops, which
+// are compiled once per instruction set.
 
 #include "ops/ops.h"
 
@@ -26,7 +26,8 @@ struct OptimizerLoops {
   void (*copy_f16)(const void* parameters, void* copy, int64_t begin, int64_t end);
 };
 
-// Index 0 is float, 1 is double. Wider registers would not help: the passes are memory-bound.
+// Index 0 is float, 1 is double. Registers wider than AVX2's would not help, because the passes are
+// memory-bound.
 namespace portable {
 extern const OptimizerLoops kLoops[2];
 }

@@ -1,6 +1,6 @@
 // Normalizes uint8 images with a lookup table of 256 values per channel. Mixing is linear, so a
-// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The threads share the rows of
-// pixels.
+// mixed pixel is lambda * table[own] + (1 - lambda) * table[partner]. The rows of pixels are split
+// over the threads.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ struct Tables {
   }
 };
 
-// Fills pixels [begin, end) of a row, all with the same lambda.
+// Writes pixels [begin, end) of a pixel row, mixed with `lambda`.
 template <class S, class V>
 void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V lambda,
           int64_t begin, int64_t end, S* out) {
@@ -41,7 +41,7 @@ void fill(const Tables<V>& tables, const uint8_t* own, const uint8_t* partner, V
   }
 }
 
-// Fills one row of pixels of one rectangle.
+// Erases the part of rectangle number `rectangle` that lies in pixel row y.
 template <class S, class V>
 void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
   const int32_t* const box = mix.erase[rectangle];
@@ -56,7 +56,7 @@ void erase(const MixRow& mix, int rectangle, int64_t y, int64_t width, S* out) {
     out[i] = Element<S>::store(static_cast<V>(erased_value(mix, rectangle, 3 * y * width + i)));
 }
 
-// Prepares row y of pixels, counted from the top.
+// Writes pixel row y, counted from the top, of batch row n.
 template <class S, class V>
 void row(const PrepareBatch& op, const Tables<V>& tables, int64_t n, int64_t y) {
   MixRow mix;

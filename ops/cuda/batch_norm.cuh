@@ -1,6 +1,7 @@
 #pragma once
 // Batch norm with the residual addition and the activation that follow it. Each thread handles one
-// group of channels, keeps its parameters in registers, and walks over the rows of its lane.
+// group of adjacent channels and keeps their parameters in registers. If `lanes` threads share a
+// group, each processes every lanes-th row.
 
 #include <cmath>
 
@@ -27,7 +28,7 @@ SHOAL_BOTH V slope(Activation activation, V z) {
   return 1;
 }
 
-// One group of channels of a batch norm.
+// One group of kWidth adjacent channels of a batch norm.
 template <class S, int kWidth>
 struct NormGroup {
   using V = Value<S>;
@@ -45,7 +46,7 @@ struct NormGroup {
 
   SHOAL_BOTH int64_t at(int64_t row) const { return row * groups + group; }
 
-  // Reads a row: computes the normalized values and the input of the activation.
+  // Reads a row and computes its normalized values and the activation's input.
   SHOAL_BOTH void load(int64_t row) {
     V x[kWidth], residual[kWidth] = {};
     load_group<S, kWidth>(op.x, at(row), x);
@@ -68,7 +69,7 @@ struct NormGroup {
   V normalised[kWidth], input[kWidth];
 };
 
-// Terms Σ x and Σ x².
+// Terms x and x² for column_sums().
 template <class S, int kWidth>
 struct Squares {
   struct Lane {
@@ -89,7 +90,7 @@ struct Squares {
   int64_t groups;
 };
 
-// Terms Σ dz and Σ dz * normalized.
+// Terms dz and dz * normalized for column_sums().
 template <class S, int kWidth>
 struct NormGradients {
   struct Lane {

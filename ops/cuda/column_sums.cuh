@@ -1,5 +1,5 @@
 #pragma once
-// Sums over rows in double. The order of additions depends on the shape only.
+// Sums over rows in double. The order of additions depends only on the shape.
 
 #include <cstdint>
 
@@ -7,14 +7,15 @@
 
 namespace shoal::ops::cuda_kernels {
 
-// Number of threads that share the rows of one group of channels.
+// Returns the number of threads ("lanes") that share the rows of one group of channels.
 inline int64_t lanes_for(int64_t groups, int64_t rows, int64_t threads) {
   return std::max<int64_t>(1, std::min(rows, threads / std::max<int64_t>(groups, 1)));
 }
 
-// Sums each of `outer` matrices of rows×channels over its rows. terms.lane(group).add(row, sums)
-// adds a row's terms for a group of kWidth channels to sums[kSums][kWidth]; rows are counted over
-// all matrices. Then calls store(matrix, sum * channels + channel, total) for each total.
+// Sums each of `outer` matrices of rows×channels over its rows, for kSums kinds of terms.
+// terms.lane(group).add(row, sums) adds a row's terms for a group of kWidth channels to
+// sums[kSums][kWidth], where `row` is counted over all matrices. Each result is passed to
+// store(matrix, kind * channels + channel, total).
 template <int kSums, int kWidth, class Terms, class Store>
 void column_sums(int64_t outer, int64_t rows, int64_t channels, void* stream, const Terms& terms,
                  const Store& store) {

@@ -1,7 +1,8 @@
 #pragma once
-// Softmax cross-entropy. Each row is processed by kLanesPerRow threads. Each thread leaves its
-// largest logit, Σ exp, Σ logits and the number of classes ranked before the label in scratch
-// memory; each row leaves log Σ exp, the loss and the label's rank among the classes.
+// Softmax cross-entropy. kLanesPerRow threads process each row. Each thread writes the largest
+// logit, Σ exp, Σ logits and the number of classes ranked before the label to scratch memory
+// (RowSums, over its share of the classes). These are combined to log Σ exp, the loss and the
+// label's rank (RowResult).
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
-// A kernel that checks whether the GPU can run our code. No torch headers. Errors are cudaError_t
-// values.
+// A small kernel that tests whether the GPU can run this program's kernels. Uses no torch headers;
+// returns errors as cudaError_t.
 
 #include <cuda_runtime_api.h>
 

@@ -20,7 +20,8 @@ struct F16 {
   uint16_t bits;
 };
 
-// Value: the type in which one element is computed, also the type of statistics and parameters.
+// Converts elements of storage type S to and from Value, the type of arithmetic, statistics and
+// parameters.
 template <class S>
 struct Element {
   using Value = S;
@@ -103,8 +104,8 @@ void with_type(Type type, F&& f) {
   }
 }
 
-// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: 16 bytes if the
-// channels divide evenly, otherwise fewer.
+// Calls f(S{}, Width<n>{}), where n is the number of channels to load at once: as many as fit into
+// 16 bytes if `channels` is a multiple of that, otherwise 1.
 template <class F>
 void with_group_type(Type type, int64_t channels, F&& f) {
   with_type(type, [&](auto s) {

@@ -1,12 +1,13 @@
 #pragma once
-// The gate of squeeze-excite. Threads are assigned as in batch_norm.cuh, per image.
+// The gate of squeeze-excite. Channels and pixels of each image are assigned to threads like
+// channels and rows in batch_norm.cuh.
 
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/elements.cuh"
 
 namespace shoal::ops::cuda_kernels {
 
-// Terms Σ x or, with dy, Σ x * dy.
+// Terms for column_sums(): x or, if dy is not nullptr, x * dy.
 template <class S, int kWidth>
 struct Products {
   struct Lane {

@@ -1,10 +1,10 @@
 #pragma once
-// Index launch: calls a function for each index, in no particular order. All CUDA operations run
-// through it. nvcc compiles it to a kernel, other compilers to a plain loop, so the same sources
-// are tested on machines without a GPU (the table "cuda twin").
+// for_each_index() calls a function for each index, in no particular order. All CUDA operations
+// run through it. nvcc compiles it to a kernel, other compilers to a plain loop. So the same
+// sources can be tested on machines without a GPU (the table "cuda twin").
 //
-// Launches do not wait, throw or return an error. LibTorch's next launch reports a launch that
-// failed.
+// Launches do not wait, throw or return an error. If one fails, LibTorch reports the error at its
+// own next launch.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,9 +23,9 @@ namespace shoal::ops::cuda_kernels {
 
 // Enough threads to fill a large GPU several times over.
 constexpr int64_t kManyThreads = 1 << 19;
-// Maximum number of partial sums of a reduction. Each thread leaves 8 or 16 sums and has 16 or 32
-// bytes of loads in flight. That keeps at least 4 MB in flight, which a large GPU needs to reach
-// its memory bandwidth.
+// Maximum number of partial sums of a reduction. Each thread writes 8 or 16 sums and has 16 or 32
+// bytes of loads in flight. With this many sums, at least 4 MB are in flight, which a large GPU
+// needs to reach its memory bandwidth.
 constexpr int64_t kPartialSums = 1 << 22;
 // Device memory for the partial sums and for the intermediate results of adding them.
 constexpr size_t kScratchBytes = kPartialSums * sizeof(double) / 32 * 33;
@@ -47,8 +47,8 @@ void for_each_index(int64_t n, void* stream, const F& f) {
 }
 
 // Returns kScratchBytes of memory on the current device, allocated on first use. The first call
-// must not happen during graph capture. Operations on two streams of a device must not run
-// concurrently: they share this memory. Throws std::runtime_error if the allocation fails.
+// must not happen during graph capture. All operations on a device share this memory, so they must
+// not run concurrently on two streams. Throws std::runtime_error if the allocation fails.
 inline double* scratch() {
   constexpr int kMostDevices = 64;
   static double* memory[kMostDevices] = {};

@@ -30,7 +30,7 @@ SHOAL_BOTH inline void write_copy(const OptimizerStep& step, int64_t i, double v
   }
 }
 
-// The element-wise optimizers. Each gets the element's index, its clipped gradient and its segment.
+// The element-wise update rules. `i` is the element's index, `g` its clipped gradient.
 template <class T>
 struct Sgd {
   SHOAL_BOTH static void update(const OptimizerStep& step, const Segment& segment, int64_t i, T g) {

@@ -1,5 +1,5 @@
 #pragma once
-// The table of all operations, for the compiler that includes this file.
+// Builds the table of all operations. table.cu compiles it for GPUs, twin.cpp as plain CPU loops.
 
 #include "ops/cuda/batch_norm.cuh"
 #include "ops/cuda/cross_entropy.cuh"

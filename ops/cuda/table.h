@@ -1,11 +1,11 @@
 #pragma once
-// The operations on a GPU. No CUDA headers here.
+// The table of the operations on a GPU. This header includes no CUDA headers.
 
 #include "ops/ops.h"
 
 namespace shoal::ops {
 
-// Compiled into the CUDA plug-in. depthwise_backward_weights is nullptr: use LibTorch's.
+// Compiled into the CUDA plug-in. Its depthwise_backward_weights is nullptr: callers use LibTorch.
 const Table& cuda_table();
 
 // The same sources compiled to plain loops on the CPU, for tests on machines without a GPU.

@@ -16,7 +16,7 @@ double row_log_sum(const S* logits, int64_t classes) {
   return highest + std::log(sum);
 }
 
-// Returns the rank of the label, from 0; see places_before().
+// Returns the label's rank by score, from 0; see places_before().
 template <class S>
 int64_t place(const S* logits, int64_t classes, int64_t label) {
   const auto own = Element<S>::load(logits[label]);

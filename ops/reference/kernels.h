@@ -1,6 +1,7 @@
 #pragma once
 // The plain loops behind ops::reference(), one function per table entry; see ops.h for what each
-// computes. They support all types, run on one thread, and sum in double in row order.
+// computes. They support all types, run on one thread, and sum in row order. Sums are in double,
+// except in gate.cpp, which sums in the statistics type.
 
 #include "ops/ops.h"
 
@@ -22,8 +23,8 @@ void depthwise_backward_weights(const Depthwise&, const void* x, const void* dy,
                                 void* stream);          // depthwise.cpp
 void cross_entropy(const CrossEntropy&, void* stream);  // cross_entropy.cpp
 void gradient_norm(Type, const void* gradients, int64_t total, double* norm, int32_t* non_finite,
-                   void* stream);
-void sgd(const OptimizerStep&, void* stream);  // optimizer.cpp
+                   void* stream);  // optimizer.cpp
+void sgd(const OptimizerStep&, void* stream);
 void rmsprop_tf(const OptimizerStep&, void* stream);
 void adamw(const OptimizerStep&, void* stream);
 void ema(Type, void* average, const void* parameters, int64_t total, double decay,

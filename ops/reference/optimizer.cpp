@@ -1,6 +1,6 @@
-// Plain loops that define the optimizer passes. They use PyTorch's order of operations in the type
-// of the parameters, so results agree with PyTorch's element-wise implementation to the last bit or
-// two.
+// Plain loops that define the optimizer passes. They compute in the type of the parameters, in
+// PyTorch's order of operations. So results differ from PyTorch's element-wise implementation by at
+// most the last bit or two.
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Element types of the plain loops: conversion from storage to the statistics type and back.
+// Element types of the plain loops, with conversions from storage to the statistics type and back.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,8 @@ struct Bf16 {
   uint16_t bits;
 };
 
-// Value: the type in which one element is computed, also the type of statistics and parameters.
+// Converts elements of storage type S to and from Value, the type of arithmetic, statistics and
+// normalization parameters.
 template <class S>
 struct Element;
 
