@@ -93,7 +93,7 @@ struct BatchNormActivation : Function<BatchNormActivation> {
     at::Tensor y = at::empty_like(x);
     table.batch_norm_apply(operation(saved.activation, x, residual, mean, inv_std, weight, bias),
                            y.mutable_data_ptr(), stream);
-    // Without an activation, the gradient does not depend on the values of the residual.
+    // Without an activation, backward does not need the values of the residual.
     const at::Tensor kept_residual =
         saved.activation == ops::Activation::none ? at::Tensor() : residual;
     ctx->save_for_backward({x, kept_residual, mean, inv_std, weight, bias});

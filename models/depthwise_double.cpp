@@ -16,8 +16,9 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Calls visit(row, column, weights, window) for each position of the kernel: `weights` holds the
-// weight of each channel there, `window` is the part of `padded` that they multiply.
+// Calls visit(row, column, weights, window) for each position (row, column) of the kernel.
+// `weights` holds each channel's weight at this position; `window` is the part of `padded` that it
+// multiplies.
 template <class Visit>
 void for_each_place(const at::Tensor& padded, const at::Tensor& weight, const at::Tensor& y,
                     int64_t stride, const Visit& visit) {

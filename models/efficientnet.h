@@ -12,10 +12,10 @@ namespace shoal::models {
 
 struct EfficientNetRow {
   const char* name;
-  double width, depth;  // compound scaling factors of channels and of block repeats
+  double width, depth;  // compound scaling: factors of the channel and block counts
   double dropout;       // dropout rate before the classifier
   double batch_norm_eps, batch_norm_momentum;
-  int64_t train_size, eval_size, eval_resize;  // pixels
+  int64_t train_size, eval_size, eval_resize;  // pixels; see ModelInfo
 };
 
 const std::vector<EfficientNetRow>& efficientnets();

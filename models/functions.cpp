@@ -67,8 +67,8 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const Convolu
                          {0, 0}, s.groups);
 }
 
-// Whether ops/ has a fast weight gradient for this convolution. LibTorch uses its general path for
-// 5×5 depthwise kernels, which is four times slower.
+// Whether ops/ has a fast weight gradient for this convolution. For 5×5 depthwise kernels, LibTorch
+// has only its general path, which is four times slower.
 bool has_depthwise_gradient(const at::Tensor& x, const at::Tensor& weight, int64_t groups) {
   const int64_t kernel = weight.size(2);
   return x.is_cpu() && x.scalar_type() == at::kFloat && weight.scalar_type() == at::kFloat &&
@@ -121,8 +121,9 @@ bool fast_bfloat16() {
 #endif
 }
 
-// Returns the dtype in which to convolve x. bfloat16 and half are widened where LibTorch has only
-// plain loops for them: those are 20 times slower than widening and narrowing.
+// Returns the dtype in which to convolve x. On the CPU, bfloat16 and float16 are computed in
+// float32 if LibTorch has only plain loops for them, which are 20 times slower than converting
+// twice.
 at::ScalarType compute_dtype(const at::Tensor& x, const ConvolutionShape& s) {
   static const bool fast = fast_bfloat16();
   const at::ScalarType dtype = x.scalar_type();

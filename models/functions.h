@@ -1,9 +1,9 @@
 #pragma once
 // The autograd functions of shoal, which connect tensors with the operations of ops/. Activations
-// are N×C×H×W, channels-last, in float32, float64, bfloat16 or half. Statistics and batch norm
+// are N×C×H×W, channels-last, in float32, float64, bfloat16 or float16. Statistics and batch norm
 // parameters are float64 for float64 activations, otherwise float32. All functions are
-// differentiable once. They run on the CPU, and on GPUs once the CUDA plug-in is open (work is
-// enqueued on the current stream).
+// differentiable once. They run on the CPU and, if the CUDA plug-in is open, on GPUs, where they
+// enqueue work on the current stream.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
@@ -19,25 +19,26 @@ namespace shoal::models {
 // otherwise float32.
 at::ScalarType statistics_dtype(const at::Tensor& x);
 
-// Returns the operations of a device. Throws std::invalid_argument if there are none: for a GPU
-// while the CUDA plug-in is not open, and for other device types.
+// Returns the operations for a device. Throws std::invalid_argument for a GPU if the CUDA plug-in
+// is not open, and for device types other than CPU and CUDA.
 const ops::Table& operations(at::Device device);
 
 // Returns the current stream of a GPU.
 c10::Stream current_stream(at::Device device);
-// Returns the same stream as a pointer for the operations; nullptr on the CPU.
+// Returns the device's current stream as the pointer that operations take (a cudaStream_t); nullptr
+// on the CPU.
 void* stream_of(at::Device device);
 
-// Copies a host tensor to `device` without waiting. Returns the tensor itself if `device` is the
-// CPU. If `host` is already pinned, do not change it until the copy is done.
+// Copies a host tensor to `device` asynchronously. Returns the tensor itself if `device` is the
+// CPU. If `host` is in pinned memory, do not change it until the copy is done.
 at::Tensor upload(const at::Tensor& host, at::Device device);
 
 struct ConvolutionShape {
   int64_t stride = 1, padding = 0, groups = 1;
 };
 
-// Convolves x with `copy` if it is defined (same dtype as x), otherwise with `master`. The gradient
-// goes to `master`, in its dtype.
+// Convolves x with the weight `copy` (of x's dtype) if it is defined, otherwise with `master`. The
+// weight's gradient always goes to `master`, in the dtype of `master`.
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
                        const ConvolutionShape& shape);
 
@@ -46,20 +47,20 @@ struct BatchNormState {
   const at::Tensor& bias;          // C
   const at::Tensor& running_mean;  // C, used in evaluation
   const at::Tensor& running_var;   // C, used in evaluation
-  const at::Tensor& pending;       // 2×C, receives the batch statistics in training
+  const at::Tensor& pending;       // 2×C, updated in training; see BatchNormSlot
   double eps = 1e-5;
   double momentum = 0.1;
 };
 
-// Returns activation(batch_norm(x) [+ residual]). Training uses batch statistics, over all ranks if
-// the context has `sum_across_ranks`. Evaluation uses the running statistics as constants.
-// `residual` may be undefined.
+// Returns activation(batch_norm(x) [+ residual]). `residual` may be undefined. Training uses the
+// statistics of the batch, or of all ranks' batches if the context has `sum_across_ranks`.
+// Evaluation uses the running statistics as constants.
 at::Tensor batch_norm_activation(const at::Tensor& x, const at::Tensor& residual,
                                  const BatchNormState& state, ops::Activation activation,
                                  bool training, const StepContext& context);
 
-// Returns skip + branch * scale[n] for each image n: stochastic depth with a mask that is already
-// divided by the keep probability. `scale`: N values in the dtype of `branch`.
+// Returns skip + branch * scale[n] for each image n (stochastic depth). `scale`: N values in the
+// dtype of `branch`, 0 for a dropped branch, otherwise 1 / (keep probability).
 at::Tensor add_scaled(const at::Tensor& skip, const at::Tensor& branch, const at::Tensor& scale);
 
 struct SqueezeExciteWeights {
@@ -78,16 +79,18 @@ struct Labels {
 };
 
 struct LossResult {
-  at::Tensor loss;      // scalar float64: scale * loss_sum, differentiable
-  at::Tensor loss_sum;  // scalar float64: sum over the rows
+  at::Tensor loss;      // scalar float64: scale * loss_sum; differentiable
+  at::Tensor loss_sum;  // scalar float64: sum of the rows' losses
   at::Tensor top1;  // scalar int64: rows whose label a has the highest score (ties: ops/places.h)
   at::Tensor top5;  // scalar int64: rows whose label a is among the five highest scores
-  at::Tensor sums;  // int64, 3: backing memory of the three scalars, for reading them at once
+  // 3 int64 that back loss_sum (as the bits of a double), top1 and top5, so that one copy reads
+  // all.
+  at::Tensor sums;
 };
 
 // Softmax cross-entropy of N×classes logits (any of the four dtypes) with label smoothing and mixed
 // labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch size) for a mean.
-// Forward also computes the gradient.
+// The gradient is computed here, not in backward.
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
                          double scale);
 

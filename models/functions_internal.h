@@ -32,7 +32,7 @@ const T& decapsulate(const c10::IValue& value) {
   return static_cast<const Capsule<T>*>(value.toCapsule().get())->value;
 }
 
-// Depthwise convolution in float64, with its gradients (depthwise_double.cpp).
+// Differentiable depthwise convolution in float64 (depthwise_double.cpp).
 at::Tensor double_depthwise(const at::Tensor& x, const at::Tensor& weight,
                             const ConvolutionShape& shape);
 

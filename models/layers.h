@@ -1,8 +1,8 @@
 #pragma once
 // Layers of EfficientNet and ResNet. The constructor registers the layer's tensors with the builder
-// under torchvision's names; the builder keeps pointers to them, so a layer must not move. Each
-// forward reads the tensors anew, so their owner may replace them between calls (by views of a flat
-// buffer or by another precision).
+// under torchvision's names. The builder keeps pointers to them, so a layer must not move. Between
+// forwards, other code may set these tensors through the pointers, for example to views of a flat
+// buffer or to a low-precision copy; the next forward uses the new ones.
 
 #include <ATen/core/Tensor.h>
 
@@ -27,8 +27,8 @@ struct ConvOptions {
   int64_t stride = 1, groups = 1;
 };
 
-// Convolution without bias. Initialized from Normal(0, sqrt(2 / (out * kernel²))): Kaiming, fan
-// out.
+// Convolution without bias. Initialized from Normal(0, sqrt(2 / (out * kernel²))), which is Kaiming
+// initialization by fan-out.
 class Conv2d : Layer {
  public:
   Conv2d(Builder& builder, const std::string& name, const ConvOptions& options);
@@ -55,8 +55,8 @@ class BatchNorm : Layer {
 
 enum class LinearInit { by_inputs, by_outputs };
 
-// y = x Wᵀ + b. by_inputs: W and b uniform in ±1/sqrt(in), PyTorch's default; by_outputs: W uniform
-// in ±1/sqrt(out), b = 0. Computes in the dtype of the master parameters.
+// y = x Wᵀ + b, in the dtype of W. Initial values with by_inputs (PyTorch's default): W and b
+// uniform in ±1/sqrt(in). With by_outputs: W uniform in ±1/sqrt(out), b = 0.
 class Linear : Layer {
  public:
   Linear(Builder& builder, const std::string& name, int64_t in, int64_t out, LinearInit init);
@@ -88,7 +88,8 @@ class PooledFeatures : Layer {
   uint64_t mask_layer_;
 };
 
-// Adds a residual branch. In training, drops the branch of each image with probability `drop`.
+// Adds a residual branch (stochastic depth). In training, drops each image's branch with
+// probability `drop` and multiplies the others by 1 / (1 - drop).
 class DropPath : Layer {
  public:
   DropPath(Builder& builder, double drop);

@@ -1,6 +1,6 @@
 #pragma once
-// Random masks without generator state. Each value is a hash of (run seed, layer, image key [,
-// element]), so an image gets the same mask at any world size, batch size and thread count.
+// Random masks that need no generator. Each value is a hash of (run seed, layer, image key,
+// element), so an image gets the same mask at any world size, batch size and thread count.
 
 #include <ATen/core/Tensor.h>
 

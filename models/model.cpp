@@ -45,7 +45,7 @@ const Entry& find(const std::string& name) {
   if (!near.empty()) {
     message += "; did you mean '" + near + "'?";
   } else {
-    message += "; there are:";
+    message += "; known models:";
     for (const std::string& known : names()) message += " " + known;
   }
   throw std::invalid_argument(message);

@@ -8,7 +8,7 @@
 namespace shoal::models {
 
 struct ModelOptions {
-  // Changes the result.
+  // All of these settings change the trained model.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
   // Dropout rate before the classifier, 0..1. Unset: the model's default (B0 0.2, ResNet 0).
@@ -28,9 +28,9 @@ struct ModelInfo {
   int64_t train_size = 0;    // pixels, side of the square training input in the reference recipe
   int64_t eval_size = 0;     // pixels, side of the square input for evaluation
   int64_t eval_resize = 0;   // pixels, short side before the center crop
-  bool bicubic = false;      // interpolation of the reference recipe
+  bool bicubic = false;  // the reference recipe resizes with bicubic, not bilinear interpolation
   double batch_norm_momentum = 0.1;
-  double dropout = 0, drop_path = 0;  // as built: from the options or the model's default
+  double dropout = 0, drop_path = 0;  // rates used: from the options, else the model's defaults
 };
 
 }  // namespace shoal::models

@@ -16,7 +16,8 @@ class Network : public Classifier {
   const ModelInfo& info() const override { return info_; }
 
  protected:
-  // Takes over the builder's slots and counts. `info` holds everything else.
+  // Takes the slots and counts from the builder and completes `info` with them. The last two
+  // parameters must be the classifier's weight and bias.
   void finish(Builder& builder, const ModelOptions& options, ModelInfo info) {
     parameters_ = std::move(builder.parameters);
     batch_norms_ = std::move(builder.batch_norms);

@@ -14,8 +14,8 @@ namespace {
 constexpr double kEps = 1e-5, kMomentum = 0.1;
 constexpr int64_t kEvalResize = 256;
 
-// A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 with 4 times wider
-// output.
+// A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 convolutions whose
+// output has 4 times as many channels.
 class ResidualBlock : Layer {
  public:
   ResidualBlock(Builder& b, const std::string& name, bool bottleneck, int64_t in, int64_t width,
@@ -50,7 +50,7 @@ class ResidualBlock : Layer {
       shortcut = shortcut_norm_->forward(shortcut_conv_->forward(x), {}, ops::Activation::none,
                                          training, context);
     }
-    // The last batch norm also adds the shortcut and applies the ReLU, unless drop path comes
+    // The last batch norm also adds the shortcut and applies the ReLU, unless drop path acts in
     // between.
     const BatchNorm& last = *norms_.back();
     if (!drop_path_.active(training))

@@ -12,7 +12,9 @@ namespace shoal::models {
 
 struct ResNetRow {
   const char* name;
-  bool bottleneck;     // 1×1, 3×3, 1×1 blocks with 4 times the channels; otherwise two 3×3
+  // true: blocks of 1×1, 3×3 and 1×1 convolutions, the last with 4 times as many channels. false:
+  // blocks of two 3×3 convolutions.
+  bool bottleneck;
   int64_t repeats[4];  // blocks per stage
 };
 

@@ -1,6 +1,6 @@
-// Squeeze-excite as one autograd function. The gradients through the gate and through the pooled
-// means reach x in a single pass over the activations. The layers in between compute on N×C values
-// only.
+// Squeeze-excite as one autograd function. Backward adds the gradient through the gate and the
+// gradient through the pooled means in a single pass over the activations. The two small layers
+// only work on N×C values.
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
