@@ -20,7 +20,8 @@ namespace shoal::dist {
 
 namespace {
 
-// Minimum time for the ranks to join, even if resolving the master's name took most of the timeout.
+// The ranks get at least this time to join, even if resolving the master's name took most of the
+// timeout.
 constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 
 class Opener {
@@ -67,7 +68,7 @@ class Opener {
   }
 
  private:
-  // c10d's dispatcher chooses the backend by the tensor's device.
+  // Creates c10d's ProcessGroup, which chooses the backend by the tensor's device.
   c10::intrusive_ptr<c10d::ProcessGroup> front(const GroupState& state,
                                                c10::intrusive_ptr<c10d::Store> store) {
     using Type = c10d::ProcessGroup::BackendType;
@@ -91,7 +92,7 @@ class Opener {
   std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
-// Gathers a string of fewer than 64 bytes from each rank, in rank order.
+// Returns every rank's string, in rank order. Strings must be shorter than 64 bytes.
 std::vector<std::string> gather_strings(const Group& group, const std::string& mine) {
   constexpr size_t kLongest = 64;
   if (mine.size() >= kLongest) throw std::logic_error("string too long to gather: " + mine);
@@ -103,7 +104,8 @@ std::vector<std::string> gather_strings(const Group& group, const std::string& m
   return texts;
 }
 
-// Chooses the backend from all ranks' options. Returns or throws the same on every rank.
+// Chooses the backend from all ranks' options. Every rank returns the same or throws the same
+// error.
 Backend agree_on_backend(const ConnectOptions& options, const Group& group, const Env& env) {
   const auto asked = gather_strings(group, name_of(options.backend));
   for (size_t rank = 1; rank < asked.size(); ++rank)

@@ -1,11 +1,11 @@
 #pragma once
-// Creates working process groups from an Env.
+// Connects the ranks of a run and creates their process groups.
 //
 // connect() returns when every rank has joined and all groups are usable. A world of one opens no
 // network connection. Failures throw std::runtime_error that names host:port, this rank, the
-// missing ranks and what to check. The ranks exchange which device they compute on and choose the
-// backend together: every rank throws the same error if choose_backend() throws or if ranks ask for
-// different backends.
+// missing ranks and what to check. The ranks exchange their options and devices, and then choose
+// the backend. If choose_backend() throws, or if ranks ask for different backends, every rank
+// throws the same error.
 
 #include <chrono>
 
@@ -20,11 +20,11 @@ namespace shoal::dist {
 
 struct ConnectOptions {
   Backend backend = Backend::automatic;
-  // The unique name of the GPU that this rank computes on (backend.h). It must be device `device`
-  // and the current device. Empty: this rank computes on the CPU.
+  // The unique name of the GPU that this rank computes on (backend.h). Empty: this rank computes on
+  // the CPU. `device` is the GPU's CUDA index; it must be the current CUDA device.
   std::string gpu;
   int device = 0;
-  const NcclFunctions* nccl = nullptr;  // from the CUDA plug-in, for NCCL; outlives the groups
+  const NcclFunctions* nccl = nullptr;  // needed for NCCL, from the CUDA plug-in; not owned
   // Time for the master's name to resolve and for all ranks to join. Raise it if hosts start many
   // minutes apart.
   std::chrono::milliseconds rendezvous_timeout = std::chrono::seconds(900);
@@ -33,16 +33,17 @@ struct ConnectOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
   // Time without progress after which rank 0 reports which ranks are late (heartbeat.h). 0: never.
   std::chrono::milliseconds patience = std::chrono::seconds(60);
-  // Receives a sentence during a long wait: which host or rank is missing. Called on the first rank
-  // of each host from the connecting thread; later on rank 0 from any thread.
+  // Receives a sentence during a long wait, such as which host or rank is missing. While ranks
+  // connect, it is called on the first rank of each host, from the thread that called connect().
+  // Later, it is called on rank 0 from the heartbeat's thread.
   Notify notify = [](const std::string&) {};
 };
 
-// The groups are separate so that independent parts of the program need not agree on one order of
-// calls.
+// The process groups of a run. There are several, so that independent parts of the program need not
+// agree on a common order of collectives.
 struct Communicator {
   Env env;
-  Backend backend = Backend::automatic;  // between several ranks: gloo or nccl
+  Backend backend = Backend::automatic;  // gloo or nccl; automatic only in a world of one
   Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
   Group control;     // Gloo: control messages (control_message.h), barriers
   Group batch_norm;  // sums of synchronized batch norm, during forward and backward
@@ -51,9 +52,9 @@ struct Communicator {
   int rank() const { return env.rank; }
   int size() const { return env.world_size; }
 
-  // Call once on every rank at the end of a successful run. Waits for the other ranks, so that rank
-  // 0's store outlives their use of it, and closes NCCL. Do not call it after an error: exit the
-  // process instead.
+  // Call once on every rank at the end of a successful run. Waits for the other ranks, because rank
+  // 0's process must not end while they still use its store, and closes NCCL. After an error, do
+  // not call it; exit the process instead.
   void shutdown();
 };
 

@@ -1,5 +1,5 @@
-// The message is one int64 tensor that is summed over the ranks. Signals and checkpoint requests
-// are sent as counts: how many ranks received SIGINT, SIGTERM, or ask for a checkpoint.
+// The message is one int64 tensor that is summed over the ranks. For SIGINT, SIGTERM and checkpoint
+// requests, the sum is the number of ranks that posted one.
 
 #include "dist/control_message.h"
 
@@ -29,8 +29,8 @@ enum Slot {
   kSlots
 };
 
-constexpr int kLossGrid = 24;             // fractional bits
-constexpr double kLargestLoss = 1 << 26;  // sums of 4096 ranks fit into the slot
+constexpr int kLossGrid = 24;             // fractional bits of the loss
+constexpr double kLargestLoss = 1 << 26;  // so that the sum of 4096 ranks fits into an int64
 
 void write(const ControlMessage& message, int64_t* slots) {
   slots[kInterrupts] = message.stop_signal == SIGINT;
@@ -68,7 +68,8 @@ ControlChannel::ControlChannel(const Group& group) : impl_(std::make_unique<Impl
 }
 
 ControlChannel::~ControlChannel() {
-  // A message in flight may never arrive. Nothing may wait for it, not even the group's destructor.
+  // The message in flight may never arrive. So nothing may wait for it, not even the group's
+  // destructor.
   if (impl_->work && !impl_->work->isCompleted()) impl_->state->abandoned = true;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The control message: exchanged by all ranks once per step, so that all of them stop, save and
-// count at the same step.
+// The control message, which all ranks exchange once per step. With it, all ranks stop, save
+// checkpoints, and count images at the same step.
 //
 //   loop, step s:   message = channel.collect();  // from all ranks, for step s-1
 //                   … act on message: the same decision on every rank …
@@ -18,14 +18,17 @@
 namespace shoal::dist {
 
 struct ControlMessage {
-  int stop_signal = 0;  // posted: 0, SIGINT or SIGTERM. Collected: the highest of all ranks
-  // May be posted by any rank. Only rank 0 posts it for periodic saving, because its clock decides.
+  // Posted: 0, SIGINT or SIGTERM. Collected: SIGTERM if any rank posted it, else SIGINT if any did.
+  int stop_signal = 0;
+  // Any rank may request a checkpoint. For periodic checkpoints only rank 0 does, by its clock.
   bool checkpoint_requested = false;
   // Summed over the ranks:
   int64_t unreadable_images = 0;  // unreadable images since the last message
-  int64_t images = 0;             // images of this step, if it was committed
-  double loss_sum = 0;      // their summed loss, in multiples of 2^-24 so that the sum is exact
-  int64_t out_of_data = 0;  // ranks whose data does not suffice for another step
+  int64_t images = 0;             // images of this step; 0 if the step was not committed
+  // Sum of these images' losses, rounded to a multiple of 2^-24 so that the sum over ranks is
+  // exact.
+  double loss_sum = 0;
+  int64_t out_of_data = 0;  // posted: 1 if this rank has too little data for another step
 
   bool operator==(const ControlMessage&) const = default;
 };
@@ -33,7 +36,7 @@ struct ControlMessage {
 class ControlChannel {
  public:
   explicit ControlChannel(const Group& group);  // Communicator::control
-  ~ControlChannel();                            // does not wait for a message in flight
+  ~ControlChannel();                            // does not wait for a posted message
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
 

@@ -18,7 +18,7 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-// Returns the interface called `name`, else the first whose name starts with it (NCCL's rule).
+// Returns the interface called `name`, else the first one whose name starts with it, as NCCL does.
 // Otherwise throws an error that lists all interfaces.
 std::string find_interface(const std::string& name) {
   if (interface_exists(name)) return name;
@@ -30,7 +30,7 @@ std::string find_interface(const std::string& name) {
   std::string list;
   for (const std::string& known : all) list.append(" ").append(known);
   throw std::invalid_argument("network interface '" + name +
-                              "' does not exist on this host (there are:" + list +
+                              "' does not exist on this host (existing interfaces:" + list +
                               "); correct or unset GLOO_SOCKET_IFNAME");
 }
 

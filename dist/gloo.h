@@ -16,7 +16,7 @@ class Store;
 
 namespace shoal::dist {
 
-// Where this rank listens for its peers: on interfaces, or on one address.
+// Where this rank listens for connections from other ranks: on interfaces, or on one address.
 struct GlooAddress {
   std::vector<std::string> interfaces;  // empty: use `address`
   std::string address;
@@ -24,13 +24,14 @@ struct GlooAddress {
   std::string text() const;  // for messages
 };
 
-// Returns env.interface if given (a name or, like NCCL, a prefix); loopback if all ranks run on
-// this host; otherwise the address from which this host reaches the master. Throws
-// std::invalid_argument if the interface does not exist.
+// Returns the interfaces in env.interface if it is set (names or, as in NCCL, prefixes of names);
+// loopback if all ranks run on this host; otherwise the address from which this host reaches the
+// master. Throws std::invalid_argument if an interface does not exist, std::runtime_error if there
+// is no route to the master.
 GlooAddress gloo_address(const Env& env);
 
-// Connects this rank with all others of the store. Collective. `connect_timeout` limits connecting,
-// `timeout` each collective.
+// Connects this rank with all ranks that use `store`. Collective. `connect_timeout` limits the time
+// to connect, `timeout` the time of each collective.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                             int size, const GlooAddress& address,
                                             std::chrono::milliseconds connect_timeout,

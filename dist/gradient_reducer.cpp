@@ -1,15 +1,15 @@
-// c10d's Reducer hooks into the gradient accumulation of each parameter. When a bucket is complete,
-// it copies the gradients into the bucket and starts an all-reduce. At the end of backward it waits
-// and copies the averages back into .grad, which keeps its memory (a view into a flat buffer).
+// c10d's Reducer hooks into the gradient accumulation of each parameter. It copies the gradients
+// into buckets and starts an all-reduce when a bucket is complete. At the end of backward it waits
+// and copies the averages back into the memory of .grad (a view into a flat buffer).
 //
 // In its first step the Reducer fills buckets in parameter order; in later steps, in the order in
-// which gradients arrive. So the first step would add in another order than the rest. The
-// constructor therefore runs one backward through Σ 0·parameter: its gradients are exactly zero and
-// arrive from the last layer to the first for any model. This costs one all-reduce of the gradients
-// and leaves them zero.
+// which gradients arrived in the first. So the first step would add in another order than the rest.
+// The constructor therefore runs one backward through Σ 0·parameter. For any model, its gradients
+// are exactly zero and arrive from the last layer to the first. This costs one all-reduce of the
+// gradients and leaves them zero.
 //
-// Uses a communication hook instead of the built-in all-reduce, so that errors name the rank and
-// the operation.
+// A communication hook replaces the built-in all-reduce, so that errors name the rank and the
+// operation.
 
 #include "dist/gradient_reducer.h"
 
@@ -38,7 +38,7 @@ class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState
     c10d::AllreduceOptions options;
     options.reduceOp = c10d::ReduceOp::AVG;
     auto done = state_->process_group->allreduce(list, options)->getFuture();
-    if (state_->nccl) return done;  // streams order its future; its errors end the process
+    if (state_->nccl) return done;  // NCCL's watchdog reports errors by ending the process
     return done->then(
         [state = state_, start,
          index = bucket.getIndex()](c10::ivalue::Future& future) -> c10::IValue {
@@ -72,7 +72,8 @@ std::shared_ptr<c10d::Reducer> make_reducer(const GroupState& state,
       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
 }
 
-// Checks that all ranks have the same parameters. Otherwise they would hang or mix up the buckets.
+// Checks that all ranks have parameters of the same shapes. Otherwise they would hang or average
+// unrelated gradients.
 void check_parameters(const Group& group, const std::vector<at::Tensor>& parameters) {
   if (parameters.empty())
     throw std::invalid_argument("GradientReducer needs at least one parameter");

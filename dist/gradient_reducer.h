@@ -1,10 +1,10 @@
 #pragma once
-// Averages gradients over the ranks of a group while backward is still running (c10d's Reducer with
-// buckets and overlap).
+// Averages gradients over the ranks of a group. Uses c10d's Reducer, which averages the gradients
+// in buckets while backward is still running.
 //
 // For each micro-batch m of the A micro-batches of a step:
 //
-//     reducer.prepare(m == A - 1);  // before forward; true only for the last one
+//     reducer.prepare(m == A - 1);  // before forward; true only for the last micro-batch
 //     loss = forward(...);
 //     loss.backward();              // after true: buckets are averaged as they fill;
 //                                   // after false: gradients only accumulate on this rank
@@ -20,9 +20,9 @@
 // by A, the result is the gradient of the mean over the global batch. Zero the gradients in place
 // before the next step; never replace them.
 //
-// The buckets are the same in every step: the constructor runs one reduction of zeros, which fixes
-// them in layer order from last to first. So a resumed run adds in the same order as an
-// uninterrupted one, and the loop needs no warm-up step.
+// The buckets are the same in every step. The constructor fixes them, in layer order from last to
+// first, by averaging gradients that are zero. So a resumed run adds in the same order as an
+// uninterrupted one, and the training loop needs no warm-up step.
 //
 // In a group of one, every call does nothing. Not thread-safe. Destroy before the group's last
 // handle.
@@ -35,7 +35,7 @@
 
 namespace shoal::dist {
 
-struct ReducerOptions {  // affects only speed (and, from 3 ranks on, rounding)
+struct ReducerOptions {  // affects only speed and, with 3 or more ranks, rounding
   // Larger values mean fewer all-reduces; smaller values more overlap with backward.
   int64_t bucket_bytes = 25 * 1024 * 1024;
   int64_t first_bucket_bytes = 1024 * 1024;  // size of the bucket that completes first
@@ -43,9 +43,10 @@ struct ReducerOptions {  // affects only speed (and, from 3 ranks on, rounding)
 
 class GradientReducer {
  public:
-  // `parameters`: leaf tensors that require gradients, on one device, all used by every forward, in
-  // the same (layer) order on every rank. Their .grad is defined and zero. It may be a view into a
-  // flat buffer and keeps its memory. Holds references to the parameters until destroyed.
+  // `parameters`: leaf tensors that require gradients, on one device, in layer order on every rank.
+  // Every forward must use all of them. Their .grad must be defined and zero; it may be a view into
+  // a flat buffer, and the reducer never replaces it. Holds references to the parameters until
+  // destroyed.
   // Collective. Throws std::invalid_argument if ranks have different parameter shapes,
   // std::runtime_error if a peer fails.
   GradientReducer(const Group& group, std::vector<at::Tensor> parameters,
@@ -54,9 +55,9 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Call before the forward of a micro-batch. With `synchronise`, the next backward reduces the
-  // gradients; it throws std::runtime_error that names the rank and the operation if a peer fails
-  // or the group's timeout passes.
+  // Call before the forward of a micro-batch. With `synchronise`, the next backward averages the
+  // gradients. That backward throws std::runtime_error that names the rank and the operation if a
+  // peer fails or the group's timeout passes.
   void prepare(bool synchronise);
 
   // Call after the last backward of a step. Throws std::logic_error if that backward did not reach

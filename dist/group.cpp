@@ -14,8 +14,8 @@ namespace shoal::dist {
 
 namespace {
 
-// Returns the first line of a transport's message, without the leading source position and the C++
-// backtrace.
+// Returns the first line of the transport's error message, without the leading source position and
+// the C++ backtrace.
 std::string reason(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
@@ -25,7 +25,8 @@ std::string reason(const std::exception& error) {
   return text;
 }
 
-// A contiguous copy of a tensor for communication, if needed, which is copied back afterwards.
+// A tensor in contiguous memory, as communication requires: the tensor itself if it is contiguous,
+// otherwise a copy. copy_back() writes the copy to the original.
 class Contiguous {
  public:
   explicit Contiguous(at::Tensor& tensor)
@@ -46,7 +47,7 @@ class Contiguous {
 
 GroupState::~GroupState() {
   if (!abandoned) return;
-  // Kept reachable, so that leak checkers do not report it.
+  // Leaks the backends, but keeps them reachable, so that leak checkers do not report them.
   static std::mutex mutex;
   static auto* const kept = new std::vector<c10::intrusive_ptr<c10::intrusive_ptr_target>>;
   const std::lock_guard lock(mutex);

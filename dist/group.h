@@ -7,10 +7,10 @@
 // - CPU tensors use Gloo. CUDA tensors use NCCL if the group has it. On the CPU, a call returns
 //   when the result is available. On a GPU, it only enqueues work on the current stream.
 // - Tensors may have any strides; contiguous ones are not copied.
-// - Every wait ends. After the group's timeout, or when a peer dies, the call throws
+// - No call waits forever. After the group's timeout, or when a peer dies, the call throws
 //   std::runtime_error that names the operation, the group, this rank, the seconds waited and the
-//   transport's reason. The group is then unusable. With NCCL the host does not wait; NCCL's
-//   watchdog ends the process instead.
+//   transport's reason. The group is then unusable. With NCCL, calls only enqueue work; after a
+//   failure, NCCL's watchdog ends the process.
 // - Use each group from one thread at a time. Handles are cheap copies of one shared state.
 //   Destruction does not communicate.
 
@@ -44,7 +44,8 @@ class Group {
   // On a timeout, rank 0's error also lists the missing ranks.
   void barrier(const std::string& name) const;
 
-  // Announces this process's phase to ranks that wait for it. No effect in a group of one.
+  // Sets the phase that this process's heartbeats report (health/progress.h). No effect in a group
+  // of one.
   void enter(Phase phase) const;
 
   const std::shared_ptr<GroupState>& state() const { return state_; }  // null for a group of one

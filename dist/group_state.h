@@ -25,8 +25,8 @@ struct GroupState {
   c10::intrusive_ptr<c10d::Backend> nccl;        // may be null
   void (*close_nccl)(c10d::Backend*) = nullptr;  // from NcclFunctions, if `nccl` is set
 
-  // Set if work is in flight that may never end (a peer hangs or died). The backends are then
-  // leaked when the last handle goes, because their destructors would wait for that work.
+  // Set if unfinished work may never end, because a peer hangs or died. The destructor then leaks
+  // the backends, because their destructors would wait for that work.
   bool abandoned = false;
 
   c10d::Backend& backend_for(const at::Tensor& tensor) const;

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-// ProcessGroupNCCL::Options holds ncclConfig_t by value and is partly inline. With a header of
-// another version, its size would not match the library's.
+// ProcessGroupNCCL::Options holds ncclConfig_t by value and has inline functions. With a header of
+// another NCCL version, its size would differ from the one compiled into LibTorch.
 static_assert(NCCL_VERSION_CODE == 22809,
               "nccl.h must be NCCL 2.28.9, the version torch 2.11 was built with");
 
@@ -26,8 +26,8 @@ c10d::Backend* make_nccl(c10d::Store* store, int rank, int size, int device, int
   auto backend = c10::make_intrusive<ProcessGroupNCCL>(
       c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, std::move(options));
   backend->setBoundDeviceId(on);
-  // Connects now. Otherwise the first collective would connect, seconds late and possibly during
-  // graph capture.
+  // Connects now. Otherwise the first collective would connect, which takes seconds and could
+  // happen during graph capture.
   backend->eagerConnectSingleDevice(on);
   return backend.release();
 }

@@ -11,13 +11,13 @@ class Store;
 namespace shoal::dist {
 
 struct NcclFunctions {
-  // Returns a connected NCCL backend of `size` ranks on `device`. Collective over the ranks of the
-  // store. The caller owns the returned reference (of an intrusive pointer). `store` is borrowed
-  // for the call; the backend keeps its own reference. Throws std::runtime_error.
+  // Returns a connected NCCL backend for `size` ranks on `device`. Collective over the ranks that
+  // use `store`. The result holds one intrusive reference, which the caller owns. `store` stays the
+  // caller's; the backend keeps its own reference. Throws std::runtime_error if connecting fails.
   c10d::Backend* (*make)(c10d::Store* store, int rank, int size, int device, int64_t timeout_ms,
                          const char* group_name);
   // Waits for the device's work and closes the communicator. Call once per backend before its last
-  // reference is released: the destructor would abort instead.
+  // reference is released, because the destructor would abort the communicator instead.
   void (*shutdown)(c10d::Backend* backend);
 };
 

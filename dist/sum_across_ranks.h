@@ -1,5 +1,5 @@
 #pragma once
-// The cross-rank sum for synchronized batch norm, as a plain function.
+// The sum over ranks for synchronized batch norm, as a function for models::StepContext.
 
 #include <functional>
 
@@ -7,10 +7,10 @@
 
 namespace shoal::dist {
 
-// Returns a function that sums its tensor over all ranks of `group` in place; on a GPU the sum is
-// ordered on the current stream. Empty for a group of one. Use a dedicated group
-// (Communicator::batch_norm) and call it in the same order on every rank. Keeps a handle to the
-// group.
+// Returns a function that sums its tensor over all ranks of `group` in place. On a GPU it enqueues
+// the sum on the current stream. The result is empty for a group of one. Use a dedicated group
+// (Communicator::batch_norm), and make the same calls in the same order on every rank. The function
+// keeps a handle to the group.
 std::function<void(at::Tensor&)> sum_across_ranks(const Group& group);
 
 }  // namespace shoal::dist

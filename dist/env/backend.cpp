@@ -25,7 +25,7 @@ Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, cons
   if (with >= 0 && without >= 0)
     throw std::runtime_error("rank " + rank_with_host(with, env) + " computes on a GPU, but rank " +
                              rank_with_host(without, env) +
-                             " on the CPU: see what is missing there with shoal doctor, or use "
+                             " on the CPU; run `shoal doctor` there to find the reason, or use "
                              "--device cpu everywhere");
   if (asked == Backend::nccl && with < 0)
     throw std::invalid_argument(
@@ -33,8 +33,8 @@ Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, cons
   if (asked == Backend::nccl && second >= 0)
     throw std::invalid_argument("--backend nccl: ranks " + std::to_string(first) + " and " +
                                 rank_with_host(second, env) +
-                                " share a GPU, which NCCL cannot; use --backend gloo or auto, or "
-                                "one process per GPU");
+                                " share a GPU, which NCCL does not support; use --backend gloo or "
+                                "auto, or one process per GPU");
   const bool nccl = with >= 0 && second < 0 && asked != Backend::gloo;
   return nccl ? Backend::nccl : Backend::gloo;
 }

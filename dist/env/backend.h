@@ -12,11 +12,11 @@ enum class Backend { automatic, gloo, nccl };
 
 const char* name_of(Backend backend);  // as in --backend
 
-// Chooses the backend. Rank n computes on GPU gpus[n] (a name that is unique across all hosts), or
-// on the CPU if that is empty. `automatic` selects NCCL if every rank has its own GPU, otherwise
-// Gloo. The same arguments give the same result or error on every rank. Throws std::runtime_error
-// naming two ranks if only some ranks have a GPU, and std::invalid_argument if NCCL is requested
-// but impossible.
+// Chooses the backend. gpus[n] is the name, unique across all hosts, of the GPU that rank n
+// computes on, or empty for the CPU. `automatic` selects NCCL if every rank has its own GPU,
+// otherwise Gloo. The same arguments give the same result or error on every rank. Throws
+// std::runtime_error naming two ranks if only some ranks have a GPU, and std::invalid_argument if
+// NCCL is requested but impossible.
 Backend choose_backend(Backend asked, const std::vector<std::string>& gpus, const Env& env);
 
 }  // namespace shoal::dist

@@ -1,6 +1,6 @@
 #pragma once
-// The rank of this process, the world size and the address of rank 0: a value that is parsed once
-// from environment variables and then passed along.
+// Env: the rank of this process, the world size and the address of rank 0. It is parsed once from
+// environment variables and then passed along.
 //
 // All functions are pure (map in, value out) except environment(). An incomplete or contradictory
 // set of variables throws std::invalid_argument with one sentence that names the variable. A
@@ -10,7 +10,7 @@
 // This header handles two sources: torchrun's variables, which shoal also sets for its own workers,
 // and the hosts of a SageMaker job. launcher.h handles all others (mpirun, srun, …).
 //
-//   RANK WORLD_SIZE LOCAL_RANK       torchrun's: if any of them is set, all are needed
+//   RANK WORLD_SIZE LOCAL_RANK       set by torchrun: if one of the four is set, all are required
 //   LOCAL_WORLD_SIZE
 //   MASTER_ADDR MASTER_PORT          address of rank 0's (or the agent's) store
 //   TORCHELASTIC_USE_AGENT_STORE     True: the launcher's agent already runs the store
@@ -18,9 +18,9 @@
 //   GLOO_SOCKET_IFNAME,              network interface
 //     else NCCL_SOCKET_IFNAME
 //   SHOAL_HOSTS                      set by shoal's launcher: Env::hosts, comma-separated
-//   SM_HOSTS SM_CURRENT_HOST         SageMaker's: a JSON list, and one of its elements
+//   SM_HOSTS SM_CURRENT_HOST         set by SageMaker: a JSON list, and one of its elements
 //   SM_NUM_GPUS                      workers per host
-//   SM_NETWORK_INTERFACE_NAME        a hint: the interface may not exist
+//   SM_NETWORK_INTERFACE_NAME        network interface; ignored if it does not exist
 
 #include <cstdint>
 #include <map>
@@ -39,11 +39,12 @@ struct Env {
   int local_world_size = 1;  // number of processes on this host
   std::string master_addr;   // empty for a single process
   uint16_t master_port = 0;  // 0 for a single process
-  std::string interface;     // or a comma-separated list; empty: chosen by the route to the master
+  // Network interface, or a comma-separated list. Empty: chosen by the route to the master.
+  std::string interface;
   bool agent_store = false;  // the launcher runs the store: every rank is a client
   int attempt = 0;           // number of earlier starts of this process group
-  // Names of the hosts in rank order, with local_world_size ranks on each. Empty: not known. Used
-  // in messages only.
+  // Names of the hosts in rank order, with local_world_size ranks on each. Empty if unknown. Used
+  // only in messages.
   std::vector<std::string> hosts;
   // Source of the values: "single", "torchrun", "sagemaker", or a launcher's name (launcher.h).
   std::string origin = "single";
@@ -65,7 +66,8 @@ struct Hosts {
 
 Env single_process();
 
-// Returns nullopt if none of the four rank variables is set. A world of one needs no master.
+// Returns nullopt if none of the four rank variables is set. A world of one needs no MASTER_ADDR
+// and MASTER_PORT.
 std::optional<Env> from_torchrun(const Variables&);
 
 // Returns nullopt if neither SM_HOSTS nor SM_CURRENT_HOST is set. The port is MASTER_PORT, else
@@ -80,18 +82,19 @@ Env for_worker(const Hosts&, int local_rank);
 // single process.
 Env for_local_worker(int workers, int local_rank, uint16_t master_port);
 
-// Returns the Env of worker `local_rank` of N, where `host` has one process per host: rank r
-// becomes the ranks r·N … r·N+N-1.
+// Returns the Env of worker `local_rank` of N = `workers` on each host. `host` is the Env of a
+// launcher that started one process per host: its rank r becomes the ranks r·N … r·N+N-1.
 Env for_worker_of(const Env& host, int workers, int local_rank);
 
-// Returns the torchrun variables that a launcher sets for a worker. from_torchrun(to_variables(e))
-// equals e with origin "torchrun". For a single process it returns the four rank variables, so that
-// variables of other launchers have no effect.
+// Returns the torchrun variables to set for a worker. from_torchrun(to_variables(e)) equals e with
+// origin "torchrun". For a single process it returns the four rank variables, so that variables of
+// other launchers have no effect.
 Variables to_variables(const Env&);
 
-// Returns the Env of this worker: started by a launcher (launcher.h), else one host of a SageMaker
-// job with one worker per host, else a single process. Throws for a SageMaker job with several
-// workers per host that was started without a launcher.
+// Returns the Env of this worker: from a launcher's variables (launcher.h); otherwise from
+// SageMaker's, with one worker per host; otherwise for a single process. Throws
+// std::invalid_argument if no launcher is found but SageMaker's variables require several workers
+// per host.
 Env this_worker(const Variables&);
 
 // Returns a copy of the process environment. Call before any thread changes it.

@@ -1,5 +1,5 @@
-// horovodrun over Gloo. Over MPI it uses mpirun, whose variables are read first. shoal uses only
-// Horovod's launcher, not Horovod itself.
+// Reads the variables of horovodrun over Gloo. Over MPI, horovodrun uses mpirun, whose variables
+// take precedence. shoal uses only Horovod's launcher, not Horovod itself.
 
 #include "dist/env/variables.h"
 
@@ -10,7 +10,8 @@ Launched read_horovod(const Variables& variables) {
                                 "HOROVOD_LOCAL_SIZE"};
   Launched found;
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
-  // The driver's own port is taken. Ours is derived from it, because it differs for each job.
+  // The driver already uses its port. The master's port is derived from it, because the driver's
+  // port differs between jobs.
   const std::string* port = find(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT");
   const std::string* driver = find(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR");
   found.derived_master =

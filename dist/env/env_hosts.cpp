@@ -1,5 +1,5 @@
-// Variables that number hosts (pods), not processes. shoal starts the workers of each host; until
-// then, a host counts as one process.
+// Reads variables that count hosts (pods), not processes. shoal starts the workers of each host
+// later; until then, the Env has one process per host.
 
 #include "dist/env/variables.h"
 
@@ -7,7 +7,7 @@ namespace shoal::dist {
 
 namespace {
 
-// A job with only one host needs no master.
+// Reads the required MASTER_ADDR and MASTER_PORT. A job with only one host needs neither.
 void given_master(Reader& reader, Env& env) {
   if (env.world_size == 1) return;
   env.master_addr = reader.required("MASTER_ADDR");
@@ -25,7 +25,7 @@ void ranks_of_hosts(Reader& reader, const char* rank, const char* count, Env& en
 
 Launched read_pods(const Variables& variables) {
   Reader reader(variables, {"RANK", "WORLD_SIZE"},
-                "set all that Kubeflow's PyTorchJob sets (RANK, "
+                "set all variables that Kubeflow's PyTorchJob sets (RANK, "
                 "WORLD_SIZE, MASTER_ADDR, MASTER_PORT)");
   Launched found;
   found.launcher = find(variables, "KUBERNETES_PORT") ? "Kubeflow" : "RANK and WORLD_SIZE";
@@ -36,7 +36,7 @@ Launched read_pods(const Variables& variables) {
   return found;
 }
 
-// Accepts only a fixed number of hosts. An elastic number needs torchrun.
+// Accepts only a fixed number of hosts. An elastic range such as 1:4 needs torchrun.
 Launched read_pet(const Variables& variables) {
   Reader reader(variables, {"PET_NNODES", "PET_NODE_RANK", "PET_RDZV_ENDPOINT"},
                 "start with torchrun, which reads these variables");

@@ -1,5 +1,6 @@
-// mpirun: the variables of OpenMPI (also under SageMaker's toolkits and smddprun) and of the
-// process managers of Intel MPI and MPICH. shoal uses only the launcher, not MPI itself.
+// Reads the variables of mpirun: OpenMPI's (also set by SageMaker's toolkits and smddprun) and
+// those of the process managers of Intel MPI and MPICH. shoal uses only the launcher, not MPI
+// itself.
 
 #include <algorithm>
 
@@ -11,8 +12,9 @@ namespace {
 
 constexpr uint16_t kSageMakerPort = 7777;
 
-// Extracts the address of mpirun's host from "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…": the first
-// that is neither loopback nor Docker's bridge, or an empty string.
+// Extracts the address of mpirun's host from a URI such as
+// "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…". Returns the first address that is neither loopback
+// nor Docker's bridge, or an empty string.
 std::string address_of_mpirun(const std::string& uri) {
   const std::string scheme = "tcp://";
   const size_t start = uri.find(scheme);

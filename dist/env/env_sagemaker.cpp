@@ -1,4 +1,4 @@
-// The host list of a SageMaker job. Every host sorts the list, so all agree on rank 0 without
+// Reads the host list of a SageMaker job. Every host sorts the list, so all agree on rank 0 without
 // communication.
 
 #include <algorithm>
@@ -47,7 +47,8 @@ Env for_worker(const Hosts& hosts, int local_rank) {
   env.master_port = hosts.master_port;
   env.interface = hosts.interface;
   env.hosts = hosts.hosts;
-  if (hosts.hosts.size() == 1) {  // single host: its name and interface need not work
+  // A single host uses loopback, because its name may not resolve and its interface may not exist.
+  if (hosts.hosts.size() == 1) {
     env.master_addr = "127.0.0.1";
     env.interface.clear();
     env.hosts.clear();

@@ -1,5 +1,6 @@
-// srun: the tasks of a job step. Slurm sets neither an address nor a port. Both are derived from
-// values that all tasks share: the host list, the job number and the step number.
+// Reads the variables of srun, which starts the tasks of a job step. Slurm sets neither the
+// master's address nor its port. Both are derived from values that all tasks share: the host list,
+// the job ID and the step ID.
 
 #include <algorithm>
 #include <charconv>
@@ -64,7 +65,8 @@ std::vector<std::string> expand_one(const std::string& variable, const std::stri
   return hosts;
 }
 
-// Returns the task count of host `node` from a text such as "4(x2),1" (hosts 0 to 2: 4, 4, 1).
+// Returns the task count of host number `node` from a text such as "4(x2),1", which means 4, 4 and
+// 1 tasks on hosts 0, 1 and 2.
 int tasks_on(const std::string& variable, const std::string& text, int node) {
   int host = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -117,7 +119,7 @@ Launched read_slurm(const Variables& variables) {
     const std::string list =
         reader.one_of({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
     hosts = expand_hosts(list, reader.required(list));
-    // With one task per host, tasks are in host order for every distribution.
+    // With one task per host, tasks are in host order whatever srun's --distribution is.
     if (static_cast<int>(hosts.size()) == env.world_size) env.hosts = hosts;
   }
   const std::string* job = find(variables, "SLURM_JOB_ID");

@@ -1,4 +1,5 @@
-// torchrun, torch.distributed.launch, and shoal's launcher, which sets the same variables.
+// Reads the variables of torchrun, torch.distributed.launch, and shoal's own launcher, which sets
+// the same ones.
 
 #include <sstream>
 
@@ -16,8 +17,8 @@ bool truth(const std::string& name, const std::string& text) {
   bad_variable(name + " is '" + text + "', but must be True or False");
 }
 
-// Only shoal's launcher sets the host list, and it is used in messages only. Ignores a list that
-// does not match the ranks.
+// Parses the host list, which only shoal's launcher sets. It is used only in messages, so a list
+// that does not match the number of ranks is ignored.
 std::vector<std::string> hosts_of(const std::string& list, const Env& env) {
   std::vector<std::string> hosts;
   std::istringstream text(list);

@@ -1,6 +1,6 @@
 #pragma once
-// Heterogeneous clusters: a SageMaker job may have groups of different instance types, and often
-// only one of them trains. Pure functions; no torch.
+// Heterogeneous clusters: a SageMaker job may have several groups of hosts with different instance
+// types, of which often only one trains. Pure functions; no torch.
 
 #include <map>
 #include <string>
@@ -19,12 +19,13 @@ InstanceGroups instance_groups(const Variables&);
 // All hosts in SM_RESOURCE_CONFIG, sorted; empty if there are none.
 std::vector<std::string> listed_hosts(const Variables&);
 
-// Groups selected by a toolkit's launch (SM_DISTRIBUTION_INSTANCE_GROUPS); empty if not set.
+// Returns the groups selected by SM_DISTRIBUTION_INSTANCE_GROUPS, which SageMaker's toolkits set;
+// empty if it is not set.
 std::vector<std::string> requested_groups(const Variables&);
 
-// Reduces hosts.hosts to the hosts of the groups `asked`, sorted. Returns false if
-// hosts.current_host is not one of them and has nothing to do. Throws std::invalid_argument for an
-// unknown group, and if there are several groups but none was requested.
+// Sets hosts.hosts to the sorted hosts of the groups `asked`. Returns false if hosts.current_host
+// is in none of these groups, so that it takes no part in training. Throws std::invalid_argument
+// for an unknown group, and if there are several groups but none was requested.
 bool keep_groups(Hosts& hosts, const InstanceGroups& groups, const std::vector<std::string>& asked);
 
 }  // namespace shoal::dist

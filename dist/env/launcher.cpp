@@ -1,5 +1,5 @@
-// The table of launchers. Each row has a function that recognizes the launcher's variables and a
-// reader, in its own file, that requires the rest.
+// The table of launchers. Each row has two functions: one recognizes the launcher by some of its
+// variables; the other (env_*.cpp) reads all of them and throws if one is missing.
 
 #include "dist/env/launcher.h"
 
@@ -23,8 +23,8 @@ bool any_of(const Variables& variables, std::initializer_list<const char*> names
                      [&](const char* name) { return find(variables, name); });
 }
 
-// smddprun sets RANK etc. beside mpirun's variables, but no master. In that case mpirun's variables
-// are used.
+// Requires MASTER_ADDR, because smddprun sets RANK etc. together with mpirun's variables but
+// without a master. mpirun's variables are used then.
 bool is_torchrun(const Variables& variables) {
   return find(variables, "TORCHELASTIC_RUN_ID") ||
          all_of(variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"});
@@ -38,15 +38,16 @@ bool is_horovod(const Variables& variables) {
   return any_of(variables, {"HOROVOD_RANK", "HOROVOD_SIZE"});
 }
 
-// A job step of srun. The shells of sbatch and salloc also have Slurm's variables, but no step or
-// one of its special numbers (batch, interactive, external); they are one process.
+// Recognizes a task of srun. The shells of sbatch and salloc also have Slurm's variables, but are
+// single processes: they have no step ID or a special one (batch, interactive, external).
 bool is_slurm(const Variables& variables) {
   const std::string* step = find(variables, "SLURM_STEP_ID");
   const bool special = step && step->size() >= 10 && *step >= "4294967280";
   return step && !special && find(variables, "SLURM_PROCID");
 }
 
-// srun --mpi sets PMI's or PMIx's variables beside its own. Slurm's contain more, so they are used.
+// `srun --mpi` sets the variables of PMI or PMIx in addition to Slurm's. Slurm's are used, because
+// they contain more.
 bool is_pmi(const Variables& variables) {
   if (any_of(variables, {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"})) return true;
   return any_of(variables, {"PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) && !is_slurm(variables);

@@ -10,14 +10,17 @@
 //   MPI (PMI)   PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS (Intel MPI, MPICH)
 //   Slurm       SLURM_PROCID in a step (SLURM_STEP_ID), SLURM_NTASKS, _LOCALID, _TASKS_PER_NODE
 //   torchrun's settings
-//               PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE: hosts (Kubeflow's trainer)
-//   pods        RANK and WORLD_SIZE of hosts, without LOCAL_RANK (Kubeflow's PyTorchJob, PAI)
+//               PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE (Kubeflow's trainer)
+//   pods        RANK and WORLD_SIZE, without LOCAL_RANK (Kubeflow's PyTorchJob, PAI)
 //   simple-sagemaker
-//               SSM_NUM_NODES, SSM_HOST_RANK: of hosts, if SM_HOSTS is not set
+//               SSM_NUM_NODES, SSM_HOST_RANK, if SM_HOSTS is not set
 //
-// The hosts of a SageMaker job (env.h) come last. If a launcher does not name a master: loopback if
-// all processes run on one host, Slurm's first host, or the host of mpirun or horovodrun. If no
-// port is set, it is derived from the job's name.
+// The last three count hosts, not processes. If no launcher is found, the hosts of a SageMaker job
+// are used (env.h).
+//
+// Without MASTER_ADDR, the master is loopback if all processes run on one host, otherwise Slurm's
+// first host or the host of mpirun or horovodrun; for other launchers it is an error. Without
+// MASTER_PORT, the port is derived from an ID of the job, or 7777 if the launcher provides none.
 
 #include <optional>
 #include <string>
@@ -31,8 +34,8 @@ struct Launched {
   Env env;
   std::string launcher;                // display name: "OpenMPI"
   std::vector<std::string> variables;  // the variables that were used, in reading order
-  // If processes represent hosts (pods): number of workers that shoal starts per host without
-  // --nproc. A number, "auto" (one per GPU), or empty: one.
+  // If the launcher started one process per host: number of workers that shoal starts per host if
+  // --nproc is not given. A number, "auto" (one per GPU), or empty (one).
   std::string workers;
   // master_addr was derived, not given. Rank 0 may run on another host.
   bool derived_master = false;
@@ -43,7 +46,7 @@ struct Launched {
 std::optional<Launched> find_launcher(const Variables&);
 
 // Returns one sentence if SageMaker's variables imply another number of processes than the
-// launcher's, which takes precedence; otherwise an empty string.
+// launcher's; otherwise an empty string. The launcher's number is used.
 std::string contradiction(const Launched&, const Variables&);
 
 // Expands Slurm's host notation in order: "node[01-03,7],gpu1" is node01, node02, node03, node7,

@@ -140,7 +140,7 @@ std::string address_towards(const std::string& host, uint16_t port) {
   const AddressList list = resolve(host, std::to_string(port));
   for (const addrinfo* target = list.get(); target; target = target->ai_next) {
     Socket socket_(socket(target->ai_family, SOCK_DGRAM, 0));
-    // Connecting a datagram socket only consults the routing table; no packet is sent.
+    // Connecting a datagram socket only looks up the route; it sends no packet.
     if (socket_.fd < 0 || connect(socket_.fd, target->ai_addr, target->ai_addrlen) != 0) continue;
     sockaddr_storage local{};
     socklen_t length = sizeof local;
@@ -200,8 +200,8 @@ int bound_socket(const std::string& address, uint16_t port) {
 }
 
 uint16_t free_port() {
-  // Uses ports below Linux's ephemeral range, where an outgoing connection could take the port
-  // before it is used. Random, so that programs started together rarely collide.
+  // Tries ports below Linux's ephemeral range: in that range, an outgoing connection could take the
+  // port before the caller opens it. Random, so that programs started together rarely collide.
   constexpr int kFirst = 20000, kCount = 12000, kTries = 200;
   std::random_device random;
   for (int i = 0; i < kTries; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Properties of this host's network that are needed to set up a group. No torch.
+// Network interfaces, addresses and ports of this host. No torch.
 
 #include <chrono>
 #include <cstdint>
@@ -34,16 +34,17 @@ bool has_address(const std::string& host);
 // Returns false only if `host` resolves, and only to addresses of other hosts.
 bool may_be_this_host(const std::string& host);
 
-// Returns a numeric address at which other hosts may reach this one: of the first interface that is
-// up and is neither loopback nor a container bridge. Empty if there is none.
+// Returns a numeric address at which other hosts may reach this one: the first address that is not
+// link-local, of an interface that is up and is neither loopback nor a container bridge. Empty if
+// there is none.
 std::string outside_address();
 
 // Receives progress messages of a long wait.
 using Notify = std::function<void(const std::string& sentence)>;
 
-// Returns when `host` resolves: names of peers may appear minutes after this process starts.
-// `notify` receives "waiting for HOST to resolve (N s so far)". Throws std::runtime_error naming
-// the host after `timeout`.
+// Waits until `host` resolves, because other hosts may get their names minutes after this process
+// starts. `notify` receives "waiting for HOST to resolve (N s so far)". Throws std::runtime_error
+// naming the host after `timeout`.
 void wait_for_address(const std::string& host, std::chrono::milliseconds timeout,
                       const Notify& notify);
 
@@ -52,7 +53,7 @@ class Reminder {
  public:
   using Clock = std::chrono::steady_clock;
   bool due();
-  int64_t seconds() const;  // since construction
+  int64_t seconds() const;  // whole seconds since construction
 
  private:
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);

@@ -1,6 +1,6 @@
 #pragma once
-// Parses values of environment variables, with errors that name the variable. For env*.cpp and
-// launcher.cpp in this folder.
+// Parses values of environment variables, with errors that name the variable. For the .cpp files of
+// dist/.
 
 #include <string>
 #include <vector>
@@ -10,21 +10,22 @@
 
 namespace shoal::dist {
 
-// Upper limit of process counts. A larger number is a mistake.
+// Upper limit of process counts. A larger number is treated as a mistake.
 inline constexpr int kMostProcesses = 1 << 20;
 
-// Passes Env::hosts to shoal's own workers.
+// The variable that passes Env::hosts to shoal's own workers.
 inline constexpr const char* kHostsVariable = "SHOAL_HOSTS";
 
 [[noreturn]] void bad_variable(const std::string& sentence);  // throws std::invalid_argument
 
-// Returns null if the variable is absent or empty.
+// Returns the value of a variable; null if it is absent or empty.
 const std::string* find(const Variables& variables, const std::string& name);
 
 // Parses the text of variable `name` as a whole number from lowest to highest.
 int number(const std::string& name, const std::string& text, int lowest, int highest);
 
-// Parses a JSON list of distinct host or group names. Returns them sorted.
+// Parses a JSON list of distinct host or group names from the text of `variable`. Returns them
+// sorted.
 std::vector<std::string> name_list(const std::string& variable, const std::string& text);
 
 // Joins names with ", ".
@@ -34,7 +35,7 @@ std::string joined(const std::vector<std::string>& names);
 // port without communication; two jobs on one host rarely collide.
 uint16_t port_from(const std::string& text);
 
-// A launcher's names for the four numbers. All of them are required.
+// A launcher's names of the four rank variables. All of them are required.
 struct RankNames {
   const char *rank, *world_size, *local_rank, *local_world_size;
 };
@@ -47,25 +48,27 @@ class Reader {
   Reader(const Variables& variables, std::vector<std::string> family, std::string advice)
       : variables_(variables), family_(std::move(family)), advice_(std::move(advice)) {}
 
-  // For a launcher called `name` that sets all four numbers. Fills `found` with them and the name.
+  // For a launcher called `name` that sets all four rank variables. Stores their values and the
+  // name in `found`.
   Reader(const Variables& variables, const RankNames& names, std::string advice, const char* name,
          Launched& found);
 
   const std::string* find(const std::string& name);      // null if absent or empty
   const std::string& required(const std::string& name);  // bad_variable if absent or empty
-  // Returns the name of the first variable that is set. If none is, fails like required() for the
-  // first.
+  // Returns the first of `names` that is set. If none is set, fails like required(names[0]).
   std::string one_of(const std::vector<std::string>& names);
-  int whole(const std::string& name, int lowest, int highest);  // of a required variable
+  int whole(const std::string& name, int lowest, int highest);  // number() of a required variable
 
   void ranks(const RankNames& names, Env& env);
   // Checks that ranks are below their counts; otherwise bad_variable naming two variables.
   static void check_ranks(const RankNames& names, const Env& env);
-  // Sets the address of rank 0: MASTER_ADDR and MASTER_PORT if set, otherwise `port` and either
-  // loopback (all processes on this host) or `derived`. Returns whether `derived` is used. Fails
-  // with bad_variable and `advice` if there is no address.
+  // Sets the address and port of rank 0. The address is MASTER_ADDR if set; otherwise loopback if
+  // all processes run on this host; otherwise `derived`. The port is MASTER_PORT if set, otherwise
+  // `port`. Returns whether `derived` is used. Fails with bad_variable and `advice` if `derived` is
+  // needed but empty.
   bool master(Env& env, const std::string& derived, uint16_t port, const std::string& advice);
-  void interface(Env& env);  // GLOO_SOCKET_IFNAME, else NCCL_SOCKET_IFNAME
+  // Sets env.interface from GLOO_SOCKET_IFNAME, else from NCCL_SOCKET_IFNAME.
+  void interface(Env& env);
 
   const std::vector<std::string>& used() const { return used_; }
 
@@ -76,13 +79,13 @@ class Reader {
   std::vector<std::string> used_;
 };
 
-// The launchers, one file each (env_*.cpp). Call only if the launcher's variables are set.
+// Each reads the variables of one launcher (env_*.cpp). Call only if they are set.
 Launched read_torchrun(const Variables&);
 Launched read_open_mpi(const Variables&);
 Launched read_pmi(const Variables&);
 Launched read_horovod(const Variables&);
 Launched read_slurm(const Variables&);
-Launched read_pods(const Variables&);    // RANK and WORLD_SIZE of hosts, as set by Kubeflow
+Launched read_pods(const Variables&);    // RANK and WORLD_SIZE, which count hosts, from Kubeflow
 Launched read_pet(const Variables&);     // PET_*: torchrun's settings
 Launched read_simple(const Variables&);  // SSM_* of simple-sagemaker
 

@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kQuickBytes = 2 << 20, kFullFactor = 16;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
-// Measurements per link. A link that looks slow is measured more often, because its hosts may have
-// been busy, unless one try takes long.
+// Every link is measured kTries times. If links look slow, all are measured up to kMoreTries more
+// times, because hosts may have been busy, unless the slowest link takes kLongTry per measurement.
 constexpr int kTries = 3, kMoreTries = 5;
 constexpr double kLongTry = 0.5;  // seconds
 
@@ -32,7 +32,8 @@ at::Tensor pattern(int64_t count, uint64_t seed) {
   return tensor;
 }
 
-// Exercises memory and multiplier. The result is the same on every intact processor.
+// Runs a calculation that exercises memory and integer multiplication. The result is the same on
+// every intact processor.
 uint64_t calculate(int64_t count) {
   std::vector<uint64_t> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = mix_bits(i);
@@ -56,10 +57,9 @@ class Links {
         count_(bytes / 8),
         received_(received) {}
 
-  // Measures disjoint pairs of neighbors at the same time, so that each host uses one link at a
-  // time: 0-1, 2-3, …; then 1-2, 3-4, …; then the link from the last host to the first.
-  //
-  // The best of several tries counts, because a host may be busy for a moment.
+  // Measures disjoint pairs of neighbors at the same time, so that each host uses only one link at
+  // a time: 0-1, 2-3, …; then 1-2, 3-4, …; then the link from the last host to the first. Keeps the
+  // highest rate of all tries, because a host may be busy for a moment.
   void measure(HealthSample& sample, int tries) {
     if (hosts_ < 2 || env_.local_rank != 0) return;
     for (int i = 0; i < tries; ++i) try_once(sample);

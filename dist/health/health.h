@@ -12,16 +12,16 @@ enum class HealthCheck {
   off,
   quick,
   full
-};  // quick: a few megabytes and milliseconds; full: 16 times as much
+};  // quick: 2 MiB per link, in milliseconds; full: 16 times as much data
 
 struct HealthReport {
   double slowest_bytes_per_second = 0;  // slowest link between hosts; 0 if there is only one host
 };
 
 // Exchanges data between neighboring hosts, runs the same calculation on every rank, and sums known
-// numbers over the group. Collective. Throws std::runtime_error, the same on every rank, that names
-// the bad hosts or ranks; also if a neighbor sends nothing for 20 s. `received`, for tests, is
-// called with the data from another host before it is compared.
+// numbers over the group. Collective. If a test fails, throws std::runtime_error that names the
+// faulty hosts or ranks, the same on every rank. Also throws if a neighbor does not respond for
+// 20 s. `received`, for tests, is called with the data from another host before it is compared.
 HealthReport check_health(const Communicator& communicator, HealthCheck level,
                           const std::function<void(at::Tensor&)>& received = {});
 

@@ -12,8 +12,8 @@ namespace {
 
 // A link slower than this fraction of the other links' median slows down all ranks.
 constexpr double kShareOfMedian = 0.25;
-// Bytes per second. Below this, a gradient of 20 MB takes two seconds, so the link is slow
-// regardless of the other links.
+// Bytes per second. A link slower than this counts as slow whatever the other links do: a gradient
+// of 20 MB would take more than two seconds.
 constexpr double kLeast = 10e6;
 
 class HostLinks {
@@ -50,8 +50,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Names the cause of bad links. If all links of a host are bad, names that host; otherwise both
-// ends of each bad link.
+// Returns the names of the hosts whose two links are both bad. If there are none, names both ends
+// of each bad link.
 std::string blame(const HostLinks& hosts, const std::vector<bool>& bad) {
   std::vector<std::string> named;
   const int links = hosts.links();

@@ -11,16 +11,16 @@ namespace shoal::dist {
 
 // The measurements of one rank.
 struct HealthSample {
-  // Rates of the links from this host to the next one and to the previous one. Measured by the
+  // Rates at which this host received data from the next and the previous host. Measured by the
   // first rank of each host; 0 if not measured.
   double bytes_per_second_next = 0, bytes_per_second_previous = 0;
-  bool damaged_next = false, damaged_previous = false;  // received data differs from what was sent
+  bool damaged_next = false, damaged_previous = false;  // whether that data arrived changed
   uint64_t arithmetic = 0;                              // result of a fixed calculation
-  bool sum_is_right = true;                             // result of an all-reduce
+  bool sum_is_right = true;                             // whether an all-reduce was correct
 };
 
-// Returns a sentence that names the faulty hosts or ranks; nullopt if all is well. `samples` in
-// rank order.
+// Returns a sentence that names the faulty hosts or ranks; nullopt if there are none. `samples` are
+// in rank order.
 std::optional<std::string> find_fault(const std::vector<HealthSample>& samples, const Env& env);
 
 // Whether the only fault is that links are slow.

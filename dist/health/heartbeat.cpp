@@ -29,8 +29,8 @@ double seconds_since(Clock::time_point time) {
 
 }  // namespace
 
-// Shared by the thread and the Heartbeat: the thread may outlive the Heartbeat if it is stuck in a
-// call.
+// Shared by the Heartbeat and its thread, because the thread outlives the Heartbeat if it is stuck
+// in a network call.
 struct Heartbeat::Shared {
   Env env;
   Milliseconds patience{};
@@ -43,10 +43,10 @@ struct Heartbeat::Shared {
 
   Milliseconds interval() const { return std::clamp(patience / 8, kShortest, kLongest); }
   void run();
-  bool wait();  // false: stop
+  bool wait();  // waits for one interval; returns false if the thread must stop
   void check_ranks(c10d::Store& store);
 
-  // On rank 0: the last heartbeat of each rank and its time.
+  // On rank 0: the last heartbeat of each rank and when it was first seen.
   struct Last {
     int64_t beat = -1;
     Clock::time_point at = Clock::now();
@@ -70,14 +70,15 @@ void Heartbeat::Shared::run() {
       if (!wait()) break;
     }
   } catch (const std::exception&) {
-    // The store ended with rank 0: nobody is left to notify.
+    // The store's process has ended, so nobody reads the heartbeats any more.
   }
   const std::lock_guard lock(mutex);
   ended = true;
   changed.notify_all();
 }
 
-// Reads the other ranks' heartbeats only while this rank makes no progress.
+// Reads the other ranks' heartbeats, but only if this rank has made no progress for half of
+// `patience`. Calls notify() when a report is due.
 void Heartbeat::Shared::check_ranks(c10d::Store& store) {
   const double limit = std::chrono::duration<double>(patience).count();
   const Progress::State own = progress->state();

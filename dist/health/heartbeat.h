@@ -1,6 +1,7 @@
 #pragma once
-// Heartbeats of all ranks, on their own store connection and thread, so that a rank that hangs in a
-// collective still sends them. Rank 0 reports which ranks are late when there is no progress.
+// Heartbeats of all ranks. A separate thread sends them over its own connection to the store, so a
+// rank that hangs in a collective still sends them. When rank 0 makes no progress, it reports which
+// ranks are late.
 
 #include <chrono>
 #include <memory>
@@ -13,9 +14,9 @@ namespace shoal::dist {
 
 class Heartbeat {
  public:
-  // Construct after the rendezvous (store.h). Rank 0 calls `notify` from the thread when it makes
-  // no progress for `patience`, and again each time that wait doubles. If the connection fails,
-  // there are no heartbeats.
+  // Construct after the rendezvous (store.h). When rank 0 makes no progress for `patience`, it
+  // calls `notify` from the heartbeat's thread, and again each time that the wait has doubled. If
+  // the connection to the store fails, this rank sends no heartbeats.
   Heartbeat(const Env& env, std::chrono::milliseconds patience,
             std::shared_ptr<const Progress> progress, const Notify& notify);
   ~Heartbeat();  // waits briefly for the thread, not for the network

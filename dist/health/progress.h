@@ -1,5 +1,5 @@
 #pragma once
-// The current activity of this process, for ranks that wait for it (heartbeat.h). No torch.
+// The current activity of this process. Heartbeats report it to rank 0 (heartbeat.h). No torch.
 
 #include <chrono>
 #include <mutex>
@@ -9,7 +9,7 @@ namespace shoal::dist {
 
 enum class Phase { starting, reading, stepping, evaluating, saving, waiting };
 
-// "reading images"
+// Returns a description such as "reading images".
 std::string text_of(Phase phase);
 
 // Thread-safe; a change costs about 50 ns.
@@ -17,7 +17,7 @@ class Progress {
  public:
   struct State {
     Phase phase = Phase::starting;
-    std::string operation;  // the operation being waited for, while waiting
+    std::string operation;  // in Phase::waiting: the operation that the process waits for
     double seconds = 0;     // since the phase began
   };
   State state() const;
@@ -31,8 +31,8 @@ class Progress {
   Clock::time_point since_ = Clock::now();
 };
 
-// Marks a wait for a collective. Its destructor restores the previous phase. `progress` may be
-// null.
+// Sets Phase::waiting while a collective is running. The destructor restores the previous phase.
+// `progress` may be null.
 class Waiting {
  public:
   Waiting(Progress* progress, const std::string& operation);

@@ -6,7 +6,7 @@
 namespace shoal::dist {
 namespace {
 
-constexpr size_t kNamed = 16;  // ranks to list; the others are counted
+constexpr size_t kNamed = 16;  // maximum number of ranks to name; the others are counted
 
 std::string seconds(double value) {
   return std::to_string(static_cast<int64_t>(std::llround(value))) + " s";
@@ -50,9 +50,9 @@ std::string rank_with_host(int rank, const Env& env) {
   return std::to_string(rank) + (host < env.hosts.size() ? " (" + env.hosts[host] + ")" : "");
 }
 
-// A silent rank explains the wait; so does a rank that has long been busy with something else.
-// During a step, ranks compute and wait for each other's gradients, so ranks in a step are named
-// only if nothing else explains the wait.
+// Blames ranks that are silent or have long been busy with something other than a step. Within a
+// step, ranks compute but also wait for each other's gradients. So ranks that compute a step are
+// named only if there is no other explanation.
 std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience) {
   std::vector<std::string> late, stepping;
   for (size_t rank = 0; rank < pulses.size(); ++rank) {

@@ -11,7 +11,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Silences c10d's warnings and backtraces, which repeat what our errors say in one sentence.
+// Silences c10d's warnings and backtraces, which repeat the one-sentence errors of this file.
 class QuietLog {
  public:
   QuietLog() { FLAGS_caffe2_log_level = kFatal; }
@@ -40,7 +40,7 @@ std::string first_line(const std::exception& error) {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// A wait is split into pieces, so that it can report in between.
+// A long wait is split into pieces of this length, with a report in between.
 constexpr Milliseconds kPiece = std::chrono::seconds(5);
 
 std::string place(const Env& env) {
@@ -148,8 +148,8 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
   }
 }
 
-// After a failed wait, every rank that joined asks who is missing. The store ends with rank 0, so
-// rank 0 leaves last, after at most this time.
+// After a failed wait, every rank that joined asks the store which ranks are missing. The store
+// ends with rank 0, so rank 0 waits up to this time for the others to leave first.
 constexpr Milliseconds kLeaving = std::chrono::seconds(5);
 
 void take_leave(c10d::Store& store, const Env& env) {
@@ -187,14 +187,14 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
       missing = missing_ranks(store, env);
       take_leave(store, env);
     } catch (const std::exception&) {
-      // The store is gone or a rank did not leave in time; the error below has the reason.
+      // The store is gone, or a rank did not leave in time. The error below names the first reason.
     }
     throw std::runtime_error(
         who + " waited " + seconds(waited) + " at " + where + " for " +
         (missing.empty() ? "the other ranks" : "rank " + missing) + " of " +
         std::to_string(env.world_size) + ": " + first_line(error) +
-        "; check the output of those processes and that they use this address. Hosts that "
-        "start later need --rendezvous-timeout SECONDS");
+        "; check the output of those processes and that they use this address. If hosts start "
+        "later than that, raise --rendezvous-timeout SECONDS");
   }
 }
 

@@ -11,15 +11,15 @@
 
 namespace shoal::dist {
 
-// Returns a store that all ranks of env have joined, private to this attempt. Rank 0 serves it
-// unless env.agent_store; its process must outlive the others' use. `notify` receives messages
-// during a long wait. Throws std::runtime_error that names host:port, the ranks (and hosts) missing
-// at the timeout, and what to check.
+// Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) has its own
+// keys. Unless env.agent_store is set, rank 0 serves the store, and its process must not end while
+// others use it. `notify` receives messages during a long wait. After `timeout`, throws
+// std::runtime_error that names host:port, the missing ranks (and hosts), and what to check.
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, std::chrono::milliseconds timeout,
                                            const Notify& notify);
 
-// Opens another connection to the rendezvous store, with its own key prefix: a client holds a lock
-// while it waits. Throws what TCPStore throws.
+// Opens another connection to the rendezvous store. `name` is the prefix of its keys. Threads need
+// their own connections, because a client holds a lock while it waits. Throws TCPStore's errors.
 c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name);
 
 }  // namespace shoal::dist

@@ -1,12 +1,11 @@
 #pragma once
-// Minimal declarations for ProcessGroupGloo.hpp, whose five gloo headers are missing from the
-// LibTorch wheel.
+// Minimal declarations for ProcessGroupGloo.hpp, which includes five gloo headers that LibTorch's
+// wheel does not contain.
 //
 // Gloo itself is part of libtorch_cpu. ProcessGroupGloo and its options hold these types only
 // through shared_ptr, and their vtables are emitted in that library. So opaque declarations are
 // safe as long as we never construct GlooStore, never call gloo directly and never define
 // GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its include path.
-// GLOO_STORE_HAS_STORE_V2. Only dist/gloo.cpp has this folder on its path.
 
 #include <chrono>
 #include <memory>
