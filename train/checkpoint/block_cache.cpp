@@ -1,7 +1,8 @@
 // Size classes are like floating-point numbers with three mantissa bits: multiples of 64 bytes up
-// to 1 KiB, then eight steps per doubling. The header in front of a block stores its class, so
-// freeing needs no search, and links the block into the free list of its class while it is cached.
-// Free lists are last in, first out, because the last block is most likely in the CPU caches.
+// to 1 KiB, then eight sizes per doubling. The header in front of a block stores the block's class,
+// so freeing needs no search. While the block is cached, the header links it into the free list of
+// its class. Free lists are last in, first out, because the block freed last is most likely in the
+// CPU caches.
 #include "train/checkpoint/block_cache.h"
 
 #include <sys/mman.h>
@@ -14,9 +15,9 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kHeader = 64;  // keeps the memory behind it on its own cache line
+constexpr size_t kHeader = 64;  // bytes; a cache line, so that the block itself is aligned to one
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapped = size_t{1} << 20;  // larger blocks are mapped instead of malloc'ed
+constexpr size_t kMapped = size_t{1} << 20;  // blocks of at least this size come from mmap
 constexpr uint64_t kSlack = uint64_t{64} << 20;
 
 struct ClassSize {

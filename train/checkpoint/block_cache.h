@@ -3,9 +3,9 @@
 //
 // Large blocks come directly from the kernel, are aligned to 2 MiB and request huge pages. Small
 // blocks come from malloc. A block is at most 1/8 larger than requested (small ones: rounded up to
-// 64 bytes), plus a header of 64 bytes. Used plus cached bytes never exceed 1.5 times the peak of
-// used bytes plus 64 MiB: before a new block would exceed that limit, cached blocks are released,
-// those of the least recently used class first. Thread-safe; one lock.
+// 64 bytes), plus a header of 64 bytes. Used plus cached bytes stay below 1.5 times the peak of
+// used bytes plus 64 MiB: if a new block would exceed this limit, cached blocks are released first,
+// those of the least recently used size class before others. Thread-safe, with one lock.
 
 #include <array>
 #include <cstddef>
@@ -18,22 +18,23 @@ struct AllocatorStatistics {
   uint64_t bytes_in_use = 0;  // in blocks handed out, including headers and rounding
   uint64_t bytes_cached = 0;  // in blocks waiting for reuse
   uint64_t peak_bytes_in_use = 0;
-  // Blocks requested from the system so far. Constant once a loop has reached its steady state.
+  // Number of blocks requested from the system so far. Stops growing once a loop only reuses
+  // blocks.
   uint64_t system_allocations = 0;
 };
 
 class BlockCache {
  public:
   BlockCache() = default;
-  ~BlockCache() { release_cached(); }  // blocks still in use are not touched
+  ~BlockCache() { release_cached(); }  // does not free blocks that are still in use
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
   // Returns 64-byte aligned, uninitialized memory of at least `bytes`. Throws std::bad_alloc.
   void* allocate(size_t bytes);
-  // Returns a block of this cache, from any thread. nullptr does nothing.
+  // Takes back a block from allocate(). Any thread may call it. Does nothing for nullptr.
   void free(void* memory) noexcept;
-  void release_cached() noexcept;  // to the system
+  void release_cached() noexcept;  // returns all cached blocks to the system
   AllocatorStatistics statistics() const;
 
  private:

@@ -9,10 +9,11 @@
 
 namespace shoal::train {
 
-// The settings of `job` that differ from `saved`, "epochs 3 → 4, lr 0.05 → 0.01"; empty: none.
-// Each is compared by its own rule (SavedSetting::may_differ); with --eval-only only settings that
-// evaluation depends on. Settings that only one side has are not compared. `within_epoch`: the
-// checkpoint is not of an epoch's end. Throws UserError for a setting that may not differ.
+// Returns the settings of `job` that differ from `saved`, such as "epochs 3 → 4, lr 0.05 → 0.01";
+// empty if none do. Throws UserError if a setting differs that may not (SavedSetting::may_differ).
+// `within_epoch`: whether the checkpoint was saved before the end of an epoch. With --eval-only,
+// only settings that evaluation depends on are compared. Settings that only one side has are
+// ignored.
 std::string changed_settings(const std::vector<std::pair<std::string, std::string>>& saved,
                              bool within_epoch, const ResolvedJob& job);
 

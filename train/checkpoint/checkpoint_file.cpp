@@ -44,7 +44,7 @@ Dict to_dict(const CheckpointData& data) {
   dict.insert("numbers", scalars_dict(data.numbers));
   dict.insert("text", scalars_dict(data.text));
   dict.insert("settings", scalars_dict(data.settings));
-  c10::impl::GenericList classes(c10::AnyType::get());  // weights_only refuses typed lists
+  c10::impl::GenericList classes(c10::AnyType::get());  // weights_only rejects typed lists
   for (const auto& name : data.classes) classes.push_back(name);
   dict.insert("classes", classes);
   // Entries that other tools expect at the top level.
@@ -97,7 +97,7 @@ CheckpointData read(const TorchArchive& file) {
   const auto dict = [&](const char* name) -> const PickleValue& {
     return entry_of(root, name, Kind::dict);
   };
-  // The small entries first: a file of another program lacks them.
+  // Reads the small entries first, because they are missing in files of other programs.
   for_each_item(dict("integers"), Kind::integer, [&](const std::string& name, const auto& value) {
     data.integers[name] = value.integer;
   });
@@ -142,8 +142,8 @@ void write_checkpoint(const CheckpointData& data,
   pickler.protocol();
   pickler.pushIValue(to_dict(data));
   pickler.stop();
-  // After a failed write the writer's destructor throws, which would end the program. So the
-  // failure is kept until the writer is done.
+  // If a write fails, the writer's destructor throws, which would end the program. So the exception
+  // is kept and rethrown after the writer has finished.
   std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t size) {
     try {

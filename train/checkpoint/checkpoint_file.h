@@ -1,7 +1,7 @@
 #pragma once
 // The format of a checkpoint: a zip that Python's torch.load(weights_only=True) opens as a dict.
 //
-//   {"model": {torchvision's names → tensors}, "ema": {the same} if an average is kept,
+//   {"model": {torchvision's names → tensors}, "ema": {the same}, only with averaged weights,
 //    "optimizer": {"momentum": {parameter name → tensor}, …}, "integers": {…}, "numbers": {…},
 //    "text": {…}, "classes": [names], "settings": {name → text}, "arch": …, "epoch": …, "step": …}
 //
@@ -30,7 +30,7 @@ struct CheckpointData {
   std::vector<std::string> classes;
   std::vector<std::pair<std::string, std::string>> settings;
 
-  // Return an entry. Throw std::runtime_error that names a missing entry.
+  // Return an entry. If it is missing, throw std::runtime_error that names it.
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& string(const std::string& name) const;

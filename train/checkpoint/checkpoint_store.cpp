@@ -61,8 +61,8 @@ void CheckpointStore::open_for_writing() {
     throw std::runtime_error("cannot create the checkpoint directory " + directory_.string() +
                              ": " + error.message());
   fs::create_directories(temporary_, error);
-  // The parent may be read-only or another file system (rename would not be atomic). Then temporary
-  // files get hidden names inside the directory.
+  // The parent may be read-only, or on another file system, where files cannot be renamed into the
+  // directory. Then a hidden folder inside the directory holds the temporary files.
   struct stat inside {
   }, beside{};
   const bool same = !error && ::stat(directory_.c_str(), &inside) == 0 &&
@@ -81,7 +81,7 @@ void CheckpointStore::open_for_writing() {
   for (const auto& left : fs::directory_iterator(temporary_)) {
     if (left.path().filename() != kLock) fs::remove(left.path(), error);
   }
-  // A file without a marker was renamed just before its writer died.
+  // Removes checkpoints without a marker: their writer died before it wrote the marker.
   for (const auto& file : fs::directory_iterator(directory_)) {
     if (file.path().extension() != ".pt" || file.path().filename().string().rfind("epoch-", 0) != 0)
       continue;
@@ -131,13 +131,13 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
   if (auto existing = read_marker(marker_path)) {
     try {
       read(*existing);
-      if (top1 && !existing->top1) {  // saved by a stop before its evaluation
+      if (top1 && !existing->top1) {  // a stop saved it before its evaluation
         existing->top1 = top1;
         write_marker(*existing);
         write_manifest();
       }
       return *existing;
-    } catch (const std::runtime_error&) {  // damaged since it was written: write it again
+    } catch (const std::runtime_error&) {  // damaged: written again below
       fs::remove(marker_path);
     }
   }

@@ -18,13 +18,13 @@ fs::path existing_parent(const fs::path& path) {
 }
 
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep) {
-  constexpr int64_t kBestAndNew = 2;  // in addition to the newest ones that --keep keeps
+  constexpr int64_t kBestAndNew = 2;  // the best checkpoint and the one being written
   DiskNeed need;
   need.checkpoint = checkpoint;
   int64_t there = 0;
   for (const CheckpointEntry& entry : store.entries()) there += entry.bytes;
   const double all =
-      static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // keep: to 2^40
+      static_cast<double>(checkpoint) * static_cast<double>(keep + kBestAndNew);  // keep <= 2^40
   need.most = static_cast<int64_t>(
       std::clamp(all - static_cast<double>(there), static_cast<double>(checkpoint), 9e18));
   const fs::path place = existing_parent(store.directory());

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that the checkpoints of a run fit on their disk. Torch-free.
+// Checks that the disk has enough free space for the checkpoints of a run. Torch-free.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,19 +13,21 @@ namespace shoal::train {
 struct DiskNeed {
   int64_t free = -1;       // bytes available to this user; -1: not reported by the file system
   int64_t checkpoint = 0;  // bytes of one checkpoint
-  // Additional bytes needed for --keep + 2 checkpoints (the best one and the one being written)
-  // beyond the existing ones; at least one checkpoint.
+  // Bytes that the run's checkpoints may need in addition to the existing ones: for --keep
+  // checkpoints, the best one and the one being written. At least the size of one checkpoint.
   int64_t most = 0;
 };
 
 // Returns `path` or its nearest existing parent.
 std::filesystem::path existing_parent(const std::filesystem::path& path);
 
-// `checkpoint`: bytes of one checkpoint; `keep`: --keep. If the directory does not exist, its
-// nearest existing parent counts.
+// Returns the space that the checkpoints in `store` need. `checkpoint`: bytes of one checkpoint;
+// `keep`: --keep. If the directory does not exist, the free space is that of its nearest existing
+// parent.
 DiskNeed disk_need(const CheckpointStore& store, int64_t checkpoint, int64_t keep);
 
-// Throws std::runtime_error if not even one checkpoint fits. Calls `warn` if not all of them fit.
+// Throws std::runtime_error if the disk has no space for one checkpoint. Calls `warn` if it has no
+// space for all of them.
 void check_disk(const DiskNeed& need, const std::filesystem::path& directory,
                 const std::function<void(const std::string&)>& warn);
 

@@ -90,7 +90,7 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
   if (const auto best = store.best(); best && job.export_weights == ExportWeights::best) {
     try {
       data = read_checkpoint(store.read(*best), store.path(*best).string());
-      // A resumed run may have had a better evaluation in another directory.
+      // A resumed run may have saved its best checkpoint in another directory.
       if (position.best_top1.value_or(0) > best->top1.value_or(0))
         log::warning(
             strf("the best evaluation of this run, Acc@1 %.3f, is not in %s; the best "

@@ -1,8 +1,9 @@
 #pragma once
 // Exports the trained model for other programs.
 //
-//   FOLDER/model.safetensors   weights by torchvision's names, 32-bit floats, averaged if
-//                              available; its metadata contains all that `shoal predict` needs
+//   FOLDER/model.safetensors   the averaged weights if there are any, otherwise the weights, as
+//                              32-bit floats by torchvision's names; the metadata contains
+//                              everything else that `shoal predict` needs
 //   FOLDER/classes.json        class name → label
 //   FOLDER/settings.json       image preprocessing, training progress and all settings
 
@@ -19,19 +20,19 @@ namespace shoal::train {
 
 inline constexpr const char* kModelFile = "model.safetensors";
 
-// Creates the folder. Throws std::runtime_error if it is not writable. Call before training, to
-// fail early.
+// Creates the folder. Throws std::runtime_error if it is not writable. Call it before training, so
+// that a run with a wrong folder fails early.
 void open_export_folder(const std::string& folder);
 
-// Writes the three files, replacing earlier ones atomically. Creates the folder. `data`: a run's
-// state from snapshot(); `which`: information for settings.json. Throws std::runtime_error with
-// path and reason.
+// Creates the folder and writes the three files. Replaces existing files atomically. `data`: a
+// run's state from snapshot(); `which`: describes the weights in settings.json. Throws
+// std::runtime_error with path and reason.
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which);
 
-// Exports the model selected by --export to --export-dir and logs its accuracy: the checkpoint of
-// the best evaluation in `store` or, if there is none or it is damaged, the state at `position`,
-// which `last` returns. Warns if the run's best evaluation is not in `store`. Throws
-// std::runtime_error like export_model().
+// Exports the weights selected by --export to --export-dir and logs their accuracy. For "best",
+// this is the checkpoint in `store` with the highest accuracy. For "last", or if that checkpoint is
+// missing or damaged, it is the state at `position`, which `last` returns. Warns if the run's best
+// evaluation is not in `store`. Throws std::runtime_error like export_model().
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
 
@@ -39,8 +40,8 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
 // data.ema. Throws std::runtime_error if it is damaged, UserError if another program wrote it.
 CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
 
-// Returns the weights to use: the averaged ones if available, with the batch counters of the
-// others.
+// Returns the averaged weights, plus the model's tensors that have no average. Without averaged
+// weights, returns the model's.
 NamedTensors finished_weights(const CheckpointData& data);
 
 }  // namespace shoal::train

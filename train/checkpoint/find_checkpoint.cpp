@@ -1,5 +1,5 @@
-// Finds and loads the state or weights that a run starts from. Rank 0 searches and broadcasts the
-// bytes.
+// Finds and reads the state or weights that a run starts from. Rank 0 searches and broadcasts the
+// file's bytes.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What rank 0 found: the file's bytes, or an error.
+// What rank 0 has found: the bytes of a file, or an error.
 struct Found {
-  std::vector<char> bytes;
-  std::vector<char> weights;  // for a fresh start
+  std::vector<char> bytes;    // checkpoint of the run to continue
+  std::vector<char> weights;  // --weights, for a fresh start
   std::string weights_file;
   std::string origin = "fresh start";
   std::string user_error, failure;
 };
 
-// The checkpoints in `directory`, which may also be a run's output folder.
+// Returns the checkpoints in `directory`, which is a checkpoint directory or a run's output folder.
 CheckpointStore store_in(const fs::path& directory) {
   CheckpointStore store(directory, 1);
   if (!store.entries().empty()) return store;
@@ -96,7 +96,7 @@ struct Located {
   std::string file;
 };
 
-// Parses the state of a run for --resume.
+// Parses the state of a run for --resume. Throws UserError if the file contains only weights.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
   std::string reason, contents;
   try {
@@ -115,7 +115,7 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
                   "), not the state of a run; to start from them, use --weights " + file);
 }
 
-// `option` appears in messages.
+// Finds the weights in a directory as described at open_checkpoint(). `option` appears in messages.
 Located locate_in(const fs::path& directory, bool best, const std::string& option) {
   const CheckpointStore store = store_in(directory.empty() ? "." : directory);
   if (const auto entry = store.best(); best && entry)

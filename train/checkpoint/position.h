@@ -10,7 +10,7 @@
 namespace shoal::train {
 
 struct Position {
-  // Records an evaluation of the current state.
+  // Records that the current state was evaluated with this accuracy, in percent.
   void note_best(double top1) {
     if (best_top1 && *best_top1 >= top1) return;
     best_top1 = top1, best_step = step, best_epoch = epoch;
@@ -19,21 +19,21 @@ struct Position {
   int64_t epoch = 0;          // the epoch to start or continue
   int64_t step_in_epoch = 0;  // finished steps of this epoch
   int64_t step = 0;           // finished steps since the start of training
-  int64_t non_finite = 0;     // total number of steps that were not committed
+  int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
   int64_t non_finite_in_a_row = 0;
   int64_t history_lines = 0;  // lines of history.jsonl at this position
-  // The epoch or the run has ended, but a stop came before its evaluation.
+  // Whether the epoch or the run has made its last step but was not evaluated yet.
   bool evaluation_pending = false;
-  bool epoch_over = false;          // ended before steps_per_epoch: the stream had no more data
-  double lr = 0;                    // of the last step; 0: no step yet, or unknown
-  Meter epoch_sum;                  // over all ranks, of the epoch so far
+  bool epoch_over = false;          // the epoch has ended because a stream ran out of data
+  double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
+  Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
-  std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unknown in old checkpoints
+  std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unset in old checkpoints
   std::string losses;                            // LossWatch::state()
-  Meter pending;              // over all ranks, of the step not yet exchanged between ranks
-  int64_t rollbacks = 0;      // for the most recent failure (recovery.h)
-  int64_t trouble_start = 0;  // first step of that failure
-  int64_t skip_until = 0;     // images of steps up to this one are skipped
+  Meter pending;              // metrics in the pending control message, over all ranks
+  int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
+  int64_t trouble_start = 0;  // first step of that series
+  int64_t skip_until = 0;     // steps up to this one skip their images
 };
 
 }  // namespace shoal::train

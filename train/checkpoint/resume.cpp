@@ -27,13 +27,14 @@ Meter meter_in(const CheckpointData& data, const std::string& name) {
   return Meter::from(values);
 }
 
-// Name of the kernels or GPU that compute. Results may differ in the last bits between them.
+// Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
+// last bits.
 std::string kernels_of(const ResolvedJob& job) {
   if (job.device == "cpu") return ops::cpu().name;
   return cuda_plugin().device_info(job.gpu).name;
 }
 
-// Names of `from` that are not in `in`.
+// Returns the names in `from` that are not in `in`.
 std::vector<std::string> missing(const std::vector<std::string>& from,
                                  const std::vector<std::string>& in) {
   const std::set<std::string> known(in.begin(), in.end());
@@ -43,8 +44,8 @@ std::vector<std::string> missing(const std::vector<std::string>& from,
   return names;
 }
 
-// Returns how `ours`, the data's classes, differ from `theirs`; empty if equal. `there`: "in the
-// checkpoint".
+// Describes how the data's classes, `ours`, differ from `theirs`. Empty if they are equal. `there`
+// says where `theirs` come from: "in the checkpoint".
 std::string class_difference(const std::vector<std::string>& theirs, const std::string& there,
                              const std::vector<std::string>& ours) {
   if (theirs == ours) return "";
@@ -57,7 +58,7 @@ std::string class_difference(const std::vector<std::string>& theirs, const std::
 }
 
 // Returns why the classifier does not match this run's classes; empty if it matches. Files of other
-// programs name no classes: there only the number counts.
+// programs have no class names, so only the number of classes is compared.
 std::string other_classes(const CheckpointData& weights, const NamedTensors& tensors,
                           const std::string& classifier, const ResolvedJob& job,
                           const std::vector<std::string>& classes) {
@@ -70,14 +71,14 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
   return class_difference(weights.classes, "in their file", classes);
 }
 
-// Replaces a classifier for other classes by the trainer's own random one. Throws UserError where
-// that would only be evaluated.
+// If the classifier in `tensors` is for other classes, replaces it by the trainer's own random one.
+// With --eval-only, throws UserError instead.
 void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
                          const ResolvedJob& job, const std::vector<std::string>& classes,
                          NamedTensors& tensors,
                          const std::function<void(const std::string&)>& warn) {
   const FlatParameters& own = trainer.parameters();
-  // The last layer of every model: its weight and its bias.
+  // The last two parameters of every model are the classifier's weight and bias.
   const auto first = own.names().end() - 2;
   const std::string why = other_classes(weights, tensors, *first, job, classes);
   if (why.empty()) return;
@@ -117,7 +118,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["val_resize"] = job.val_resize;
   data.integers["classes"] = job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
-  put(data, "posted_", position.pending);  // the key is frozen: older checkpoints have it
+  put(data, "posted_", position.pending);  // existing checkpoints use this key
   data.numbers["lr"] = position.lr;
   data.text["losses"] = position.losses;
   if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
@@ -137,7 +138,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
-  const auto arch = weights.text.find("arch");  // other programs do not say
+  const auto arch = weights.text.find("arch");  // missing in files of other programs
   if (arch != weights.text.end() && arch->second != job.model.name)
     throw UserError("--weights: they are for --model " + arch->second + ", this run has " +
                     job.model.name);
@@ -155,13 +156,13 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
 
 namespace {
 
-// Other settings may put the run somewhere else on its schedule: a finished cosine that gets more
-// epochs is far from its end again. Compares the rate of the last step with what the new settings
-// give for that step, so a drop that the schedule itself makes is no jump.
+// Warns if changed settings make the learning rate jump. For example, if a finished run gets more
+// epochs, its cosine schedule rises again. Compares the last step's learning rate with the one that
+// the new settings give for the same step, so drops within the schedule cause no warning.
 void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
                   const std::function<void(const std::string&)>& warn) {
   constexpr double kJump = 2;
-  const auto was = data.numbers.find("lr");  // older checkpoints do not say
+  const auto was = data.numbers.find("lr");  // missing in older checkpoints
   const int64_t step = data.integer("step");
   if (was == data.numbers.end() || was->second <= 0 || job.eval_only) return;
   if (step >= job.last_step || step == 0) return;
@@ -193,7 +194,7 @@ void compare(const CheckpointData& data, const ResolvedJob& job,
              static_cast<long long>(data.integer("threads")), data.string("kernels").c_str(),
              data.string("torch").c_str(),
              job.ranks_have_own_images()
-                 ? "each rank has images of its own, so others follow than would have"
+                 ? "each rank reads its own images, so the run continues with different images"
                  : "the same images follow in the same order, but results may differ in the last "
                    "bits"));
   }

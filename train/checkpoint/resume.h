@@ -1,6 +1,6 @@
 #pragma once
-// Between a running Trainer and the checkpoint directory: what is saved, what is found, what may be
-// continued.
+// Saves the state of a run as checkpoint data, finds what a run starts from, and loads it into a
+// Trainer.
 
 #include <functional>
 #include <optional>
@@ -16,61 +16,73 @@
 
 namespace shoal::train {
 
-// Everything of the run as one checkpoint's data.
+// Returns the complete state of the run as checkpoint data.
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
 
-// What a run starts from.
+// What a run starts from: a checkpoint, other weights, or random weights (both empty).
 struct Start {
-  std::optional<CheckpointData> data;     // nothing: a fresh start
-  std::optional<CheckpointData> weights;  // of a fresh start: --weights; else random ones
-  // For the start block: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
+  std::optional<CheckpointData> data;     // checkpoint of the run to continue
+  std::optional<CheckpointData> weights;  // --weights, for a fresh start
+  // Description for the log: "fresh start", "…/epoch-0003-step-00001234.pt, epoch 3, step 1234".
   std::string origin;
 };
 
-// Rank 0 looks (in checkpoint_directory(job) and --resume PATH), reads and hands the bytes to every
-// rank; other hosts need no file. Collective.
+// Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so the
+// other hosts need no files. Collective.
 //
-//   --resume        the newest good checkpoint of the directory, else a notice and a fresh start
-//   --resume PATH   that file, or the newest good one of that directory. UserError when there is
-//                   none; only a missing checkpoint.pth.tar, which scripts of the imagenet
-//                   example name on their first run, means the same as --resume alone
-//   neither         a fresh start; UserError when the directory holds checkpoints, so that
-//                   nothing is lost
+//   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
+//                   logs that and starts fresh
+//   --resume PATH   that file, or the newest intact checkpoint in that directory. Throws UserError
+//                   if there is none. Exception: if the file checkpoint.pth.tar is missing, does
+//                   the same as --resume alone, because scripts for PyTorch's imagenet example pass
+//                   this name on their first run
+//   neither         a fresh start. Throws UserError if the checkpoint directory contains
+//                   checkpoints, so that none are lost
 //
-// A fresh start with --weights PATH has what open_weights() finds there.
+// A fresh start with --weights PATH uses the weights that open_weights() finds there.
 Start find_start(const Job& job, dist::Group& group);
 
-// The checkpoint at `path`: a file (model.safetensors too, see export.h); the newest good one of a
-// run's or a checkpoint directory, else the model.safetensors in it; or, with "best" or "last"
-// behind such a directory (runs/shoal/best), that one of it. Throws UserError when there is none, the
-// file is of another kind, or another program wrote it; std::runtime_error when it is damaged.
+// Opens a checkpoint of shoal. `path` is one of:
+//
+//   a file        a checkpoint or a model.safetensors (export.h)
+//   a directory   a run's output or checkpoint directory: its newest intact checkpoint or, if it
+//                 has no checkpoints, its model.safetensors
+//   DIR/best      the checkpoint with the highest accuracy in such a directory
+//   DIR/last      the same as DIR
+//
+// Throws UserError if there is none, the file is of another kind, or another program wrote it;
+// std::runtime_error if it is damaged.
 OpenedCheckpoint open_checkpoint(const std::string& path);
 
-// The same for --weights, which may be another program's too; `entry` as in read_weights().
+// Like open_checkpoint(), for --weights: also accepts files of other programs. `entry` is as in
+// read_weights().
 OpenedCheckpoint open_weights(const std::string& path, const std::string& entry);
 
-// The newest good checkpoint of the store from before step `step`: rank 0 reads it, every
-// rank gets it. Collective.
+// Returns the newest intact checkpoint in `store` from before step `step`. Rank 0 reads it and
+// broadcasts it. Collective.
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group);
 
-// Gives a fresh trainer the weights of another run, the averaged ones where it has them. `classes`:
-// the names of this run's. A classifier for another number of classes, or for classes of other
-// names, stays as it is and `warn` is told; with --eval-only that is a UserError. Throws UserError
-// when the weights are another model's.
+// Loads the weights of another run into a fresh trainer, the averaged ones if there are any.
+// `classes`: names of this run's classes. If the weights' classifier has another number of classes
+// or other class names, the trainer keeps its own random classifier and reports that to `warn`;
+// with --eval-only it throws UserError instead. Throws UserError if the weights are for another
+// model.
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn);
 
-// Loads tensors and returns the position. Throws UserError when the run that made the data cannot
-// be continued exactly with these settings (other global batch, seed, data, classes or model);
-// tells `warn` of settings that differ but may. `classes`: the names of this run's.
+// Loads a checkpoint into the trainer and returns the run's position. `classes`: names of this
+// run's classes. Throws UserError if the checkpoint's run cannot be continued exactly with these
+// settings (another global batch, seed, data, classes or model). Reports other changed settings to
+// `warn`.
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn);
 
-// start_from() or restore(), as `start` asks; on rank 0 (`leader`) warnings are logged.
+// Calls start_from() or restore(), depending on `start`. Returns the initial position for a fresh
+// start. `leader`: whether this is rank 0, which logs the warnings.
 Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,
                     const std::vector<std::string>& classes, bool leader);
 

@@ -1,8 +1,9 @@
 #pragma once
-// The control message that the ranks exchange once per step, and what a checkpoint must know of it.
+// Exchanges the control message once per step and remembers its metrics for checkpoints.
 //
-// A message posted at one step is collected at the next. A checkpoint that is saved in between stores
-// the metrics of the pending message, so the resumed run posts them again and sees the same losses.
+// A message posted at one step is collected at the next. A checkpoint that is saved in between
+// contains the metrics of the pending message. The resumed run posts them again, so it sees the
+// same losses as an uninterrupted run.
 
 #include "dist/control_message.h"
 #include "train/run/meter.h"
@@ -13,7 +14,7 @@ class ControlExchange {
  public:
   explicit ControlExchange(const dist::Group& group) : channel_(group) {}  // Communicator::control
 
-  // Posts this rank's message with the metrics of its step. The last one must have been collected.
+  // Posts this rank's message with the metrics of its step. Collect the previous message first.
   void post(dist::ControlMessage message, const Meter& step = {}) {
     message.images = static_cast<int64_t>(step.images);
     message.loss_sum = step.loss;
@@ -21,14 +22,14 @@ class ControlExchange {
     channel_.post(message);
   }
 
-  // Returns the pending message of all ranks; an empty one if nothing is pending. Waits for the
-  // slowest rank.
+  // Returns the pending message, combined over all ranks; an empty one if nothing is pending. Waits
+  // for the slowest rank.
   dist::ControlMessage collect() {
     pending_ = {};
     return channel_.collect();
   }
 
-  // Collects the pending message and ignores it, but keeps pending(). Before a run ends early.
+  // Collects the pending message and ignores it, but keeps pending(). Call before a run ends early.
   void discard() { channel_.collect(); }
 
   // This rank's metrics in the pending message.

@@ -11,13 +11,13 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::chrono::seconds kCountingTime(5);  // for images that nobody will use
+constexpr std::chrono::seconds kCountingTime(5);  // limit for counting the unused images
 
 bool stop_requested() {
   return stop_signal() != 0;
 }
 
-// Images that one step takes from each rank.
+// Returns the number of images that one step takes from each rank.
 int64_t images_per_step(const ResolvedJob& job) {
   return job.accumulate * job.batch_size * job.mix.images_per_row();
 }

@@ -13,10 +13,10 @@
 
 namespace shoal::train {
 
-// What is left of the stream of one rank when the epoch ends.
+// The rest of one rank's stream at the end of an epoch.
 struct StreamRest {
-  int64_t images = 0;     // unused images, as far as they were counted
-  bool complete = false;  // the stream was counted to its end
+  int64_t images = 0;     // number of unused images that were counted
+  bool complete = false;  // whether they were counted to the end of the stream
 };
 
 class EpochAgreement {
@@ -25,20 +25,23 @@ class EpochAgreement {
   EpochAgreement(const ResolvedJob& job, dist::Communicator& communicator);
 
   // Returns true if every rank has the images of step `step_in_epoch` (from 0). Blocks until all
-  // ranks have answered; a stop signal on any rank ends the wait, see stop_signal(). Returns true at
-  // once unless images are streamed. Throws what the stream threw. Collective.
+  // ranks have answered. A stop signal on a rank that waits for images ends its wait; the result is
+  // then false, see stop_signal(). Returns true at once if images are not streamed. Rethrows the
+  // stream's errors. Collective.
   bool all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch);
 
-  // Returns true if every rank passes true. Otherwise passes on this process's stop signal.
-  // Collective.
+  // Returns true if every rank passes true. A rank that passes false also sends its stop signal to
+  // the others, see stop_signal(). Collective.
   bool agree(bool has_data);
 
-  // The signal that ended the last wait on any rank: SIGINT, SIGTERM or 0; the same on all ranks.
+  // Returns the signal that ended the last wait on any rank: SIGINT, SIGTERM, or 0 if none did. The
+  // same on all ranks.
   int stop_signal() const { return stop_signal_; }
 
-  // After all_ranks_have_data() returned false without a stop signal: logs on rank 0 which ranks ran
-  // out of images, after how many steps, and how many images the others have left. Reads streams on
-  // for at most 5 s to count them. Throws std::runtime_error after an epoch of 0 steps. Collective.
+  // Logs on rank 0 which ranks ran out of images, after how many steps, and how many images the
+  // others have left. To count these, keeps reading the streams for up to 5 s. Call it after
+  // all_ranks_have_data() has returned false without a stop signal. Throws std::runtime_error if
+  // `steps` is 0. Collective.
   void report_end(data::Loader& loader, int64_t epoch, int64_t steps);
 
  private:
@@ -48,7 +51,7 @@ class EpochAgreement {
   int stop_signal_ = 0;
 };
 
-// The message of report_end(). `rests`: by rank. Throws as report_end() does.
+// Returns the message of report_end(). `rests` are in rank order. Throws like report_end().
 std::string epoch_end_message(const ResolvedJob& job, int64_t epoch, int64_t steps,
                               const std::vector<StreamRest>& rests);
 

@@ -9,8 +9,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kSoon = 64;  // steps; a spike this soon after a rollback is the same trouble
-constexpr int64_t kMostRollbacks = 12;  // in a row
+constexpr int64_t kSoon = 64;  // a spike within so many steps after a rollback continues its series
+constexpr int64_t kMostRollbacks = 12;  // in one series of spikes
 
 }  // namespace
 
@@ -28,7 +28,8 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
 }
 
 bool Recovery::add_loss(const dist::ControlMessage& message, int64_t step) {
-  // No message yet, a step that was skipped or not committed, or one made before the rollback.
+  // Ignores an empty message, a step that was skipped or not committed, and steps that were made
+  // before the rollback.
   if (message.images == 0 || step <= position_.skip_until) return false;
   const auto event = losses_.add(message.loss_sum / static_cast<double>(message.images));
   if (!event) return false;
@@ -48,7 +49,8 @@ void Recovery::add_step_time(double seconds) {
 
 void Recovery::roll_back(int64_t spike) {
   count_rollback(spike);
-  // The step before the spike may already have damaged the weights.
+  // The checkpoint must be from before the step that precedes the spike, because that step may
+  // already have damaged the weights.
   const auto found = checkpoint_before(position_.trouble_start - 1, store_, communicator_.main);
   if (!found) {
     if (communicator_.rank() == 0)

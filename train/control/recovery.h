@@ -1,10 +1,12 @@
 #pragma once
-// What a run does when its loss spikes: it logs the spike, saves a checkpoint, or rolls back.
+// Handles loss spikes: logs the spike and, depending on --on-spike, saves a checkpoint or rolls
+// back.
 //
 // A rollback (--on-spike rollback) restores parameters, optimizer, statistics and averages from the
-// newest good checkpoint before the spike. The run does not repeat the steps since then: it skips
-// their images and continues after the spike, so step numbers, schedule and order do not change. If
-// the loss spikes again within 64 steps, the images of 2, 4, 8, … further steps are skipped as well.
+// newest intact checkpoint before the spike. The run does not repeat the steps since then. It skips
+// their images and continues after the spike, so step numbers, schedule and image order do not
+// change. If the loss spikes again within 64 steps, the next rollback also skips the images of 2
+// further steps, then of 4, 8, ….
 
 #include <cstdint>
 #include <string>
@@ -21,14 +23,16 @@ namespace shoal::train {
 
 class Recovery {
  public:
-  // Continues from position.losses. All references must outlive it.
+  // Restores the loss watch from position.losses. All references must outlive this object.
   Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& store,
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
-  // Handles the loss of step `step`, summed over all ranks in `message`. Returns true if a checkpoint
-  // should be saved. Throws std::runtime_error when rollbacks do not help. Collective.
+  // Handles the loss of step `step`, which `message` contains as a sum over all ranks. Returns true
+  // if a checkpoint should be saved. Throws std::runtime_error if the loss spikes again after 12
+  // rollbacks. Collective.
   bool add_loss(const dist::ControlMessage& message, int64_t step);
-  // Reports when the steps of this rank become slower or faster.
+  // Adds the duration of a step. Reports an event if the steps of this rank become slower or
+  // faster.
   void add_step_time(double seconds);
 
   std::string losses() const { return losses_.state(); }  // for position.losses

@@ -26,7 +26,7 @@ int StepControl::apply_last(int stop_signal) {
   return apply(message, run_.position.step);
 }
 
-// `message`: posted by all ranks after step `step`.
+// Acts on the message that all ranks posted after step `step`.
 int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
@@ -38,7 +38,7 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   }
   const bool due = save_spike || message.checkpoint_requested || checkpoints_.due_by_steps();
   if (due && !run_.evaluation_due())
-    checkpoints_.save();  // after an evaluation the run saves anyway
+    checkpoints_.save();  // if an evaluation is due, the run saves after it
   return 0;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What happens between two steps: the ranks exchange a control message and act on it together (stop,
-// save, roll back, give up).
+// Runs between two steps: the ranks exchange a control message and act on it together. They stop,
+// save, roll back or fail.
 
 #include <cstdint>
 
@@ -20,14 +20,15 @@ class StepControl {
 
   void begin_epoch() { unreadable_.begin_epoch(); }
 
-  // Applies the message of the step before, which has long arrived, and posts the next one. `step`:
-  // metrics of this rank's last step. `unreadable`: images that this rank could not read in the
-  // epoch. Returns the signal that stops the run, else 0. May save. Throws std::runtime_error if too
-  // many images are unreadable or rollbacks do not help. Collective.
+  // Posts this step's message and acts on the previous step's, which has usually arrived by now.
+  // `step`: metrics of this rank's last step. `unreadable`: number of images that this rank could
+  // not read since the epoch began. May save a checkpoint. Returns the signal that stops the run,
+  // or 0. Throws std::runtime_error if too many images are unreadable or rollbacks do not help.
+  // Collective.
   int exchange(const Meter& step, int64_t unreadable);
 
-  // The same for the message of the epoch's last step; posts none. `stop_signal`: one that came while
-  // the ranks waited for images.
+  // Acts on the message of the epoch's last step, but posts none. `stop_signal`: a signal that came
+  // while the ranks waited for images, or 0.
   int apply_last(int stop_signal = 0);
 
  private:

@@ -1,10 +1,12 @@
 #pragma once
 // Two flags that signal handlers set and the training loop polls between steps. The ranks exchange
-// them, so all ranks stop or save at the same step. All functions may be called from a signal handler.
+// them, so all ranks stop or save at the same step. All functions may be called from a signal
+// handler.
 
 namespace shoal::train {
 
-// Asks the loop to finish the step, save and leave. Returns false if it was asked before.
+// Asks the loop to finish the step, save a checkpoint and stop. Returns false if a stop was already
+// requested.
 bool request_stop(int signal);  // SIGINT or SIGTERM
 void request_checkpoint();
 

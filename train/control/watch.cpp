@@ -12,11 +12,11 @@ namespace {
 
 // Losses.
 constexpr size_t kRecent = 64, kEnough = 16;
-constexpr double kDeviations = 6;              // standard deviations that are still noise
-constexpr double kSmallestJump = 0.25;         // smaller jumps are no events
+constexpr double kDeviations = 6;              // up to this many standard deviations are noise
+constexpr double kSmallestJump = 0.25;         // smaller jumps cause no event
 constexpr double kDeviationOfMedian = 1.4826;  // standard deviation / median absolute deviation
 constexpr size_t kBlock = 100, kHalf = 5;      // steps per block, blocks per half of a stall
-constexpr double kProgress = 0.999;            // a loss that falls goes below this share
+constexpr double kProgress = 0.999;  // the loss stalls if it stays above this share of the old one
 // Step times.
 constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // steps
 constexpr int64_t kWarmUp = 8;                             // steps

@@ -21,7 +21,7 @@ struct Lines {
   int64_t count = 0;
 };
 
-// The first `most` lines of a file, or fewer; none if there is no file.
+// Returns up to `most` lines from the start of a file; none if the file does not exist.
 Lines first_lines(const std::filesystem::path& path, int64_t most) {
   Lines lines;
   std::ifstream in(path);
@@ -30,12 +30,12 @@ Lines first_lines(const std::filesystem::path& path, int64_t most) {
   return lines;
 }
 
-// The lines to keep, from the file itself or the copy beside the checkpoints.
+// Returns the lines to keep, from the file itself or from the copy in the checkpoint directory.
 Lines lines_to_keep(const ResolvedJob& job, const std::filesystem::path& path, int64_t count) {
   if (job.eval_only) return first_lines(path, std::numeric_limits<int64_t>::max());
   Lines kept = first_lines(path, count);
   if (kept.count == count) return kept;
-  // On a new machine, --output may be empty: use the copy beside the checkpoints.
+  // On a new machine, --output may be empty. Then the copy in the checkpoint directory is used.
   Lines saved = first_lines(std::filesystem::path(job.checkpoint_dir) / kHistoryFile, count);
   if (saved.count > kept.count) kept = std::move(saved);
   if (kept.count < count)
@@ -100,7 +100,7 @@ HistoryFile::HistoryFile(const ResolvedJob& job, int64_t keep_lines)
   std::filesystem::create_directories(path_.parent_path(), error);
   const Lines kept = lines_to_keep(job, path_, keep_lines);
   lines_ = kept.count;
-  write_whole(path_, kept.text);  // an interruption here must not lose the lines that are kept
+  write_whole(path_, kept.text);  // atomic: an interruption must not lose these lines
   file_.open(path_, std::ios::app);
   if (!file_)
     throw std::runtime_error("cannot write " + path_.string() +

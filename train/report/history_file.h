@@ -1,7 +1,6 @@
 #pragma once
-// OUTPUT/history.jsonl: one JSON object for each printed report, with the same values unrounded and
-// the time of writing. A value scraped from a metric line equals the history to the printed digits.
-// Torch-free.
+// OUTPUT/history.jsonl: one JSON object per line for each printed report, with the time of writing.
+// Values are not rounded, but otherwise equal those in the printed metric lines. Torch-free.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,18 +14,19 @@ namespace shoal::train {
 
 inline constexpr const char* kHistoryFile = "history.jsonl";
 
-// The time now, ISO 8601 in UTC: "2026-11-23T08:30:00.123Z".
+// Returns the current time in UTC as ISO 8601: "2026-11-23T08:30:00.123Z".
 std::string utc_time();
 
-// The rows as JSON text, without the time.
+// Return a report's line as JSON text, without the time and the line break.
 std::string history_row(const StepReport& report);
 std::string history_row(const EvaluationReport& report);
 
 class HistoryFile final : public ReportSink {
  public:
-  // Opens the file for appending after its first `keep_lines` lines; later lines were written after
-  // the checkpoint that the run resumes from. --eval-only keeps all. If the file has fewer lines,
-  // the copy beside the checkpoints is used. Throws std::runtime_error with path and reason.
+  // Truncates the file to its first `keep_lines` lines, because later lines were written after the
+  // checkpoint that the run resumes from, and opens it for appending. --eval-only keeps all lines.
+  // If the file has fewer lines, uses the copy in the checkpoint directory. Throws
+  // std::runtime_error with path and reason.
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 
   void step(const StepReport& report) override { append(history_row(report)); }
@@ -38,7 +38,7 @@ class HistoryFile final : public ReportSink {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void append(const std::string& row);  // with the time
+  void append(const std::string& row);  // adds the time and the line break
 
   std::filesystem::path path_;
   std::ofstream file_;

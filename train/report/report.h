@@ -1,9 +1,9 @@
 #pragma once
-// What rank 0 reports about a run, and the interface of everything that writes it down. Torch-free.
+// The reports of rank 0 about a run, and the interface of the sinks that write them. Torch-free.
 //
-// A sink (terminal bar, log lines, history.jsonl, …) overrides the calls that it writes something
-// for. All of them come from the thread of the training loop, on rank 0 only. A sink that cannot
-// write throws std::runtime_error with the path and the reason.
+// A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
+// it writes. They are called only on rank 0, from the thread of the training loop. A sink that
+// cannot write throws std::runtime_error with the path and the reason.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@
 namespace shoal::train {
 
 struct RunStart {
-  std::string origin;                // "fresh start", or the checkpoint or weights it starts from
+  std::string origin;                // what the run starts from; see Start::origin
   std::vector<std::string> classes;  // names in the order of the labels
 };
 
-// State after any step, for a progress display.
+// State after each step, for a progress display.
 struct Progress {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;     // steps done in the epoch
@@ -34,13 +34,13 @@ struct StepReport {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0, steps_per_epoch = 0;  // step_in_epoch: steps done, from 1
   int64_t step = 0;                                // steps done since the start of training
-  // Duration of the last step of this rank and the mean of the steps that this process has made in
-  // the epoch; then the part of each spent waiting for images.
+  // Duration of this rank's last step, and the mean duration of the steps that this process has
+  // made in the epoch.
   double step_seconds = 0, step_seconds_average = 0;
-  double data_seconds = 0, data_seconds_average = 0;
+  double data_seconds = 0, data_seconds_average = 0;  // parts of these spent waiting for images
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
-  double gradient_norm = 0;  // before clipping; not finite: not printed
+  double gradient_norm = 0;  // before clipping; not printed if not finite
 };
 
 // A batch of an evaluation whose metrics are printed.
@@ -52,11 +52,11 @@ struct EvaluationProgress {
 };
 
 struct EvaluationReport {
-  int64_t epoch = 0, step = 0;  // epochs finished (or the current one), steps done
+  int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
   Meter sum;                    // over all ranks; skipped = unreadable images
   double seconds = 0;
-  bool ema = false;      // of the averaged weights
-  bool stopped = false;  // ended early; the sum is incomplete
+  bool ema = false;      // whether the averaged weights were evaluated
+  bool stopped = false;  // whether the evaluation ended early, so that `sum` is incomplete
 };
 
 // Something unusual at a step, such as a loss spike.
@@ -64,7 +64,7 @@ struct Event {
   std::string name;
   int64_t step = 0;
   std::vector<std::pair<std::string, double>> values;
-  // False for events that depend on the clock: equal runs write equal histories.
+  // False for events that depend on time, because equal runs must write equal histories.
   bool in_history = true;
 };
 
@@ -83,14 +83,14 @@ struct Evaluated {
 // The weights in --export-dir.
 struct Exported {
   std::string file;
-  bool best = false;            // weights of the best evaluation, else the last ones
+  bool best = false;            // true: weights of the best evaluation; false: the last weights
   int64_t epoch = 0, step = 0;  // epochs finished (or the current one), steps done
   std::optional<double> top1;   // percent; absent if these weights were not evaluated
 };
 
 struct RunEnd {
   std::string outcome;  // complete | stopped | failed | evaluated
-  std::string reason;   // of a failure, one sentence; else empty
+  std::string reason;   // for "failed", one sentence; otherwise empty
   int64_t epoch = 0, step = 0;
   double seconds = 0;
   LoaderWait wait;

@@ -1,5 +1,5 @@
 #pragma once
-// Hands every report of a run to all sinks. On ranks other than 0 it does nothing. Torch-free.
+// Passes every report of a run to all sinks. Does nothing on ranks other than 0. Torch-free.
 
 #include <filesystem>
 #include <memory>
@@ -14,8 +14,8 @@ class HistoryFile;
 
 class Reporter final : public ReportSink {
  public:
-  // Makes the sinks. `history_lines`: lines of history.jsonl to keep, see HistoryFile, which also
-  // says what this throws. `job` must outlive the reporter.
+  // Creates the sinks. `history_lines`: number of lines of history.jsonl to keep. Throws like
+  // HistoryFile's constructor. `job` must outlive the reporter.
   Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines);
   ~Reporter() override;
 
@@ -27,15 +27,16 @@ class Reporter final : public ReportSink {
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override;
   void end(const RunEnd& report) override;
-  // end() after an exception. Sinks that fail only log a warning: the exception matters more.
+  // Like end(), after an exception. If a sink fails too, only logs a warning, because the first
+  // exception is more important.
   void end_failed(const RunEnd& report) noexcept;
 
-  int64_t history_lines() const;  // in history.jsonl now
+  int64_t history_lines() const;  // current number of lines in history.jsonl
   std::filesystem::path history_file() const;
 
  private:
   std::vector<std::unique_ptr<ReportSink>> sinks_;  // called in this order; empty on other ranks
-  HistoryFile* history_ = nullptr;                  // one of them
+  HistoryFile* history_ = nullptr;                  // points to one of sinks_
 };
 
 }  // namespace shoal::train

@@ -1,6 +1,7 @@
 #pragma once
-// The sinks of a Reporter, and the text they write where that is a pure function. To add a sink:
-// one .cpp file, its line below, its row in reporter.cpp. `job` must outlive the sink. Torch-free.
+// The sinks of a Reporter, and the functions that format their text. To add a sink, write one .cpp
+// file, declare its function below, and call it in reporter.cpp. `job` must outlive the sink.
+// Torch-free.
 
 #include <memory>
 #include <string>
@@ -13,26 +14,27 @@ namespace shoal::train {
 
 std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);  // OUTPUT/classes.json
 std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);  // a progress bar on stderr
-std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);     // metric lines on stdout, log
+std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);     // metric lines and log messages
 std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);  // OUTPUT/summary.json
 
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kSummaryFile = "summary.json";
 
-// The content of classes.json: {class name: label}.
+// Returns the content of classes.json: {class name: label}.
 std::string classes_json(const std::vector<std::string>& classes);
 
-// Metric lines, without line breaks, in two dialects: PyTorch's imagenet example ("Epoch: [0][
-// 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers must be finite, except the gradient
-// norm.
+// Return metric lines, without line breaks, in two formats: that of PyTorch's imagenet example
+// ("Epoch: [0][ 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers must be finite,
+// except the gradient norm.
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
 
-// The resolved settings for people: model, data, processes, batch, length, output, settings.
+// Returns the resolved settings as text for people: model, data, processes, batch, length, output,
+// settings.
 std::string start_block(const ResolvedJob& job, const std::string& origin);
 
-// What Acc@5 means with fewer than 5 classes.
+// Returns a note about the meaning of Acc@5 with fewer than 5 classes.
 std::string top5_note(int64_t classes);
 
 }  // namespace shoal::train

@@ -1,4 +1,4 @@
-// summary.json: how a run ended, what it reached, and everything needed to repeat it.
+// summary.json: how a run ended, its results, and everything needed to repeat it.
 
 #include <algorithm>
 #include <charconv>
@@ -70,7 +70,7 @@ class SummaryFile final : public ReportSink {
   }
   void end(const RunEnd& report) override {
     if (job_.eval_only) return;
-    // A run that had nothing to do keeps the summary of the run that did the work.
+    // If a resumed run had nothing left to do, keeps the summary of the run that completed.
     const bool idle = train_.empty() && valid_.empty() && !report.exported;
     if (report.outcome != "failed" && idle && is_of_complete_run(path_)) return;
     write_whole(path_, summary(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -82,7 +82,7 @@ class SummaryFile final : public ReportSink {
   const ResolvedJob& job_;
   std::filesystem::path path_;
   std::string started_ = utc_time();
-  std::string train_, valid_, valid_ema_;  // last rows of the history; empty if there are none
+  std::string train_, valid_, valid_ema_;  // last history lines of each kind; may be empty
 };
 
 Json SummaryFile::summary(const RunEnd& end) const {
