@@ -1,5 +1,5 @@
 #pragma once
-// Hash of an epoch's images, their order, pixels and mixing: equal runs print equal hashes.
+// A hash of an epoch's images: their order, pixels and mixing. Equal runs print equal hashes.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace shoal::train {
 
-// Logs the sum over ranks of their loaders' hashes since step `first_step` of the epoch, at log level
-// debug. Collective.
+// Logs the sum of all ranks' hashes, if the log level is debug. `hash`: from this rank's loader,
+// since step `first_step` of the epoch. Collective.
 void log_data_hash(const ResolvedJob& job, int64_t epoch, int64_t first_step, uint64_t hash,
                    const dist::Group& group);
 

@@ -32,7 +32,7 @@ int64_t peak_gpu_memory(const ResolvedJob& job) {
   return static_cast<int64_t>(cuda_plugin().memory_statistics(job.gpu).peak_reserved_bytes);
 }
 
-// The largest value on any rank. Collective.
+// Returns the largest value over all ranks. Collective.
 int64_t largest(dist::Group& group, int64_t here) {
   at::Tensor all = at::zeros({group.size()}, at::kLong);
   all.mutable_data_ptr<int64_t>()[group.rank()] = here;
@@ -44,7 +44,8 @@ int64_t largest(dist::Group& group, int64_t here) {
 // Throws std::runtime_error if the run could not create files in `folder`.
 void check_writable(const std::string& folder, const char* option) {
   const auto place = existing_parent(folder);
-  // Creates a folder: root passes permission checks on file systems that refuse to write.
+  // Tries to create a folder, because permission checks always succeed for root, even on read-only
+  // file systems.
   std::string probe = (place / ".shoal-XXXXXX").string();
   if (::mkdtemp(probe.data()) == nullptr || ::rmdir(probe.c_str()) != 0)
     throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +

@@ -1,5 +1,6 @@
 #pragma once
-// Metrics of an epoch's steps. They are summed over ranks only when somebody needs the result.
+// Metrics of an epoch's steps. They are summed over ranks only when the result is needed, because
+// that is a collective.
 
 #include "train/run/evaluate.h"
 
@@ -7,10 +8,11 @@ namespace shoal::train {
 
 class EpochMetrics {
  public:
-  // `epoch_sum`: over all ranks, up to the last reduce(). Both must outlive this object.
+  // `epoch_sum`: sum over the epoch and all ranks, which reduce() updates. Both references must
+  // outlive this object.
   EpochMetrics(dist::Group& group, Meter& epoch_sum) : group_(group), epoch_sum_(epoch_sum) {}
 
-  void add(const Meter& step) { here_.add(step); }  // of this rank
+  void add(const Meter& step) { here_.add(step); }  // adds a step of this rank
 
   // Brings epoch_sum up to date, and sums `step` over all ranks in place. Collective.
   void reduce(Meter& step) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<int64_t, 1> kViewDimension = {1};  // of logits, images × views × classes
 
-// Whether the condition holds on any rank. Collective.
+// Returns whether `here` is true on any rank. Collective.
 bool on_any_rank(dist::Group& group, bool here) {
   at::Tensor ranks = at::empty({1}, at::kLong);
   *ranks.mutable_data_ptr<int64_t>() = here ? 1 : 0;
@@ -29,7 +29,7 @@ bool on_any_rank(dist::Group& group, bool here) {
   return ranks.item<int64_t>() > 0;
 }
 
-// Throws if the sums over all ranks show no image, or too many unreadable ones.
+// Throws if there are no images or too many unreadable ones. `sum` is over all ranks.
 void check_images(const Meter& sum) {
   const double all = sum.images + sum.skipped;
   if (all == 0) throw std::runtime_error("the evaluation found no image; check what --val names");
@@ -88,7 +88,7 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   double previous = start;
   for (int64_t i = 1;; ++i) {
     group.enter(dist::Phase::reading);
-    // A stream may keep this rank waiting for long; a stop signal ends the wait.
+    // This rank may wait long for a stream. A stop signal ends the wait.
     const bool stops = hooks.keep_going && !loader.has_batches(i, interrupted) && interrupted();
     const data::Batch* const batch = stops ? nullptr : loader.next();
     group.enter(dist::Phase::evaluating);

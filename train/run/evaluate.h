@@ -1,5 +1,5 @@
 #pragma once
-// Exact evaluation: every image of the set counts once, at any world size.
+// Exact evaluation: every image of the set counts exactly once, whatever the world size is.
 
 #include <functional>
 #include <initializer_list>
@@ -13,31 +13,32 @@
 
 namespace shoal::train {
 
-// Sums over one batch of this rank, without gradients, with the model's running statistics. Averages
-// the logits if the batch has several views of each image. Counts unreadable images as skipped.
-// `type`: the type that the model computes in. Leaves the model in evaluation mode.
+// Evaluates one batch of this rank and returns the sums of its metrics. If the batch has several
+// views of each image, averages their logits. Counts unreadable images as skipped. `type`: element
+// type of the activations. Switches the model to evaluation mode.
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 
-// More than 1 % of the images cannot be read.
+// Thrown if more than 1 % of the images are unreadable.
 struct TooManyUnreadable : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
 struct EvaluationHooks {
-  // Called before each batch; must return the same on every rank. False ends the evaluation.
+  // Called before each batch. Must return the same on every rank; false ends the evaluation.
   std::function<bool()> keep_going = {};
-  // Called every `print_freq` batches and after the last one where their number is known, with sums
-  // over all ranks. Collective: set on every rank or on none.
+  // Called with sums over all ranks every `print_freq` batches and, if the number of batches is
+  // known, after the last one. The sums are collective, so set it on every rank or on none.
   std::function<void(EvaluationProgress)> progress = {};
   int64_t print_freq = 10;
 };
 
-// Sums over the whole set and all ranks, the same on each. Fills in neither epoch nor step.
-// Collective. Throws std::runtime_error if there is no image, TooManyUnreadable on all ranks.
+// Evaluates the whole set. The result is a sum over all ranks, the same on each; its epoch and step
+// are not set. Collective. Throws, on all ranks, std::runtime_error if there are no images and
+// TooManyUnreadable.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 
-// Adds the meters of all ranks, in place. Collective.
+// Sums each meter over all ranks, in place. Collective.
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters);
 
 }  // namespace shoal::train

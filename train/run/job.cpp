@@ -23,13 +23,13 @@ void check_values(const Job& job) {
 
 namespace {
 
-// Divides a per-host count by the processes; at least 1.
+// Divides a per-host count by the number of processes. Returns at least 1.
 int64_t share_of(int64_t count, int64_t processes) {
   return std::max<int64_t>(1, count / std::max<int64_t>(1, processes));
 }
 
-// One rank's share of a step. The global batch must divide evenly: every rank does the same work in
-// every micro-batch.
+// Resolves the batch size, the global batch size and the number of micro-batches. The global batch
+// must divide evenly, because every rank and micro-batch has the same number of images.
 void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out) {
   const int64_t world = here.world_size;
   std::optional<int64_t> batch = job.batch_size;
@@ -61,7 +61,7 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
               std::to_string(out.batch_size) + " (--batch-size, --global-batch-size)");
 }
 
-// Length of an epoch of a stream.
+// Resolves the length of an epoch of a stream.
 void resolve_stream(const Job& job, ResolvedJob& out) {
   require(!job.train_samples || !job.epoch_steps,
           "--train-samples and --steps-per-epoch both say how long an epoch is; give one of them");

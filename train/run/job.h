@@ -1,9 +1,10 @@
 #pragma once
-// The settings of a run: Job is what was asked for, ResolvedJob what was decided from it.
+// The settings of a run: Job contains the settings that the user gave, ResolvedJob the final ones.
 //
-// app/ fills a Job from recipes, hyperparameters and the command line; the table of options checks
-// each value on its own. resolve() decides what was left open, checks how values fit together, and
-// throws UserError that names the option. Defaults live here and nowhere else. Torch-free.
+// app/ fills a Job from recipes, hyperparameters and the command line. Its table of options checks
+// each value separately. resolve() chooses the values that were not given and checks combinations
+// of values; it throws UserError that names the option. Only these structs and resolve() define
+// defaults. Torch-free.
 
 #include <cstdint>
 #include <optional>
@@ -20,62 +21,65 @@
 namespace shoal::train {
 
 enum class Precision { off, bf16 };
-// What a run does when its loss spikes (train/control/recovery.h); each also logs it.
+// What a run does when its loss spikes, besides logging it (train/control/recovery.h).
 enum class OnSpike { log, checkpoint, rollback };
-// Which weights --export-dir gets.
+// Which weights are exported to --export-dir.
 enum class ExportWeights { best, last };
 
-// What made a run: for summary.json.
+// The program and the command that started a run, for summary.json.
 struct Provenance {
   std::string version, commit;  // of the program; the commit is "unknown" outside a git checkout
-  std::string command;          // the command line, secrets masked
+  std::string command;          // the command line, with secrets masked
 };
 
-// Options that mean the same before and after resolution.
+// Options that have the same meaning in Job and ResolvedJob. resolve() may still change some
+// values.
 struct RunOptions {
   // Data.
-  std::string data;                // directory that holds train/ and val/; empty: see below
-  std::string train_dir, val_dir;  // each overrides its half of `data`
-  // Classes of validation images that carry none, and the meaning of the numbers in that file
-  // (data/labels/labels.h).
+  std::string data;                // directory that contains train/ and val/; may be empty
+  std::string train_dir, val_dir;  // directories to use instead of train/ and val/ in `data`
+  // File with the classes of validation images that are not in class folders, and file that maps
+  // the numbers in it to classes (data/labels/labels.h).
   std::string val_labels, val_synsets;
   std::string tfrecord_keys;  // names of the features of TFRecords (data/records/tf_example.h)
   std::string classes_file;   // class names, one per line, in label order
-  // Encoded images that each process holds to shuffle a stream, or files with forward_reads.
+  // Size of each process's shuffle buffer, in encoded images, for streams and for forward_reads.
   int64_t shuffle_buffer = 1024;
-  // Share of the training images held out for validation, chosen by path (data/sources/split.h);
+  // Fraction of the training images held out for validation, chosen by path (data/sources/split.h).
   // 0: validation images are given separately.
   double val_split = 0;
-  std::string sharded = "none";  // splits that each host holds its own part of: none|train|val|both
+  std::string sharded = "none";  // splits that are sharded per host: none | train | val | both
   // Reads tars, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
   bool forward_reads = false;
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
-  // Side of training images by epoch, and strength of augmentation and dropout by epoch
-  // (data/loader/progression.h: parse_course); none: constant.
+  // Side of training images by epoch, and strength of augmentation and dropout by epoch, in the
+  // format of data::parse_course (data/loader/progression.h). none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";
   data::Resize resize = data::Resize::exact;     // of training images
   data::Order order = data::Order::random;       // of training images
   data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
-  double crop_scale_min = 0.08;                  // smallest share of the area a random crop covers
-  double crop_scale_max = 1;                     // largest
-  double crop_ratio_min = 3.0 / 4;               // smallest width / height of a random crop
-  double crop_ratio_max = 4.0 / 3;               // largest
-  data::AugmentOptions augment;                  // of training images
-  int64_t repeated_augmentation = 1;             // times each image is repeated in an epoch
+  double crop_scale_min = 0.08;       // area of a random crop / area of the image: minimum
+  double crop_scale_max = 1;          // maximum
+  double crop_ratio_min = 3.0 / 4;    // width / height of a random crop: minimum
+  double crop_ratio_max = 4.0 / 3;    // maximum
+  data::AugmentOptions augment;       // of training images
+  int64_t repeated_augmentation = 1;  // number of times that an epoch uses each image
 
   // Model.
   models::ModelOptions model;
-  // File or run whose weights a fresh run starts from, and which eval and predict use.
+  // File or run whose weights a fresh run starts from, or that eval and predict use.
   std::string weights;
-  std::string weights_entry;  // entry of a file with several sets of weights; empty: averaged first
-  bool sync_bn = false;       // batch statistics over all ranks
+  // Entry of a weights file that has several sets of weights. Empty: averaged weights are
+  // preferred.
+  std::string weights_entry;
+  bool sync_bn = false;  // computes batch norm statistics over all ranks
 
   // Length and batch.
   double epochs = 90;
-  // Micro-batches per step; follows when Job gives both batch sizes.
+  // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
   int64_t accumulate = 1;
 
   // Optimisation.
@@ -84,45 +88,45 @@ struct RunOptions {
   double label_smoothing = 0;
   Precision amp = Precision::off;
   uint64_t seed = 0;
-  // Consecutive steps with a non-finite loss or gradient after which the run stops.
+  // The run fails after this many consecutive steps with a non-finite loss or gradient.
   int64_t non_finite_limit = 10;
   OnSpike on_spike = OnSpike::log;
-  double spike_ratio = 1.5;  // loss / running median that counts as a spike
+  double spike_ratio = 1.5;  // a loss above this multiple of the running median is a spike
 
-  // Where and how; changes only the speed.
+  // Machine. These settings change only the speed and, at most, the last bits of results.
   std::string device = "auto";         // auto | cpu | cuda; resolved: cpu | cuda
   std::string backend = "auto";        // auto | nccl | gloo; resolved: none | gloo | nccl
-  double rendezvous_timeout = 900;     // seconds for all processes to find one another
-  double collective_timeout = 1800;    // seconds; above the longest pause of any process
-  std::string health_check = "quick";  // off | quick | full: test of hosts and network at the start
+  double rendezvous_timeout = 900;     // seconds for all processes to connect
+  double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
+  std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
 
   // Output.
   std::string output = "runs/shoal";
-  // best: those of the best evaluation, or the last when nothing was evaluated.
+  // best: the weights of the best evaluation; if nothing was evaluated, the last weights.
   ExportWeights export_weights = ExportWeights::best;
-  int64_t cache_bytes = 0;         // memory per process for training images; 0: none
-  bool seek_index = true;          // learn where in each JPEG its parts begin, for later epochs
+  int64_t cache_bytes = 0;  // memory per process that caches training images; 0: none
+  bool seek_index = true;   // indexes JPEGs, so that later epochs decode little more than the crop
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
-  int64_t keep = 3;                // newest checkpoints kept besides the best
-  bool resume = false;             // continue from the newest good checkpoint
+  int64_t keep = 3;                // number of newest checkpoints to keep, besides the best one
+  bool resume = false;             // continues from the newest intact checkpoint
   std::string resume_path;         // file or directory to continue from instead
   std::string checkpoint;          // file or run of shoal, for eval and predict
-  data::Views views = data::Views::none;  // of each image, whose logits eval averages
+  data::Views views = data::Views::none;  // crops per image; eval averages their logits
   bool eval_only = false;
-  bool dry_run = false;            // one step on every rank; writes nothing
+  bool dry_run = false;            // makes one step on every rank and writes nothing
   int64_t print_freq = 10;         // steps between metric lines
   std::string log_level = "info";  // debug | info | warning | error
-  bool progress = true;            // a progress bar when stderr is a terminal
-  bool float64 = false;  // compute in double: for checks of the arithmetic, no command line option
-  bool on_platform = false;  // a SageMaker container: stop signals end with exit code 0
+  bool progress = true;            // shows a progress bar if stderr is a terminal
+  bool float64 = false;            // computes in double, for tests; has no command line option
+  bool on_platform = false;  // in a SageMaker container, where a stopped run exits with code 0
 };
 
-// What was asked for. Unset optionals are decided by resolve().
+// The settings that the user gave. resolve() chooses values for unset optionals.
 struct Job : RunOptions {
-  std::optional<int64_t> classes;  // default: as many as the data has
+  std::optional<int64_t> classes;  // default: the number of classes in the data
   // Images or steps per epoch of streamed training data, over all processes. With neither, an epoch
-  // lasts as long as every process has images.
+  // ends when one process has no more images.
   std::optional<int64_t> train_samples, epoch_steps;
   std::optional<int64_t> size;  // pixels, training crop; default: the model's own
   std::optional<int64_t>
@@ -132,26 +136,28 @@ struct Job : RunOptions {
   std::optional<int64_t> max_steps;   // stop after N steps; the schedule still spans `epochs`
   std::optional<int64_t> batch_size;  // images per process and micro-batch; default 32
   std::optional<int64_t> global_batch_size;  // images per step: batch_size × world × accumulate
-  bool batch_per_host = false;  // batch_size and workers are those of a host, shared by its ranks
-  std::optional<int64_t> scale_lr;  // global batch size that lr is meant for; lr scales linearly
-  std::optional<double> ema;        // decay of the averaged weights per step; unset: no average
+  bool batch_per_host = false;  // batch_size and workers are per host and divided among its ranks
+  // Global batch size that `lr` is meant for. The learning rate scales linearly to the actual one.
+  std::optional<int64_t> scale_lr;
+  std::optional<double> ema;  // decay of the averaged weights per step; unset: no average
   // Loader and compute threads per process; default: this process's share of the processors.
   std::optional<int> workers, threads;
   std::optional<std::string> checkpoint_dir;  // default: OUTPUT/checkpoints
-  std::optional<std::string> export_dir;      // of the finished model (train/checkpoint/export.h)
-  // Listings of data folders, seek indexes of their JPEGs; unset: OUTPUT/cache in training.
+  std::optional<std::string> export_dir;      // for the trained model (train/checkpoint/export.h)
+  // Directory for listings of data folders and seek indexes of their JPEGs. Unset: OUTPUT/cache in
+  // training.
   std::optional<std::string> cache_dir;
   std::optional<int64_t> checkpoint_steps;  // steps between checkpoints; unset: by time and epoch
 };
 
-// What resolve() needs to know of the machine, the data and the process group.
+// Properties of the machine, the data and the process group that resolve() needs.
 struct Surroundings {
   int64_t rank = 0, world_size = 1, local_world_size = 1;
   int64_t train_images = 0, val_images = 0;
-  bool train_streamed = false;     // train_images is not known
-  bool train_whole_files = false;  // data/stream/whole_files.h
+  bool train_streamed = false;     // training images come from pipes; their number is unknown
+  bool train_whole_files = false;  // files are read front to back (data/stream/whole_files.h)
   int64_t smallest_share = 0;      // training images of the host with the fewest; 0: not sharded
-  int64_t classes = 0;             // of the data
+  int64_t classes = 0;             // number of classes in the data
   int processors = 1;              // usable by this host's processes
   bool on_gpu = false;             // ranks compute on GPUs
   int gpu = 0;                     // this rank's
@@ -161,42 +167,43 @@ struct Surroundings {
 
 // Whether a setting may differ between a checkpoint and the run that resumes it.
 enum class MayDiffer {
-  always,          // a warning names what changed
-  between_epochs,  // not within an epoch: it decides which images the epoch has left
-  never            // the run would not be the same run
+  always,          // it may; a warning names the change
+  between_epochs,  // not within an epoch, because it decides which images the epoch has left
+  never            // no, because the run would not be continued exactly
 };
 
-// A setting that changes results: printed, saved in checkpoints and summary.json, compared at
-// --resume. The table of options makes them (app/options/settings/saved_settings.h).
+// A setting that changes results. It is printed, saved in checkpoints and summary.json, and
+// compared at --resume. The table of options creates these (app/options/settings/saved_settings.h).
 struct SavedSetting {
   std::string name, value;  // "global_batch_size", "256"
   MayDiffer may_differ = MayDiffer::always;
-  bool evaluation = false;  // evaluation depends on it as well
-  std::string advice;       // what to do if it differs and must not; {}: the saved value
+  bool evaluation = false;  // whether evaluation depends on it, too
+  std::string advice;       // what to do if it differs but may not; {} stands for the saved value
 };
 
-// Everything decided.
+// The final settings of a run.
 struct ResolvedJob : RunOptions {
   int64_t world_size = 1, local_world_size = 1;
   int64_t batch_size = 0, global_batch_size = 0;
   int64_t train_images = 0, val_images = 0;
-  int64_t train_samples = 0, epoch_steps = 0;  // as asked; 0: not asked
-  int64_t steps_per_epoch = 0;                 // of a stream at most, see open_ended
+  int64_t train_samples = 0, epoch_steps = 0;  // as in Job; 0: not given
+  int64_t steps_per_epoch = 0;                 // if streamed, the maximum; but see open_ended
   bool train_streamed = false, train_whole_files = false;
-  // The epoch's length is unknown: it ends with the first stream, and in the schedule --max-steps
-  // stands for --epochs epochs.
+  // The length of an epoch is unknown, because neither train_samples nor epoch_steps is given. An
+  // epoch ends when the first rank's stream ends. The schedule assumes that --max-steps are
+  // --epochs epochs.
   bool open_ended = false;
-  // Each host holds its own images, which its ranks divide among themselves.
+  // Whether each host has its own images, which are divided among its ranks.
   bool train_sharded = false, val_sharded = false;
-  int64_t dropped_images = 0;  // of each epoch: the last partial global batch
+  int64_t dropped_images = 0;  // images that each epoch leaves out: the last partial global batch
   int64_t total_steps = 0;     // length of the schedule
-  int64_t last_step = 0;       // where this run stops: min(total_steps, max_steps)
+  int64_t last_step = 0;       // step after which this run stops: min(total_steps, max_steps)
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
   data::Interpolation interpolation = data::Interpolation::bilinear;  // of training images
   data::Interpolation val_interpolation = data::Interpolation::bilinear;
   double ema = 0;  // 0: no averaged weights
   int workers = 1, threads = 1;
-  int gpu = 0;  // this rank's, with device cuda
+  int gpu = 0;  // this rank's GPU, with device cuda
   std::string checkpoint_dir;
   std::string export_dir;        // empty: none
   int64_t checkpoint_steps = 0;  // 0: by time and epoch only
@@ -204,34 +211,37 @@ struct ResolvedJob : RunOptions {
   data::TransformOptions transform;
   data::Progression progression;
   // Filled by app/ after resolve().
-  std::vector<SavedSetting> settings;    // everything that changes the result
-  std::string index_dir;                 // of the training images' seek indexes; empty: none
-  std::string train_source, val_source;  // where the images are; train: empty with --eval-only
+  std::vector<SavedSetting> settings;  // everything that changes the result
+  std::string index_dir;  // directory of the training images' seek indexes; empty: none
+  std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
   Provenance provenance;
 
-  // The number of processes decides which images each step sees: changing it changes the run.
+  // Whether the images of a step depend on the number of processes, so that changing that number
+  // changes the result.
   bool ranks_have_own_images() const {
     return train_streamed || train_whole_files || train_sharded;
   }
 };
 
-// Checks values that depend on one another but neither on data nor machine. Throws UserError that
-// names the options. resolve() calls it.
+// Checks combinations of values that can be checked without knowing the data and the machine.
+// Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
 
-// Pixels of the short side before a centre crop of `val_size`: keeps the model's own ratio of
-// resize to crop (256 to 224 for ResNet, 1 for the larger EfficientNets).
+// Returns the length of the short side, in pixels, to which images are resized before a center crop
+// of `val_size`. Keeps the model's own ratio of resize to crop: 256 to 224 for ResNet, 1 for the
+// larger EfficientNets.
 int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model);
 
-// Whether each host holds its own share of `split`, train or val (--sharded). With --val-split both
-// come from the training images.
+// Whether each host has only its own shard of `split`, "train" or "val" (--sharded). With
+// --val-split, both splits come from the training images.
 bool is_sharded(const Job& job, const std::string& split);
 
 std::string checkpoint_directory(const Job& job);  // --checkpoint-dir, else OUTPUT/checkpoints
 
+// Returns the final settings. Throws UserError that names the option if values do not fit together.
 ResolvedJob resolve(const Job& job, const Surroundings& surroundings);
 
-// The val_split among a checkpoint's settings; 0 where the run had none.
+// Returns val_split from a checkpoint's settings; 0 if it is missing.
 double val_split_in(const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace shoal::train

@@ -44,7 +44,7 @@ data::Course course_of(const Job& job, const std::string& option, const std::str
   return course;
 }
 
-// "MIN-MAX"
+// Parses --multi-scale: "MIN-MAX".
 void read_scales(const std::string& text, data::Progression& progression) {
   const char* const end = text.data() + text.size();
   const auto least = std::from_chars(text.data(), end, progression.smallest);
@@ -91,7 +91,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   options.rank = rank;
   options.world_size = job.world_size;
   options.threads = job.workers;
-  options.hash = train && job.log_level == "debug";  // on every rank: the sum is collective
+  options.hash = train && job.log_level == "debug";  // on all ranks, because they sum the hashes
   return options;
 }
 

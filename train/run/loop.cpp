@@ -1,8 +1,8 @@
-// A step is: batches → forward → loss → backward (gradients are averaged over ranks meanwhile) →
-// optimizer, statistics and averaged weights commit together → metrics. Trainer::step does that.
-// This file does the rest: epochs, evaluation, checkpoints, stopping. Whatever depends on time or
-// signals is decided by the control message that all ranks exchange once per step, so every rank
-// makes the same decision at the same step.
+// The training loop: epochs, evaluation, checkpoints, stopping. Trainer::step makes one step:
+// batches → forward → loss → backward (which averages the gradients over ranks) → commit of
+// optimizer, statistics and averaged weights → metrics. Decisions that depend on time or signals
+// use the control message that all ranks exchange once per step. So every rank makes the same
+// decision at the same step.
 
 #include "train/run/loop.h"
 
@@ -40,7 +40,7 @@ class Run {
   void report_failure(const std::string& reason) noexcept;
 
  private:
-  // The parts of an epoch. They return false if the run was stopped, which is then saved.
+  // The parts of an epoch. The next three return false if the run was stopped and saved.
   bool train_epoch();
   bool train_step(double start);
   bool evaluate();
@@ -86,9 +86,10 @@ RunResult Run::train() {
   if (position_.step >= job_.last_step)
     log::info(strf("nothing left to train: the checkpoint is at step %lld of %lld",
                    static_cast<long long>(position_.step), static_cast<long long>(job_.last_step)));
-  // The message that was pending when the checkpoint was saved.
+  // Posts the message that was pending when the checkpoint was saved.
   if (!position_.pending.empty()) control_.post({}, run_.leader() ? position_.pending : Meter{});
-  // A run that was stopped after an epoch's last step starts with that epoch's evaluation.
+  // A run that was stopped between an epoch's last step and its evaluation starts with the
+  // evaluation.
   while (position_.step < job_.last_step || position_.evaluation_pending) {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();
@@ -106,7 +107,7 @@ RunResult Run::evaluate_only() {
 }
 
 bool Run::train_epoch() {
-  // Resumed between the epoch's last step and its evaluation.
+  // The run was resumed between the epoch's last step and its evaluation.
   if (position_.epoch_over || position_.evaluation_pending)
     return go_on(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;
@@ -132,7 +133,7 @@ bool Run::train_epoch() {
   return true;
 }
 
-// `start`: when this rank began to wait for the images.
+// `start`: the time at which this rank began to wait for the step's images.
 bool Run::train_step(double start) {
   const double waited = now() - start;
   position_.lr =
@@ -167,7 +168,8 @@ void Run::check_finite(const StepResult& step) {
       position_.lr, step.gradient_norm, run_.store.directory().c_str()));
 }
 
-// A resumed run repeats an evaluation that was stopped, so its lines leave the history.
+// A resumed run repeats an evaluation that was stopped or failed. So the checkpoint does not count
+// that evaluation's history lines.
 bool Run::evaluate() {
   const int64_t history_lines = run_.reporter.history_lines();
   try {
@@ -184,7 +186,7 @@ void Run::end_epoch() {
   const double top1 = result_.last_evaluation.top1_percent();
   position_.evaluation_pending = false;
   metrics_.reduce();
-  if (run_.epoch_complete()) {  // else --max-steps ended the run within the epoch
+  if (run_.epoch_complete()) {  // otherwise, --max-steps has ended the run within the epoch
     ++position_.epoch;
     position_.step_in_epoch = 0;
     position_.epoch_over = false;
@@ -194,8 +196,8 @@ void Run::end_epoch() {
   checkpoints_.save(top1);
 }
 
-// Returns true without a signal; otherwise saves for --resume and returns false. `history_lines`: as
-// in RunCheckpoints::save().
+// Returns true if `stop_signal` is 0. Otherwise saves a checkpoint for --resume and returns false.
+// `history_lines`: as in RunCheckpoints::save().
 bool Run::go_on(int stop_signal, std::optional<int64_t> history_lines) {
   if (stop_signal == 0) return true;
   checkpoints_.save(std::nullopt, history_lines);
@@ -213,7 +215,7 @@ void Run::report_failure(const std::string& reason) noexcept {
 }
 
 FileLock lock_output(const std::string& folder) {
-  std::error_code error;  // the reporter names a folder that cannot be made
+  std::error_code error;  // ignored; the reporter throws if the folder does not exist
   std::filesystem::create_directories(folder, error);
   return {std::filesystem::path(folder) / ".lock", folder, "--output"};
 }
@@ -230,7 +232,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
   const std::string origin = std::exchange(start, {}).origin;  // frees the tensors
-  // Before anything on the disk changes.
+  // Checks this before anything on the disk changes.
   if (leader && trains)
     check_disk(disk_need(store, trainer.state_bytes(), job.keep), store.directory(), log::warning);
   Reporter reporter(job, communicator.rank(), position.history_lines);

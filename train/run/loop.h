@@ -20,10 +20,11 @@ struct RunResult {
   Meter last_evaluation;  // over all ranks; empty if there was none
 };
 
-// Trains (or only evaluates) as `job` says, from `start` on. Collective: every rank calls it with the
-// same job and its own communicator. `train` is null with --eval-only. Rank 0 writes files and metric
-// lines. `describe` turns the exception that ends a run into the reason given in summary.json. Throws
-// UserError for a run that cannot be continued, std::runtime_error for failures of the outside world.
+// Trains, or only evaluates with --eval-only, from `start` on. Collective: every rank calls it with
+// the same job and its own communicator. `train` is null with --eval-only. Rank 0 writes files and
+// metric lines. `describe` converts the exception that ends a run to the reason in summary.json.
+// Throws UserError for a run that cannot be continued, std::runtime_error for failures of data,
+// disk or network.
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
               std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
               const std::function<std::string(const std::exception&)>& describe);

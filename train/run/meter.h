@@ -1,5 +1,6 @@
 #pragma once
-// Sums over images of training or evaluation; divided only when printed. Torch-free.
+// Sums of metrics over images, in training or evaluation. Means are computed only for printing.
+// Torch-free.
 
 #include <array>
 #include <cmath>
@@ -8,18 +9,18 @@
 namespace shoal::train {
 
 struct Meter {
-  double loss = 0;     // sum over images
+  double loss = 0;     // sum of the losses of all images
   double top1 = 0;     // images whose label has the highest score (ops/places.h)
   double top5 = 0;     // images whose label is among the five highest scores
-  double images = 0;   // images that count
+  double images = 0;   // images that the other sums include
   double skipped = 0;  // unreadable images, and images of steps that were not finite
 
   void add(const Meter& other) {
     loss += other.loss, top1 += other.top1, top5 += other.top5, images += other.images,
         skipped += other.skipped;
   }
-  // Rounds a sum to a multiple of 2^-24. Such numbers add up without rounding (up to 2^29), so a
-  // total does not depend on how the images were divided into batches, ranks and reports.
+  // Rounds a sum to a multiple of 2^-24. Sums of such numbers are exact up to 2^29, so a total does
+  // not depend on how per-batch sums are grouped by ranks and reports.
   static double exact(double sum) { return std::ldexp(std::nearbyint(std::ldexp(sum, 24)), -24); }
 
   bool empty() const { return images <= 0; }

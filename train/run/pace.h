@@ -1,5 +1,6 @@
 #pragma once
-// How long the steps of this process take, and how much of that it waits for images. Torch-free.
+// Measures how long the steps of this process take and how much of that time it waits for images.
+// Torch-free.
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +10,7 @@
 
 namespace shoal::train {
 
-// Seconds of a steady clock.
+// Returns the time of a steady clock in seconds.
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -32,12 +33,12 @@ class Pace {
       if (data_seconds > kWaited) ++sum->waited;
     }
   }
-  // Since the last call of fill(), or since the epoch began in this process.
+  // Returns the mean speed since the last call of fill(), or since the epoch began in this process.
   double images_per_second(int64_t images_per_step) const {
     return static_cast<double>(interval_steps_ * images_per_step) /
            std::max(now() - interval_start_, 1e-9);
   }
-  // Fills the times of a report and begins the next interval. Needs a step.
+  // Fills in the times of a report and begins the next interval. Call add() at least once before.
   void fill(StepReport& r) {
     const auto steps = static_cast<double>(epoch_.steps);
     r.step_seconds = last_seconds_;
@@ -49,14 +50,14 @@ class Pace {
   const LoaderWait& total() const { return total_; }
 
  private:
-  static constexpr double kWaited = 1e-3;  // seconds; a shorter wait does not count
+  static constexpr double kWaited = 1e-3;  // seconds; shorter waits are not counted
 
   void begin_interval() {
     interval_start_ = now();
     interval_steps_ = 0;
   }
 
-  LoaderWait epoch_, total_;  // of this process: in the epoch, since its start
+  LoaderWait epoch_, total_;  // in this epoch, and since the process started
   double last_seconds_ = 0, last_data_seconds_ = 0, interval_start_ = 0;
   int64_t interval_steps_ = 0;
 };

@@ -10,7 +10,7 @@ data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bo
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;
-  options.hosts = 1;  // other hosts have other images
+  options.hosts = 1;  // the loader sees only this host's images
   const int64_t host = rank / job.local_world_size;
   options.rank = rank % job.local_world_size;
   options.world_size = job.local_world_size;

@@ -1,5 +1,5 @@
 #pragma once
-// When a run saves, and what it writes: checkpoints, and the exported model at its end.
+// Decides when a run saves checkpoints, writes them, and exports the model at the end of the run.
 
 #include <optional>
 #include <string>
@@ -17,28 +17,29 @@ class RunCheckpoints {
   RunCheckpoints(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
                  const Recovery& recovery);
 
-  // Rank 0: removes what an interrupted run left, sets aside checkpoints later than the position,
-  // and makes the export folder. Throws std::runtime_error if a folder cannot be written or another
-  // run uses it.
+  // On rank 0: removes incomplete files of an interrupted run, renames checkpoints that are later
+  // than the position, and creates the export folder. Throws std::runtime_error if a folder is not
+  // writable or another run uses it.
   void open();
 
-  // Whether --checkpoint-steps asks for a checkpoint after the last step; the same on all ranks.
+  // Whether --checkpoint-steps requires a checkpoint now. The same on all ranks.
   bool due_by_steps() const;
   // Whether --checkpoint-minutes have passed since the last checkpoint. Rank 0's clock decides:
   // false on other ranks.
   bool due_by_time() const;
 
-  // Brings the position up to date; rank 0 saves. `top1`: percent, if the state was evaluated.
-  // `history_lines`: lines of history.jsonl that belong to the state, if not all. Collective.
+  // Updates the position and saves a checkpoint on rank 0. `top1`: accuracy in percent, if this
+  // state was evaluated. `history_lines`: number of lines of history.jsonl to keep at --resume;
+  // default: all. Collective.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves and throws std::runtime_error(reason), for failures that all ranks have at the same step.
-  // Collective.
+  // Saves a checkpoint and throws std::runtime_error(reason). Every rank must call it at the same
+  // step. Collective.
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
-  // Rank 0 exports the model to --export-dir, also after a stop. Nothing if the option is not set or
-  // nothing was trained.
+  // Exports the model to --export-dir on rank 0, also after a stop. Returns nullopt on other ranks,
+  // if the option is not set, or if there is nothing to export because nothing was trained.
   std::optional<Exported> export_weights() const;
 
  private:

@@ -23,12 +23,12 @@ struct RunContext {
   Reporter& reporter;
 
   bool leader() const { return communicator.rank() == 0; }
-  // The epoch has made all its steps, or a stream has ended.
+  // Whether the epoch has made all its steps or a stream has ended.
   bool epoch_complete() const {
     const bool all_steps = !job.open_ended && position.step_in_epoch == job.steps_per_epoch;
     return all_steps || position.epoch_over;
   }
-  // An evaluation and a checkpoint follow the last step.
+  // Whether the last step ended an epoch or the run, so that an evaluation and a checkpoint follow.
   bool evaluation_due() const { return epoch_complete() || position.step == job.last_step; }
 };
 

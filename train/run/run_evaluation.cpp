@@ -6,7 +6,7 @@
 namespace shoal::train {
 namespace {
 
-// Returns false if a stop signal ended it.
+// Evaluates the current weights and reports the result. Returns false if a stop signal ended it.
 bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loader& loader,
                       bool ema, RunEvaluation& result) {
   EvaluationHooks hooks;
@@ -29,7 +29,7 @@ bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loa
   EvaluationReport report = evaluate(run.trainer.model(), run.trainer.compute_type(), loader,
                                      run.communicator.main, hooks);
   if (report.stopped) return false;
-  control.collect();  // a signal that came during the last batch is posted again at the next step
+  control.collect();  // a stop signal during the last batch is posted again at the next step
   report.epoch = run.position.epoch;
   report.step = run.position.step;
   report.ema = ema;
@@ -49,7 +49,7 @@ RunEvaluation evaluate_run(const RunContext& run, ControlExchange& control, data
   try {
     evaluate_weights(run, control, loader, /*ema=*/true, result);
   } catch (...) {
-    ema->swap();  // the caller may save
+    ema->swap();  // because the caller may save a checkpoint
     throw;
   }
   ema->swap();

@@ -1,5 +1,5 @@
 #pragma once
-// The evaluation of a run: of the weights, then of the averaged ones.
+// Evaluates the weights of a run and then the averaged weights, if there are any.
 
 #include "data/loader/loader.h"
 #include "train/control/control_exchange.h"
@@ -8,13 +8,15 @@
 namespace shoal::train {
 
 struct RunEvaluation {
-  Meter sum;  // over all ranks, of the last weights that were evaluated; the averaged ones count
-  int stop_signal = 0;  // on any rank: the evaluation ended early
+  // Metrics over all ranks: of the averaged weights if they were evaluated, otherwise of the
+  // weights.
+  Meter sum;
+  int stop_signal = 0;  // signal on any rank that ended the evaluation early; 0: none
 };
 
-// Evaluates and reports. The ranks exchange their stop signals before each batch. No control message
-// may be pending, and none is afterwards unless this throws: TooManyUnreadable on all ranks alike.
-// Collective.
+// Evaluates and reports the result. The ranks exchange their stop signals before each batch, so no
+// control message may be pending before the call. None is pending afterwards, unless the function
+// throws TooManyUnreadable, which it does on all ranks. Collective.
 RunEvaluation evaluate_run(const RunContext& run, ControlExchange& control, data::Loader& loader);
 
 }  // namespace shoal::train

@@ -1,5 +1,5 @@
 #pragma once
-// Fills in the reports of a run's steps and of its end.
+// Creates the reports of a run's steps and of its end.
 
 #include <string>
 
@@ -16,10 +16,11 @@ class RunReports {
   RunReports(const RunContext& run, EpochMetrics& metrics, Recovery& recovery);
 
   void begin_epoch();
-  // Reports the step that has just been counted in the position: progress always, metrics every
-  // --print-freq steps and at both ends of the epoch. `seconds`: of the whole step. Collective.
+  // Reports the step that the position has just counted. Reports progress after every step, and
+  // metrics every --print-freq steps and after the first and last step of an epoch. `seconds`:
+  // duration of the step. Collective.
   void step(const StepResult& step, double seconds);
-  // A report of the run's end, without an exported model.
+  // Returns the report of the run's end, with `exported` unset.
   RunEnd end(const std::string& outcome) const;
 
  private:
@@ -27,7 +28,7 @@ class RunReports {
   EpochMetrics& metrics_;
   Recovery& recovery_;
   Pace pace_;
-  double start_;  // of the run; seconds, now()
+  double start_;  // time at which the run began; seconds, from now()
 };
 
 }  // namespace shoal::train
