@@ -12,7 +12,7 @@ constexpr bool kAllowed = false;
 constexpr bool kAllowed = true;
 #endif
 
-// Never destroyed, because tensors in static storage are freed after main.
+// The cache is never destroyed, because static tensors are freed after main() returns.
 BlockCache& cache() {
   static BlockCache& instance = *new BlockCache;
   return instance;

@@ -44,9 +44,10 @@ Gpus claim_gpu(const Job& job, int local_rank) {
         " of this host computes wrong results; remove it from CUDA_VISIBLE_DEVICES");
   for (const unsigned char byte : gpus.plugin->device_info(gpus.mine).uuid)
     gpus.name += strf("%02x", byte);
-  // Deterministic sums, so that a resumed run is bit-identical to an uninterrupted one.
+  // Selects deterministic algorithms, so that a resumed run is bit-identical to an uninterrupted
+  // one.
   at::globalContext().setDeterministicCuDNN(true);
-  // --amp off means float32. TF32 has 10 bits of mantissa instead of 23.
+  // --amp off must compute in float32, not in TF32, which has only 10 of 23 mantissa bits.
   at::globalContext().setAllowTF32CuDNN(false);
   return gpus;
 }

@@ -16,24 +16,24 @@ namespace shoal::train {
 struct Gpus {
   int count = 0;     // 0: ranks compute on the CPU
   int mine = 0;      // rank n of the host uses GPU n modulo count
-  std::string name;  // of this rank's GPU, unique across all hosts
+  std::string name;  // ID of this rank's GPU, unique across all hosts
   const cuda::Plugin* plugin = nullptr;
-  std::string why_none;  // for `auto`: what is missing
+  std::string why_none;  // if count is 0 and --device is not cpu: what is missing
 };
 
-// Resolves --device. `auto` takes a GPU if the plug-in loads and finds one. `cuda` throws a
-// UserError that names what is missing. A GPU that computes wrong results is a std::runtime_error.
-// Makes this rank's GPU the current device. Call before anything asks LibTorch whether CUDA is
-// available.
+// Resolves --device and makes this rank's GPU the current device. `auto` selects a GPU if the
+// plug-in loads and finds one. `cuda` throws UserError if there is none, naming what is missing.
+// Throws std::runtime_error if the GPU computes wrong results. Call before anything asks LibTorch
+// whether CUDA is available, because LibTorch caches the answer.
 Gpus claim_gpu(const Job& job, int local_rank);
 
 at::Device device_of(const ResolvedJob& job);
 
-// Moves a model that is used for inference only.
+// Moves a model to a device, for inference only.
 void move_to(models::Classifier& model, at::Device device);
 
-// Allocator for the loader's batches: pinned memory if a GPU copies from them, with room for their
-// labels.
+// Returns the allocator for the loader's batches. With a GPU, they are in pinned memory and have
+// room for their labels (data::Batch::room).
 data::BufferAllocator batch_memory(const ResolvedJob& job);
 
 }  // namespace shoal::train

@@ -12,7 +12,7 @@
 
 namespace shoal::train {
 
-// Returns the decay at the 0-based `step`: options.decay, or less during the warm-up.
+// Returns the decay at the 0-based `step`: options.decay, or less during its warm-up.
 double ema_decay(const EmaOptions& options, int64_t step);
 
 class Ema {
@@ -31,9 +31,9 @@ class Ema {
   const at::Tensor& parameters() const { return average_; }
   const at::Tensor& running() const { return running_average_; }
 
-  // Exchanges the averages with the model's values, including the low-precision copies. Call it
-  // before and after an evaluation. Do not train or save in between: they would use the averaged
-  // weights.
+  // Exchanges the averages with the model's values and updates the low-precision copies. Call it
+  // before and after an evaluation of the averages. Do not train or save in between, because the
+  // model's values are then in the averages' buffers.
   void swap();
 
  private:

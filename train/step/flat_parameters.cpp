@@ -1,8 +1,7 @@
-// The buffers and the views into them.
-//
-// A model's tensor keeps its identity: set_data makes it a view of the flat buffer, so every layer
-// and every later autograd node uses the buffer. The gradient is preset to a view too. Autograd
-// adds to an existing gradient in place, so backward writes directly into the flat gradients.
+// set_data() makes a model's tensor a view of the flat buffer without creating another Tensor
+// object. So every layer and every later autograd node uses the buffer. The gradient is set to a
+// view, too. Autograd adds to an existing gradient in place, so backward writes directly into the
+// flat gradients.
 
 #include "train/step/flat_parameters.h"
 

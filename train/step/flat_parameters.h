@@ -5,9 +5,8 @@
 // The optimizer, moving average, clipping, zeroing, broadcast and comparison of ranks are single
 // passes over these buffers. The model's tensors become views into them: 4-D weights with
 // channels-last strides, others contiguous. Every parameter starts at a multiple of 16 elements.
-// The gaps are zero in every buffer and stay zero. Not thread-safe; use it from the training
-// thread.
-// trains.
+// The gaps between parameters are zero in every buffer and stay zero. Not thread-safe; use it from
+// the training thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -34,53 +33,54 @@ struct FlatOptions {
 
 class FlatParameters {
  public:
-  // Moves the parameters of `model` into the buffers, converting dtype and device, and gives each a
-  // gradient view. Values are kept. Construct it before the gradient reducer. `model` must outlive
-  // this object. The model's tensors stay valid after this object is destroyed, because views own
-  // the memory.
+  // Copies the parameters of `model` into new buffers of the given dtype and device. Makes them
+  // views of these buffers and their gradients views of the gradient buffer. Construct it before
+  // the gradient reducer. `model` must outlive this object. The model's tensors stay valid after
+  // this object is destroyed, because the views share ownership of the memory.
   FlatParameters(models::Classifier& model, const FlatOptions& options);
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
 
-  // In layer order. The tensors are the model's own parameters, with preset grad().
+  // In layer order. The tensors are the model's own parameters; grad() is already set.
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   const std::vector<ops::Segment>& segments() const { return segments_; }
 
-  // The buffers: 1-D with total() elements. copies() is undefined without copy_type.
+  // The buffers: 1-D with total() elements. copies() is undefined if there is no copy_type.
   const at::Tensor& flat() const { return flat_; }
   const at::Tensor& gradients() const { return gradients_; }
   const at::Tensor& copies() const { return copies_; }
   int64_t total() const { return flat_.numel(); }               // including padding
   int64_t parameter_count() const { return parameter_count_; }  // without padding
 
-  // Arguments for kernels: the operations, the element type, the device's current stream (nullptr
-  // on the CPU), and segments() in device memory, owned by this object.
+  // Arguments for the operations of ops/: their table, the element type, the device's current
+  // stream (nullptr on the CPU), and segments() in device memory, owned by this object.
   const ops::Table& table() const { return *table_; }
   ops::Type type() const;
   void* stream() const;
   const ops::Segment* device_segments() const;
 
-  // One memset. Use it instead of any zero_grad.
+  // Sets all gradients to zero with one memset. Use it instead of zero_grad().
   void zero_gradients();
-  // Restores the gradient views that were replaced. Cheap.
+  // Makes every grad() a view of the gradient buffer again, if other code has replaced it.
   void restore_gradient_views();
-  // Call after changing parameters by anything but the optimizer. Does nothing without copies.
+  // Updates the low-precision copies, if there are any. Call it after anything but the optimizer
+  // has changed parameters.
   void refresh_copies();
 
-  // Returns a view with the parameter's shape into a buffer of this layout (optimizer state,
+  // Returns a parameter's view, with its shape, into a buffer of this layout (optimizer state,
   // average).
   at::Tensor view(size_t index, const at::Tensor& flat_buffer) const;
   // Returns a contiguous (row-major), detached CPU copy for files. If `flat_buffer` is undefined,
   // copies the parameter itself. Throws std::out_of_range for an unknown name.
   at::Tensor contiguous_copy(const std::string& name, const at::Tensor& flat_buffer = {}) const;
   // Overwrites one parameter (or its slice of `flat_buffer`) with a tensor of the same shape and
-  // any dtype, strides and device. Throws std::runtime_error that names the parameter and both
-  // shapes. Call refresh_copies() afterwards.
+  // any dtype, strides and device. If the shape differs, throws std::runtime_error that names the
+  // parameter and both shapes. Call refresh_copies() afterwards.
   void load(const std::string& name, const at::Tensor& value, const at::Tensor& flat_buffer = {});
 
-  // Returns a 64-bit hash of the bytes of flat(), to compare ranks. Equal if all parameters are
-  // bit-equal; otherwise different except for a 2^-64 chance.
+  // Returns a 64-bit hash of the bytes of flat(), to compare ranks. If parameters differ in any
+  // bit, the hashes differ, except with a probability of 2^-64.
   uint64_t hash() const;
 
  private:

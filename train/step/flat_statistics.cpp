@@ -30,7 +30,7 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
   pending_ = at::zeros({end}, place.dtype(type));
   batches_tracked_ = at::zeros({static_cast<int64_t>(slots.size())}, place.dtype(at::kLong));
 
-  // The buffers do not require gradients, so plain assignment replaces the layer's tensor.
+  // The buffers need no gradients, so the layer's tensors can be replaced by assignment.
   for (size_t i = 0; i < slots.size(); ++i) {
     const int64_t channels = channels_[i];
     at::Tensor mean = running_.narrow(0, offsets_[i], channels);
@@ -55,7 +55,7 @@ void FlatStatistics::commit(int64_t micro_batches, const at::Tensor& non_finite)
       running_.mul_(keep).add_(pending_);
       batches_tracked_.add_(micro_batches);
     }
-  } else {  // the flag is on the device; the host does not wait for it
+  } else {  // the flag is on the device, and the host must not wait for it
     const at::Tensor stop = non_finite.ne(0);
     running_.copy_(at::where(stop, running_, running_.mul(keep).add(pending_)));
     batches_tracked_.add_(stop.logical_not().to(at::kLong).mul(micro_batches));

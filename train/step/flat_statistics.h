@@ -2,10 +2,10 @@
 // The running statistics of all batch norm layers in one buffer, and the pending changes of the
 // current step in another.
 //
-// Forward passes fold their batch statistics into `pending` (see models::BatchNormSlot). The
-// trainer averages pending() over the ranks, like the gradients, and then commits it together with
-// the optimizer's step, or neither. So a step that is not committed has no effect, and the buffers
-// are equal on every rank. Not thread-safe; use it from the training thread.
+// Forward passes add their batch statistics to `pending` (see models::BatchNormSlot). The trainer
+// averages pending() over the ranks, like the gradients. It then commits pending() and the
+// optimizer's step together, or neither of them. So a step that is not committed has no effect, and
+// the buffers are equal on every rank. Not thread-safe; use it from the training thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,14 +19,14 @@ namespace shoal::train {
 
 class FlatStatistics {
  public:
-  // Moves the buffers of `model` into flat ones on `device`: double if the parameters are double,
-  // otherwise float. Values are kept; pending starts at zero. `model` must outlive this object. A
-  // model without batch norm is allowed.
+  // Copies the batch norm buffers of `model` into a new buffer on `device` and makes them views of
+  // it. `type` is double if the parameters are double, otherwise float. pending() starts at zero.
+  // `model` must outlive this object. A model without batch norm is allowed.
   FlatStatistics(models::Classifier& model, at::ScalarType type, at::Device device);
   FlatStatistics(const FlatStatistics&) = delete;
   FlatStatistics& operator=(const FlatStatistics&) = delete;
 
-  // 1-D. Per layer: mean (C), variance (C), padding. pending() has the same layout.
+  // The buffers, 1-D. Each layer has its mean (C), its variance (C) and padding.
   const at::Tensor& running() const { return running_; }
   const at::Tensor& pending() const { return pending_; }
   // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", in layer order.
@@ -38,13 +38,13 @@ class FlatStatistics {
   // either case. Only enqueues work; does not synchronize with a GPU.
   void commit(int64_t micro_batches, const at::Tensor& non_finite);
 
-  // Like FlatParameters: contiguous CPU copies by name, from running() or from a buffer with its
+  // Like FlatParameters::contiguous_copy() and load(), for running() or a buffer with the same
   // layout (an average).
   at::Tensor contiguous_copy(const std::string& name, const at::Tensor& running_buffer = {}) const;
   void load(const std::string& name, const at::Tensor& value,
             const at::Tensor& running_buffer = {});
 
-  uint64_t hash() const;  // of running() and the batch counters
+  uint64_t hash() const;  // 64-bit hash of running() and of the num_batches_tracked counters
 
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;

@@ -28,7 +28,7 @@ at::ScalarType scalar_type(ops::Type type) {
 ops::MixRow mix_row(const data::Row& row) {
   ops::MixRow mix;
   mix.partner = row.partner;
-  mix.lambda = row.blend ? row.lambda : 1.0f;  // CutMix weighs labels only
+  mix.lambda = row.blend ? row.lambda : 1.0f;  // CutMix uses row.lambda only for the labels
   std::copy(std::begin(row.box), std::end(row.box), mix.box);
   static_assert(sizeof(mix.erase) == sizeof(row.erase));
   std::memcpy(mix.erase, row.erase, sizeof(mix.erase));
@@ -38,7 +38,7 @@ ops::MixRow mix_row(const data::Row& row) {
   return mix;
 }
 
-// The per-row data of a batch other than pixels.
+// The per-row data that images are prepared with.
 struct RowData {
   std::vector<ops::MixRow> mix;
   bool mixed_or_erased = false;
@@ -110,7 +110,7 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Collects a batch's images and its row data behind them, and uploads all of it in one copy.
+// Appends row data to a batch's images, in the batch's room, and uploads everything in one copy.
 class UploadBuffer {
  public:
   UploadBuffer(const data::Batch& batch, int64_t pixel_bytes)

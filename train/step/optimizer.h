@@ -1,6 +1,6 @@
 #pragma once
-// An optimizer step in one pass over the flat buffers, including clipping and the decision to
-// commit.
+// An optimizer step in one pass over the flat buffers. The pass also clips the gradients, and skips
+// a step whose gradients are not finite.
 
 #include <ATen/core/Tensor.h>
 
@@ -31,14 +31,15 @@ class Optimizer {
   // measure_gradients) is required for clipping and may be undefined otherwise. Only enqueues work.
   void step(double lr, const at::Tensor& gradient_norm = {}, const at::Tensor& non_finite = {});
 
-  // Number of calls of step(), used for AdamW's bias correction. step() counts even if the device
-  // decided not to write: subtract one for each step that was not committed. Resuming restores it.
+  // Number of committed steps, for AdamW's bias correction. step() always adds 1, because the host
+  // does not know yet whether the device has committed; the caller must subtract 1 if not. Saved in
+  // checkpoints.
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 
-  // The state in buffers of the parameters' layout; FlatParameters::contiguous_copy and load access
-  // them by parameter name. sgd: "momentum" (none if momentum is 0); rmsprop: "mean_square",
-  // "momentum"; adamw: "mean", "mean_square".
+  // The optimizer's state, in buffers of the parameters' layout. Access them by parameter name with
+  // FlatParameters::contiguous_copy() and load(). sgd: "momentum"; rmsprop: "mean_square",
+  // "momentum"; adamw: "mean", "mean_square". "momentum" is missing if momentum is 0.
   struct State {
     std::string name;
     at::Tensor flat;

@@ -1,6 +1,6 @@
 #pragma once
 // Options of the optimizers and of the moving average of the weights. Torch-free, so that settings
-// can be parsed without LibTorch. All of them change the result.
+// can be parsed without LibTorch. All of them change the trained model.
 
 #include <optional>
 #include <string>
@@ -17,31 +17,31 @@ struct OptimizerOptions {
   Kind kind = Kind::sgd;
   double momentum = 0.9;  // sgd, rmsprop: 0..1
   bool nesterov = false;  // sgd: Nesterov momentum; slightly better with large momentum
-  // L2 weight decay per step: added to the gradient (sgd, rmsprop) or multiplied by the learning
-  // rate (adamw). Not applied to biases and batch norm parameters. ResNet 1e-4, EfficientNet 1e-5,
-  // adamw 0.01 to 0.05.
+  // Weight decay: added to the gradient as an L2 term (sgd, rmsprop), or decoupled and multiplied
+  // by the learning rate (adamw). Not applied to biases and batch norm parameters. Usual values:
+  // 1e-4 for ResNet, 1e-5 for EfficientNet, 0.01 to 0.05 for adamw.
   double weight_decay = 1e-4;
   double alpha = 0.9;    // rmsprop: decay rate of the mean square, 0..1
   double beta1 = 0.9;    // adamw: decay rate of the first moment, 0..1
   double beta2 = 0.999;  // adamw: decay rate of the second moment, 0..1
-  // Avoids division by zero. Unset: 1e-3 for rmsprop (inside the root, as in TensorFlow), 1e-8 for
-  // adamw.
+  // Added to the denominator to avoid division by zero; rmsprop adds it inside the root, as in
+  // TensorFlow. Unset: 1e-3 for rmsprop, 1e-8 for adamw.
   std::optional<double> eps;
-  // Maximum L2 norm of all gradients together; larger gradients are scaled down. 0: off. Try 1 to
-  // 10 if the loss jumps.
+  // Maximum L2 norm of all gradients together. Larger gradients are scaled down. 0: off. Try 1 to
+  // 10 if the loss spikes.
   double clip = 0;
 };
 
 struct EmaOptions {
-  // Weight of the old average at each step, 0..1; 0: no average. 0.9999 for runs of at least 100
-  // epochs, lower for short runs: the average spans about 1 / (1 - decay) steps.
+  // Weight of the old average at each step, 0..1; 0: no average. The average spans about 1 / (1 -
+  // decay) steps: use 0.9999 for runs of at least 100 epochs, less for shorter runs.
   double decay = 0;
-  // Uses min(decay, (1 + step) / (10 + step)), so that the initial weights do not dominate short
-  // runs.
+  // Uses the decay min(decay, (1 + step) / (10 + step)), so that the initial weights do not
+  // dominate the average of a short run.
   bool warmup = false;
 };
 
-// Returns options.eps or its default.
+// Returns options.eps if set, otherwise the optimizer's default.
 double resolved_eps(const OptimizerOptions& options);
 
 }  // namespace shoal::train

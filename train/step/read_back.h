@@ -9,11 +9,11 @@
 
 namespace shoal::train {
 
-// Returns host copies of small tensors that are all on one device. Waits for the device once, not
-// for each tensor.
+// Returns host copies of small tensors that are all on the same device. Waits for the device only
+// once.
 std::vector<at::Tensor> read_back(std::vector<at::Tensor> tensors);
 
-// Converts a host copy of models::LossResult::sums over `images` images.
+// Converts a host copy of models::LossResult::sums to a meter of `images` images.
 Meter meter_of(const at::Tensor& sums, int64_t images);
 
 }  // namespace shoal::train

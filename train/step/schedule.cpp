@@ -42,7 +42,7 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
       return half_cosine(options.lr, options.min_lr, std::min(progress, 1.0));
     }
     case ScheduleOptions::Kind::step: {
-      // The small addend keeps rounding from turning 12 / 2.4 into less than 5.
+      // Adds 1e-9, because rounding may make quotients such as 12 / 2.4 smaller than 5.
       const double epoch = static_cast<double>(std::min(step, total_steps - 1)) /
                            static_cast<double>(steps_per_epoch);
       const double drops = std::floor(epoch / options.decay_epochs + 1e-9);

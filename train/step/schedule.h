@@ -1,6 +1,6 @@
 #pragma once
-// The learning rate of each step as a pure function: there is no state, so resuming needs only the
-// step number.
+// The learning rate of each step. It is a pure function of the step number, so checkpoints contain
+// no schedule state.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shoal::train {
 
-// All of these change the result.
+// All of these settings change the trained model.
 struct ScheduleOptions {
   enum class Kind {
     constant,   // `lr` after the warm-up
@@ -31,10 +31,9 @@ struct ScheduleOptions {
   // 2.4 and 0.97.
   double decay_epochs = 30;
   double decay_rate = 0.1;
-  // one_cycle: fraction of steps that rise; lr / first rate; first rate / last rate.
-  double rise_fraction = 0.3;
-  double initial_divisor = 25;
-  double final_divisor = 1e4;
+  double rise_fraction = 0.3;   // one_cycle: fraction of the steps in which the rate rises
+  double initial_divisor = 25;  // one_cycle: lr / first learning rate
+  double final_divisor = 1e4;   // one_cycle: first / last learning rate
 };
 
 // Returns the learning rate of the 0-based `step` in a run of `total_steps` with `steps_per_epoch`

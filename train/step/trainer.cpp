@@ -71,7 +71,8 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
   context.sum_across_ranks = sum_across_ranks_;
   reducer_->prepare(last);
   const at::Tensor logits = model_->forward(input.images, context);
-  // The mean over this rank's share of the step; the reducer computes the mean over ranks.
+  // The loss is the mean over this rank's images of the step. The reducer computes the mean over
+  // ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
   const auto result = models::cross_entropy(logits, input.labels, job_.label_smoothing, scale);
   result.loss.backward();
@@ -144,8 +145,8 @@ int64_t Trainer::state_bytes() const {
 }
 
 void Trainer::save(CheckpointData& data) const {
-  // All parameters, then all buffers. torchvision's state dict interleaves them, but users of
-  // torch.load look tensors up by name.
+  // Saves all parameters, then all buffers. torchvision's state dict has another order, which does
+  // not matter, because tensors are looked up by name.
   for (const auto& name : parameters_->names())
     data.model.emplace_back(name, parameters_->contiguous_copy(name));
   for (const auto& name : statistics_->names())
@@ -170,7 +171,8 @@ void Trainer::save(CheckpointData& data) const {
 
 namespace {
 
-// Calls load(name, tensor) for each expected name, from a list of named tensors.
+// Calls load(name, tensor) for each of `names`. Throws if `from` lacks one; `what` names `from` in
+// the error.
 template <class Load>
 void load_each(const std::vector<std::string>& names,
                const std::unordered_map<std::string, at::Tensor>& from, const std::string& what,

@@ -1,10 +1,11 @@
 #pragma once
 // The training state and one step.
 //
-// Order of a step: zero the gradients; A times batch → forward → loss → backward (the last backward
-// reduces over the ranks); average the batch statistics over the ranks; measure the gradient;
-// commit optimizer, statistics and average together, or none of them if the gradient is not finite.
-// Every rank makes the same calls and ends with the same bits.
+// Order of a step: zero the gradients; for each micro-batch: batch → forward → loss → backward (the
+// last backward averages the gradients over the ranks); average the batch norm statistics over the
+// ranks; compute the gradient norm; commit optimizer, statistics and averaged weights together, or
+// none of them if the gradient is not finite. Every rank makes the same calls and ends with
+// bit-identical weights.
 
 #include <memory>
 #include <optional>
@@ -26,30 +27,32 @@ namespace shoal::train {
 
 struct StepResult {
   Meter meter;               // of this rank; a non-finite step counts as skipped
-  double gradient_norm = 0;  // before clipping, averaged over ranks
+  double gradient_norm = 0;  // norm of the gradients averaged over ranks, before clipping
   bool finite = true;        // false: nothing was committed
   double data_seconds = 0;   // time spent waiting for the loader
 };
 
 class Trainer {
  public:
-  // Builds the model, broadcasts rank 0's weights and verifies that all ranks are equal.
-  // Collective.
+  // Builds the model, broadcasts rank 0's weights and checks that they are equal on all ranks.
+  // Collective. Both references must outlive the trainer.
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
-  // Runs one step at learning rate `lr`, with dropout multiplied by `strength`, on the next
-  // accumulate() batches of `loader`. It must have that many left. Collective.
+  // Runs one step with the learning rate `lr` and the dropout rate multiplied by `strength`. Uses
+  // the next job.accumulate batches of `loader`, which must have that many left. `step` is 0-based.
+  // Collective.
   StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
 
-  // Takes the batches of one step without training on them.
+  // Takes the batches of one step from `loader` without training on them.
   StepResult skip(data::Loader& loader);
 
-  // Approximate size of a checkpoint, which holds little besides save()'s tensors.
+  // Returns the approximate size of a checkpoint in bytes: that of save()'s tensors.
   int64_t state_bytes() const;
-  // Adds contiguous copies of all state that training changes.
+  // Adds contiguous CPU copies of all state that training changes to `data`.
   void save(CheckpointData& data) const;
-  // Restores what save() stored. Call on every rank. Throws std::runtime_error naming what is
-  // missing or has another shape. weights_only: without the optimizer state, for evaluation.
+  // Restores the state that save() stored. Call on every rank. Throws std::runtime_error or
+  // UserError that names what is missing or has another shape. weights_only: does not load the
+  // optimizer's state, for evaluation.
   void load(const CheckpointData& data, bool weights_only = false);
 
   Ema* ema() { return ema_.get(); }
@@ -61,8 +64,8 @@ class Trainer {
 
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
-  // Returns models::LossResult::sums, and returns the batch to the loader once the device has read
-  // it.
+  // Processes one micro-batch and returns models::LossResult::sums. On return, the device has read
+  // the batch. `last`: whether it is the step's last micro-batch.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
 
@@ -79,9 +82,9 @@ class Trainer {
   at::Tensor gradient_norm_, non_finite_;
 };
 
-// Loads a checkpoint's weights into the model (the averaged ones if it has them and `ema` is set)
-// and switches to evaluation mode, for `eval` and `predict`. Throws std::runtime_error naming what
-// does not fit.
+// Loads a checkpoint's weights into the model, for `eval` and `predict`: the averaged ones if there
+// are any and `ema` is set. Switches the model to evaluation mode. Throws std::runtime_error that
+// names what is missing or has another shape.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 
 }  // namespace shoal::train

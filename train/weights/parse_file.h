@@ -1,5 +1,5 @@
 #pragma once
-// Turns exceptions of file parsers into messages for the user. Torch-free.
+// Converts exceptions of file parsers to messages for the user. Torch-free.
 
 #include <exception>
 #include <new>
@@ -13,11 +13,13 @@ namespace shoal::train {
 
 // Returns parse(). Converts its exceptions to messages that start with the file's name, `where`:
 //
-//   UserError           where + " " + its text
-//   std::runtime_error  where + " is not KIND: " + its text (thrown by shoal's parsers)
-//   std::bad_alloc      unchanged; also LibTorch's
-//   others              where + " is not KIND, or it is damaged". LibTorch and JSON throw these;
-//                       their text describes internals, so it goes to the debug log
+//   UserError           UserError: where + " " + its text
+//   std::runtime_error  std::runtime_error: where + " is not KIND: " + its text. shoal's parsers
+//                       throw these
+//   std::bad_alloc      unchanged. LibTorch's out-of-memory errors are converted to it
+//   others              std::runtime_error: where + " is not KIND, or it is damaged". LibTorch and
+//                       the JSON parser throw these. Their text describes internals, so it is only
+//                       logged at level debug
 template <class Parse>
 auto parse_file(const std::string& where, const std::string& kind, const Parse& parse) {
   const std::string sentence = where + " is not " + kind;

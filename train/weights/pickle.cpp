@@ -76,7 +76,7 @@ class Pickle::Machine {
     for (auto item = items.rbegin(); item != items.rend(); ++item) *item = pop();
     push(Kind::sequence)->items = std::move(items);
   }
-  // Appends to the dict or list on top of the stack; ignored for other values.
+  // Appends items to the dict or list on top of the stack. Does nothing for other values.
   void extend(const std::vector<const PickleValue*>& items) {
     PickleValue& into = *top();
     if (into.kind == Kind::dict || into.kind == Kind::sequence)
@@ -89,7 +89,7 @@ class Pickle::Machine {
     value->text = callee->text;
     value->items = arguments->items;
   }
-  // LONG1: little-endian, two's complement.
+  // LONG1: an integer of up to 255 bytes, little-endian, two's complement.
   void push_long() {
     const size_t bytes = number<uint8_t>();
     const char* const from = take(bytes);

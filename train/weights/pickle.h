@@ -1,8 +1,8 @@
 #pragma once
 // Reads Python pickles as plain values, for files of torch.save. Source: Python's pickletools.
 //
-// Executes nothing: a call of a class or function becomes a value with the callee's name and the
-// arguments. Torch-free.
+// Does not execute anything: a call of a class or function becomes a value with the callee's name
+// and the arguments. Torch-free.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +28,14 @@ struct PickleValue {
   int64_t integer = 0;
   double real = 0;
   std::string text;
-  std::vector<const PickleValue*> items;  // may contain cycles
+  std::vector<const PickleValue*> items;  // values may refer to one another in cycles
 
-  // Returns a dict's value of a text key; null if there is none.
+  // Returns the value of a text key in a dict; null if there is none.
   const PickleValue* find(const std::string& key) const;
 };
 
-// Supports what protocols 2 to 5 write for dicts, lists, tensors and plain objects (whose
-// attributes are ignored).
+// Supports dicts, lists, tensors and plain objects in pickle protocols 2 to 5. Attributes of
+// objects are ignored.
 class Pickle {
  public:
   // Throws std::runtime_error if the bytes are not a pickle or end early.
@@ -43,7 +43,7 @@ class Pickle {
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
-  const PickleValue& root() const { return *root_; }                 // valid as long as this object
+  const PickleValue& root() const { return *root_; }                 // owned by this object
   const std::deque<PickleValue>& values() const { return values_; }  // in no particular order
   size_t bytes() const { return bytes_; }                            // size of the pickle
 

@@ -5,7 +5,7 @@
 //   8 bytes   N, length of the header, little-endian
 //   N bytes   {"__metadata__": {text: text}, "fc.weight": {"dtype": "F32", "shape": [10, 512],
 //             "data_offsets": [0, 20480]}, …}, padded with spaces to a multiple of 8
-//   the rest  tensors, row-major, without gaps; offsets count from here
+//   the rest  the tensors, row-major, without gaps; data_offsets are relative to this position
 
 #include <functional>
 #include <map>

@@ -14,8 +14,8 @@
 namespace shoal::train {
 namespace {
 
-// A dict is a state dict if most of its values are tensors: a checkpoint may have a few tensors
-// beside its state dicts.
+// Returns whether most values of a dict are tensors. A checkpoint that contains state dicts may
+// also have a few tensors at the top level, but is not a state dict itself.
 bool is_state_dict(const PickleValue& value) {
   if (value.kind != PickleValue::Kind::dict) return false;
   size_t tensors = 0;
@@ -35,8 +35,8 @@ std::string without_wrappers(std::string name) {
   return name;
 }
 
-// A state dict and the path of keys that leads to it: "ema.module". Empty: the top level of the
-// file.
+// A state dict and the path of keys that leads to it, such as "ema.module". An empty path means the
+// top level of the file.
 struct Entry {
   std::string name;
   const PickleValue* dict = nullptr;
@@ -45,7 +45,7 @@ struct Entry {
   }
 };
 
-// Collects the state dicts in `value`, under its keys, and up to `depth` - 1 levels below those.
+// Collects the state dicts among `value` and the dicts up to `depth` levels below it.
 void collect(const PickleValue& value, const std::string& name, int depth,
              std::vector<Entry>& found) {
   if (is_state_dict(value)) return void(found.push_back({name, &value}));
@@ -60,8 +60,8 @@ void collect(const PickleValue& value, const std::string& name, int depth,
 constexpr const char *kAveraged[] = {"model_ema", "state_dict_ema", "ema"},
                      *kUsual[] = {"state_dict", "model"};
 
-// Returns the class of a pickled object found where a state dict is expected; empty if there is
-// none.
+// Returns the class name of a pickled object that was found instead of a state dict; empty if there
+// is none.
 std::string pickled_class(const PickleValue& root) {
   std::vector<const PickleValue*> candidates = {&root};
   for (const char* name : kUsual) candidates.push_back(root.find(name));
@@ -86,8 +86,8 @@ std::string pickled_class(const PickleValue& root) {
                   "; choose one with --weights-entry NAME");
 }
 
-// Selects the entry `wanted`. Without a name: the averaged weights, else the usual names, else the
-// only entry.
+// Selects the entry `wanted`. If `wanted` is empty, selects averaged weights, else an entry with
+// one of the usual names, else the only entry.
 const Entry& choose(const PickleValue& root, const std::vector<Entry>& found,
                     const std::string& wanted) {
   if (found.empty()) {
@@ -128,8 +128,9 @@ StateDict read_zip(const std::vector<char>& bytes, const std::string& wanted) {
   return read(file.root(), file.storages(), wanted);
 }
 
-// Layout: pickles of a magic number, the version, system information, the object and the storage
-// keys; then for each key the number of elements (64 bits) and the elements.
+// Reads a file of PyTorch before 1.6. It contains five pickles: a magic number, the version, system
+// information, the object, and the list of storage keys. For each key, the number of elements (64
+// bits) and the elements follow.
 StateDict read_legacy(const std::vector<char>& bytes, const std::string& wanted) {
   size_t at = 0;
   const auto next = [&] {

@@ -4,8 +4,8 @@
 // format (PyTorch 1.6 and later) and the older one. Source: Python's pickletools (opcodes),
 // PyTorch's torch/serialization.py.
 //
-// Executes nothing in the file: dicts, parameters and tensors are recognized; all other classes are
-// ignored.
+// Does not execute anything in the file. Recognizes dicts, parameters and tensors; ignores all
+// other classes.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ namespace shoal::train {
 // One state dict of a file.
 struct StateDict {
   std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
-  bool averaged = false;  // whether the entry's name marks it as an EMA
-  // By name, without wrapper prefixes (module., _orig_mod.). Contiguous CPU copies.
+  bool averaged = false;  // whether the entry's name means averaged weights (EMA)
+  // Tensors by name, without wrapper prefixes (module., _orig_mod.). Contiguous CPU copies.
   NamedTensors tensors;
 };
 
@@ -30,7 +30,7 @@ struct StateDict {
 StateDict read_torch_file(const std::vector<char>& bytes, const std::string& where,
                           const std::string& entry = "");
 
-// Whether the bytes start like a file of PyTorch before 1.6.
+// Whether the bytes start like a torch.save file of a PyTorch version before 1.6.
 bool is_legacy_torch_file(const std::vector<char>& bytes);
 
 }  // namespace shoal::train

@@ -16,7 +16,7 @@ namespace {
 
 using caffe2::serialize::PyTorchStreamReader;
 
-// LibTorch's own memory reader does not check offsets in the file.
+// Reads from memory and checks offsets, which LibTorch's own memory reader does not.
 class Bytes : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit Bytes(const std::vector<char>& bytes) : bytes_(bytes) {}
@@ -61,8 +61,8 @@ const PickleValue* tensor_call(const PickleValue* value) {
   return tensor ? value : nullptr;
 }
 
-// A storage is ("storage", type, key, device, elements). The arguments of the call are storage, offset,
-// sizes, strides, …, in elements.
+// A storage is the tuple ("storage", type, key, device, number of elements). The arguments of the
+// call are storage, offset, sizes, strides, …; offset and strides count elements.
 at::Tensor make_tensor(const Storages& storages, const PickleValue& call, const std::string& name) {
   const auto& arguments = call.items;
   if (arguments.size() < 4 || arguments[0]->kind != PickleValue::Kind::persistent ||

@@ -1,7 +1,7 @@
 #pragma once
-// Tensors in files of Python's torch.save: the zip format of PyTorch 1.6 and later as a pickle and
-// its storages, and tensors from either format. Executes nothing in the file. Source: PyTorch's
-// torch/serialization.py.
+// Reads the zip format of Python's torch.save (PyTorch 1.6 and later), which contains a pickle and
+// storages, and creates tensors from storages of either format. Does not execute anything in the
+// file. Source: PyTorch's torch/serialization.py.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,14 +20,14 @@ struct Storage {
   size_t bytes = 0;
   at::DataPtr owner;
 };
-// Returns the storage of a key. Throws std::exception if there is none.
+// Returns the storage with a key. Throws std::exception if there is none.
 using Storages = std::function<Storage(const std::string& key)>;
 
-// Returns the call that creates a tensor; null if the value is not a tensor.
+// Returns the pickled call that creates a tensor; null if `value` is not a tensor.
 const PickleValue* tensor_call(const PickleValue* value);
 
-// Carries out a tensor_call(). Returns a contiguous CPU copy. Throws std::runtime_error naming
-// `name` if the tensor does not lie inside its storage.
+// Creates the tensor of a tensor_call(). Returns a contiguous CPU copy. Throws std::runtime_error
+// that contains `name` if the tensor does not lie inside its storage.
 at::Tensor make_tensor(const Storages& storages, const PickleValue& call, const std::string& name);
 
 // Returns the element type of a storage class such as "torch FloatStorage". Throws

@@ -21,7 +21,7 @@ bool is_buffer(const std::string& name) {
          name.ends_with(kCounter) || name == "n_averaged";
 }
 
-// Formats the parameter count: "5,288,548 parameters".
+// Returns the number of parameters as text: "5,288,548 parameters".
 std::string count_parameters(const NamedTensors& tensors) {
   int64_t count = 0;
   for (const auto& [name, value] : tensors) count += is_buffer(name) ? 0 : value.numel();
@@ -30,7 +30,7 @@ std::string count_parameters(const NamedTensors& tensors) {
   return text + " parameters";
 }
 
-// PyTorch stores num_batches_tracked only since version 0.4.1. Adds missing ones as 0.
+// Adds missing num_batches_tracked counters as 0. PyTorch before 0.4.1 did not save them.
 void add_missing_counters(NamedTensors& tensors) {
   std::set<std::string> names;
   for (const auto& [name, value] : tensors) names.insert(name);
@@ -42,7 +42,7 @@ void add_missing_counters(NamedTensors& tensors) {
   }
 }
 
-// Selects one of a checkpoint's two sets of weights.
+// Selects one of a checkpoint's two sets of weights, `model` or `ema`.
 void choose_entry(OpenedCheckpoint& opened, const std::string& wanted) {
   CheckpointData& data = opened.data;
   opened.entry = !wanted.empty() ? wanted : data.ema.empty() ? "model" : "ema";

@@ -22,17 +22,18 @@ Graph* record(void (*body)(void* context), void* context, int warm_ups) {
     const c10::cuda::CUDAStreamGuard on(stream);  // the default stream cannot be captured
     for (int i = 0; i < warm_ups; ++i) body(context);
     stream.synchronize();
-    // Memory used by the warm-ups stays reserved for this stream, and the graph allocates the same
-    // amount again.
+    // Frees the memory of the warm-ups, which stays reserved for this stream otherwise, because the
+    // graph allocates its own memory of the same size.
     c10::cuda::CUDACachingAllocator::emptyCache();
-    // Other threads (the loader's, NCCL's watchdog) may keep calling CUDA during the capture.
+    // With this mode, other threads (the loader's, NCCL's watchdog) may call CUDA during the
+    // capture.
     result->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       body(context);
     } catch (...) {
       try {
         result->graph.capture_end();
-      } catch (const std::exception&) {  // the error that broke the capture is the one to report
+      } catch (const std::exception&) {  // ignored: the first error is the one to report
       }
       throw;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs of the CUDA plug-in; see plugin.h.
+// CUDA graphs of the plug-in. plugin.h describes these functions.
 
 namespace shoal::cuda {
 

@@ -33,7 +33,7 @@ std::string find_library(const std::string& directory) {
 }
 
 const cuda::Plugin* open_library(const std::string& path) {
-  // RTLD_GLOBAL, so that LibTorch's own later symbol look-ups find its CUDA parts.
+  // RTLD_GLOBAL makes LibTorch's CUDA symbols visible to its own later symbol look-ups.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char* reason = dlerror();

@@ -7,12 +7,11 @@
 
 namespace shoal::train {
 
-// Returns the plug-in's table. The first call opens the plug-in from `directory` or, if that is
-// empty, from the first of these that contains it: the directory of the running program, and
-// ../lib, ../lib/shoal and .. relative to it. Call before anything asks LibTorch whether CUDA is
-// available, because LibTorch caches the answer. Throws std::runtime_error with one sentence that
-// names what is missing (the plug-in, a CUDA library, or a matching build) and what to do.
-// Thread-safe; later calls return the same table.
+// Returns the plug-in's table. The first call opens the plug-in from `directory`. If that is empty,
+// it searches the directory of the running program, and ../lib, ../lib/shoal and .. relative to it.
+// Later calls return the same table. Call before anything asks LibTorch whether CUDA is available,
+// because LibTorch caches the answer. Throws std::runtime_error with one sentence that names what
+// is missing (the plug-in, a CUDA library, or a matching build) and what to do. Thread-safe.
 const cuda::Plugin& cuda_plugin(const std::string& directory = "");
 
 // Whether cuda_plugin() has succeeded in this process. Does not open anything.

@@ -3,9 +3,8 @@
 // CUDA headers here.
 //
 // The plug-in exports one function, shoal_cuda_plugin(version). It returns nullptr if the plug-in
-// was built for another version of this header. Unless noted otherwise, functions throw
-// std::exceptions that name the failed CUDA operation.
-// operation that failed, unless said otherwise.
+// was built for another version of this header. Unless noted otherwise, functions throw a
+// std::exception that names the failed CUDA operation.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +23,10 @@ struct DeviceInfo {
   int major, minor;  // compute capability
   int multiprocessors;
   uint64_t total_bytes;  // device memory
-  uint64_t free_bytes;   // now, considering all processes
+  uint64_t free_bytes;   // device memory that no process uses at the moment
 };
 
-// Of this process's caching allocator. Peaks are since the last reset.
+// Memory of this process's caching allocator. Peaks are since the last reset_peak_memory().
 struct MemoryStatistics {
   uint64_t allocated_bytes, reserved_bytes;
   uint64_t peak_allocated_bytes, peak_reserved_bytes;
@@ -39,11 +38,11 @@ struct Plugin {
   int version;
   const char* architectures;  // compiled architectures: "8.0 9.0+PTX"
 
-  // Returns the number of usable GPUs; 0 without a driver. If it is 0, `reason` (`size` bytes, may
-  // be nullptr) receives one sentence that explains why.
+  // Returns the number of usable GPUs; 0 if there is no driver. If it is 0, writes one sentence
+  // that explains why to `reason` (`size` bytes, may be nullptr).
   int (*device_count)(char* reason, size_t size);
   DeviceInfo (*device_info)(int device);
-  // For the calling thread. The first call on a device creates its context.
+  // Sets the calling thread's current device. The first call for a device creates its context.
   void (*set_device)(int device);
   void (*synchronize)();  // waits for all work of the current device
   // Runs a small kernel on the device. Returns whether its result is correct.
@@ -53,16 +52,17 @@ struct Plugin {
   void (*reset_peak_memory)(int device);
   void (*empty_cache)();  // returns the allocator's unused memory to the device
 
-  // Pinned host memory: copies from it to a GPU do not block the host.
+  // Allocate and free pinned host memory, from which copies to a GPU are asynchronous.
   void* (*allocate_pinned)(size_t bytes);
   void (*free_pinned)(void* memory);  // does not throw
 
   const ops::Table* operations;
 
-  // Calls body(context) `warm_ups` times (at least once) on its own stream, then once more during
-  // capture, when work is recorded and not run. During capture, body must not wait for the device
-  // or copy from or to host memory. On replay, its tensors keep their addresses and its scalar
-  // arguments (learning rate, step number) keep their values. The caller owns the graph.
+  // Records a graph: calls body(context) `warm_ups` times (at least 1) on a separate stream, then
+  // once more during capture, which records its work without running it. During capture, `body`
+  // must not wait for the device or copy from or to host memory. A replay uses the same tensor
+  // addresses and the same scalar arguments (learning rate, step number) as the capture. The caller
+  // owns the graph.
   Graph* (*record)(void (*body)(void* context), void* context, int warm_ups);
   void (*replay)(Graph* graph);  // enqueues on the current stream
   void (*destroy)(Graph* graph);
@@ -70,7 +70,8 @@ struct Plugin {
   dist::NcclFunctions nccl;  // for dist::ConnectOptions
 };
 
-// Depends on this file's revision and on the sizes of all structs passed through the table.
+// The version of this interface. It depends on this file's revision and on the sizes of all structs
+// that are passed through the table.
 inline constexpr int kPluginVersion = [] {
   unsigned version = kRevision;
   for (const size_t size :
