@@ -51,9 +51,10 @@ std::string class_difference(const std::vector<std::string>& theirs, const std::
   if (theirs == ours) return "";
   const auto gone = missing(theirs, ours), added = missing(ours, theirs);
   std::string text;
-  if (!gone.empty()) text = "the data lacks " + data::quoted_names(gone) + " " + there;
+  if (!gone.empty()) text = "classes only " + there + ": " + data::quoted_names(gone);
   if (!added.empty())
-    text += (text.empty() ? "" : "; ") + data::quoted_names(added) + " of the data is not " + there;
+    text += (text.empty() ? "classes only in the data: " : "; only in the data: ") +
+            data::quoted_names(added);
   return text.empty() ? "the data's classes are in another order than " + there : text;
 }
 
@@ -68,7 +69,7 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
                   static_cast<long long>(value.size(0)), static_cast<long long>(job.model.classes));
   }
   if (weights.classes.empty()) return "";
-  return class_difference(weights.classes, "in their file", classes);
+  return class_difference(weights.classes, "in the weights", classes);
 }
 
 // If the classifier in `tensors` is for other classes, replaces it by the trainer's own random one.

@@ -13,7 +13,7 @@ void check_values(const Job& job) {
   require(job.weights_entry.empty() || !job.weights.empty(),
           "--weights-entry names a part of the file of --weights; add --weights PATH");
   require(job.decoder == data::Decoder::shoal || job.resize == data::Resize::exact,
-          "--decoder turbo has no --resize fast; leave one of them out");
+          "--decoder turbo does not support --resize fast; omit one of them");
   require(!job.optimizer.nesterov || job.optimizer.kind != OptimizerOptions::Kind::sgd ||
               job.optimizer.momentum > 0,
           "--nesterov needs a --momentum above 0");
@@ -63,12 +63,13 @@ void resolve_batches(const Job& job, const Surroundings& here, ResolvedJob& out)
 
 // Resolves the length of an epoch of a stream.
 void resolve_stream(const Job& job, ResolvedJob& out) {
-  require(!job.train_samples || !job.epoch_steps,
-          "--train-samples and --steps-per-epoch both say how long an epoch is; give one of them");
+  require(
+      !job.train_samples || !job.epoch_steps,
+      "--train-samples and --steps-per-epoch both set the length of an epoch; give one of them");
   require(job.train_samples || job.epoch_steps || job.max_steps,
-          "the number of training images in a pipe is not known beforehand; give the length of an "
-          "epoch with --train-samples N or --steps-per-epoch N, or of the run with --max-steps N");
-  require(job.repeated_augmentation == 1, "--repeated-augmentation has no use with a pipe");
+          "the number of training images in a pipe is unknown; set the length of an epoch with "
+          "--train-samples N or --steps-per-epoch N, or of the run with --max-steps N");
+  require(job.repeated_augmentation == 1, "--repeated-augmentation does not work with a pipe");
   out.open_ended = !job.train_samples && !job.epoch_steps;
   out.train_images = job.train_samples.value_or(job.epoch_steps.value_or(0) *
                                                 out.global_batch_size * job.mix.images_per_row());
@@ -84,11 +85,11 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.train_streamed = here.train_streamed;
   out.train_whole_files = here.train_whole_files;
   require(!out.train_whole_files || job.repeated_augmentation == 1,
-          "--repeated-augmentation has no use where files are read from front to back; leave "
-          "it out, or give --no-forward-reads");
+          "--repeated-augmentation does not work if files are read from front to back; omit it, or "
+          "add --no-forward-reads");
   if (out.train_streamed) resolve_stream(job, out);
   require(out.train_streamed || !job.train_samples,
-          "--train-samples has no use: the training images can be counted");
+          "--train-samples works only with a pipe: these training images can be counted; omit it");
   if (out.open_ended) return;
   require(out.train_images >= taken,
           "the training set has " + std::to_string(out.train_images) +
@@ -99,9 +100,9 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
     const int64_t of_host = taken * here.local_world_size / here.world_size;
     out.steps_per_epoch = here.smallest_share / of_host;
     require(out.steps_per_epoch > 0, "a host has only " + std::to_string(here.smallest_share) +
-                                         " training images, fewer than its " +
+                                         " training images, but one step needs " +
                                          std::to_string(of_host) +
-                                         " of one step; lower --batch-size, or use fewer hosts");
+                                         " per host; lower --batch-size, or use fewer hosts");
   }
   out.dropped_images = out.train_images - out.steps_per_epoch * taken;
   out.total_steps =
@@ -186,7 +187,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.val_images = here.val_images;
   require(!job.classes || here.classes == 0 || *job.classes >= here.classes,
           "--classes is " + std::to_string(job.classes.value_or(0)) + " but the data has " +
-              std::to_string(here.classes) + "; leave it out or give at least that many");
+              std::to_string(here.classes) + "; omit it or give at least that many");
   out.model_info = here.model;
   out.model.classes = job.classes.value_or(here.classes);
   out.model.dropout = here.model.dropout;

@@ -12,8 +12,8 @@ void check_images(const Job& job) {
                              "; it must not be above " + option + "-max, " + number(high));
   };
   require(job.val_split == 0 || job.sharded != "val",
-          "--sharded val has no use with --val-split, which takes validation images from the "
-          "training images");
+          "--sharded val does not work with --val-split, which takes validation images from the "
+          "training images; use --sharded train");
   ordered("--crop-scale", job.crop_scale_min, job.crop_scale_max);
   ordered("--crop-ratio", job.crop_ratio_min, job.crop_ratio_max);
   ordered("--random-erase-area", job.mix.erase_area_min, job.mix.erase_area_max);
@@ -67,7 +67,7 @@ data::Progression progression_of(const Job& job) {
   progression.strengths = course_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
   if (job.multi_scale == "none") return progression;
   require(progression.sizes.empty(),
-          "--multi-scale and --size-schedule both say how large images are; leave one out");
+          "--multi-scale and --size-schedule both set the size of training images; omit one");
   read_scales(job.multi_scale, progression);
   return progression;
 }

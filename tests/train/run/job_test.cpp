@@ -69,7 +69,7 @@ TEST_CASE("a stream needs the length of its epochs or of the run") {
   r = resolve(job, s);
   REQUIRE((r.open_ended && r.total_steps == 100 && r.last_step == 100 && r.steps_per_epoch == 25));
   job.train_samples = 1000;
-  REQUIRE_THROWS_WITH(resolve(job, here()), Catch::Contains("--train-samples has no use"));
+  REQUIRE_THROWS_WITH(resolve(job, here()), Catch::Contains("--train-samples works only with"));
 }
 
 TEST_CASE("hosts with sharded data make as many steps as the smallest shard allows") {
@@ -100,7 +100,7 @@ TEST_CASE("with --val-split, validation images are sharded like the training ima
   CHECK(val_split_in({{"epochs", "3"}, {"val_split", "0.125"}}) == 0.125);
   CHECK(val_split_in({}) == 0);  // settings of an older version
   job.sharded = "val";
-  CHECK_THROWS_WITH(resolve(job, s), Catch::Contains("--sharded val has no use with --val-split"));
+  CHECK_THROWS_WITH(resolve(job, s), Catch::Contains("--sharded val does not work with"));
 }
 
 TEST_CASE("--size also sets the evaluation size, with the model's ratio of resize to crop") {
