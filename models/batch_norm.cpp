@@ -2,7 +2,7 @@
 // only the inputs: backward recomputes the normalized values and the slope of the activation, which
 // costs less than reading them from memory. Synchronized batch norm exchanges two small double
 // tensors: {Σx, Σx², rows} in forward and {Σdz, Σdz·xhat} in backward, both summed over the ranks.
-// The gradients of weight and bias stay local sums.
+// The gradients of weight and bias are sums over this rank only.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>

@@ -12,7 +12,7 @@
 namespace shoal::models {
 namespace {
 
-constexpr double kMostDropped = 0.999;  // upper limit of the dropout rate
+constexpr double kMostDropped = 0.999;  // upper limit of the dropout rate after scaling
 
 }  // namespace
 

@@ -165,8 +165,8 @@ bool on_one_host(const Env& env) {
 std::string own_address(const Env& env) {
   if (on_one_host(env)) return "127.0.0.1";
   std::string address = address_towards(env.master_addr, env.master_port);
-  // On the master itself, /etc/hosts often maps its name to loopback, where other hosts cannot
-  // reach it. An explicit loopback address is kept.
+  // On the master's host, /etc/hosts often maps its name to a loopback address, at which other
+  // hosts cannot reach it. If MASTER_ADDR itself is a loopback address, it is kept.
   if (is_loopback(address) && env.master_addr != "localhost" && !is_loopback(env.master_addr))
     if (const std::string outside = outside_address(); !outside.empty()) address = outside;
   if (address.empty())
@@ -177,7 +177,8 @@ std::string own_address(const Env& env) {
 }
 
 std::string store_host(const Env& env) {
-  // Asked of the name, because a launcher may place rank 1 on another host than rank 0.
+  // Compares the master's address, not ranks, because launchers may distribute ranks over the hosts
+  // in any order.
   const bool here =
       on_one_host(env) || (has_address(env.master_addr) && may_be_this_host(env.master_addr));
   return here && !env.agent_store ? own_address(env) : env.master_addr;

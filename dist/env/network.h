@@ -59,17 +59,18 @@ class Reminder {
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);
 };
 
-// Returns the numeric address of this host at which the ranks of `env` reach it: loopback if they
-// are all on this host, else that of the route to the master. The environment decides, not
-// Env::interface. Throws std::runtime_error if there is no route.
+// Returns the numeric address at which the other ranks of `env` reach this host: loopback if all
+// ranks are on this host, otherwise the address from which this host reaches the master. Ignores
+// Env::interface. Throws std::runtime_error if there is no route to the master.
 std::string own_address(const Env& env);
 
-// Returns the host to which this process connects for the store of rank 0 or of the launcher: on
-// rank 0's host own_address(), where rank 0 listens, else the master's address.
+// Returns the name or address at which this process connects to the store. On rank 0's host, if
+// rank 0 serves the store, this is own_address(), the only address at which it listens. Otherwise
+// it is env.master_addr.
 std::string store_host(const Env& env);
 
-// Opens a TCP socket bound to a numeric address of this host and to no other. The caller owns it.
-// Throws std::system_error.
+// Returns a TCP socket that is bound to this numeric address of this host only. The caller owns the
+// socket. Throws std::system_error.
 int bound_socket(const std::string& address, uint16_t port);
 
 // Returns a TCP port that is currently free on all addresses of this host. Throws

@@ -14,7 +14,7 @@ struct HealthSample {
   // Rates at which this host received data from the next and the previous host. Measured by the
   // first rank of each host; 0 if not measured.
   double bytes_per_second_next = 0, bytes_per_second_previous = 0;
-  bool damaged_next = false, damaged_previous = false;  // whether that data arrived changed
+  bool damaged_next = false, damaged_previous = false;  // whether that data arrived damaged
   uint64_t arithmetic = 0;                              // result of a fixed calculation
   bool sum_is_right = true;                             // whether an all-reduce was correct
 };

@@ -58,7 +58,8 @@ std::string so_far(const Reminder& reminder) {
 c10::intrusive_ptr<c10d::Store> serve(const Env& env, c10d::TCPStoreOptions options) {
   options.isServer = true;
   try {
-    // Left to itself, the store would listen on every interface of the host.
+    // Passes a bound socket, because the store would otherwise listen on all interfaces of the
+    // host.
     const std::string host = own_address(env);
     options.masterListenFd = bound_socket(host, env.master_port);
     return c10::make_intrusive<c10d::TCPStore>(host, options);

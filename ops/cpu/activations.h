@@ -51,9 +51,9 @@ struct ActivationLoops {
   void (*gate_backward_apply)(const GateRows&);
 };
 
-// Index 0 is f32, 1 is bf16. AVX2 uses fused multiply-add, the portable loops round twice, and the
-// two divide differently. Their outputs differ by at most 4 float epsilons times the sum of the
-// terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding to bf16.
+// Index 0 is f32, 1 is bf16. The AVX2 loops use fused multiply-add and an approximate reciprocal;
+// the portable loops round twice and divide. So their outputs differ, by at most 4 float epsilons
+// times the sum of the terms' magnitudes (for y: |x * scale| + |shift|), plus the rounding to bf16.
 namespace portable {
 extern const ActivationLoops kActivationLoops[2];
 }

@@ -21,7 +21,7 @@ struct StreamRest {
 
 class EpochAgreement {
  public:
-  // Both must outlive it.
+  // Both references must outlive this object.
   EpochAgreement(const ResolvedJob& job, dist::Communicator& communicator);
 
   // Returns true if every rank has the images of step `step_in_epoch` (from 0). Blocks until all

@@ -14,7 +14,7 @@ namespace shoal::train {
 
 class StepControl {
  public:
-  // All references must outlive it.
+  // All references must outlive this object.
   StepControl(const RunContext& run, ControlExchange& control, Recovery& recovery,
               RunCheckpoints& checkpoints);
 

@@ -44,8 +44,8 @@ int64_t largest(dist::Group& group, int64_t here) {
 // Throws std::runtime_error if the run could not create files in `folder`.
 void check_writable(const std::string& folder, const char* option) {
   const auto place = existing_parent(folder);
-  // Tries to create a folder, because permission checks always succeed for root, even on read-only
-  // file systems.
+  // Tries to create a folder, because root passes permission checks even on file systems that
+  // refuse to write.
   std::string probe = (place / ".shoal-XXXXXX").string();
   if (::mkdtemp(probe.data()) == nullptr || ::rmdir(probe.c_str()) != 0)
     throw std::runtime_error(std::string(option) + " " + folder + ": cannot write to " +

@@ -27,7 +27,8 @@ struct EvaluationHooks {
   // Called before each batch. Must return the same on every rank; false ends the evaluation.
   std::function<bool()> keep_going = {};
   // Called with sums over all ranks every `print_freq` batches and, if the number of batches is
-  // known, after the last one. The sums are collective, so set it on every rank or on none.
+  // known, after the last one. The sum over ranks is collective, so set it on every rank or on
+  // none.
   std::function<void(EvaluationProgress)> progress = {};
   int64_t print_freq = 10;
 };

@@ -13,7 +13,7 @@ namespace shoal::train {
 
 class RunCheckpoints {
  public:
-  // All references must outlive it.
+  // All references must outlive this object.
   RunCheckpoints(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
                  const Recovery& recovery);
 

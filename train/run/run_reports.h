@@ -12,7 +12,7 @@ namespace shoal::train {
 
 class RunReports {
  public:
-  // All references must outlive it.
+  // All references must outlive this object.
   RunReports(const RunContext& run, EpochMetrics& metrics, Recovery& recovery);
 
   void begin_epoch();
