@@ -1,0 +1,99 @@
+// No file that a run writes, and no line that it prints, contains a secret.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kBase64 = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY01";
+
+// Each is a secret of its own; none is part of another.
+const std::vector<std::string> kEnvironment = {"AWS_SECRET_ACCESS_KEY=planted0/" + kBase64,
+                                               "AWS_SESSION_TOKEN=planted1+" + kBase64,
+                                               "HF_TOKEN=planted2_" + kBase64,
+                                               "GITHUB_TOKEN=planted3_" + kBase64,
+                                               "WANDB_API_KEY=planted4-" + kBase64,
+                                               "DATABASE_PASSWORD=planted5 with blanks",
+                                               "https_proxy=http://user:planted6@127.0.0.1:9"};
+
+// Values that options repeat in messages, with secrets in them.
+const std::vector<std::string> kValues = {
+    "https://user:planted7@host/model.pt",
+    "https://bucket.s3.amazonaws.com/model.pt?X-Amz-Signature=planted8",
+    "https://planted9" + kBase64 + "@host/model.pt",
+    "AKIAPLANTEDPLANTED12",
+    "ghp_planted" + kBase64,
+    "eyJhbGciOiJIUzI1NiJ9.planted10abcdefghijklmnopqrstuvwxyz.sig",
+    "planted0/" + kBase64,
+    "planted5 with blanks",
+    "password=planted11",
+    "-----BEGIN PRIVATE KEY-----\nplanted12\n-----END PRIVATE KEY-----"};
+
+bool has_secret(const std::string& text) {
+  for (const std::string word : {"planted", "PLANTED"})
+    if (text.find(word) != text.npos) return true;
+  return false;
+}
+
+void check_files(const fs::path& folder) {
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    INFO(entry.path());
+    CHECK_FALSE(has_secret(test::read_text(entry.path())));
+  }
+  CHECK(files > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a run that succeeds writes and prints no secret of its environment") {
+  const test::TemporaryDirectory directory;
+  test::make_images(directory.path() / "data", 20, 10, 2, 40);
+  const fs::path output = directory.path() / "run", exported = directory.path() / "model";
+  // clang-format off
+  const std::vector<std::string> words = {
+      "train", "--data", (directory.path() / "data").string(), "--output", output.string(),
+      "--export-dir", exported.string(), "--model", "resnet18", "--size", "32", "--epochs", "1",
+      "--batch-size", "5", "--lr", "0.05", "--nproc", "2", "--log-level", "debug"};
+  // clang-format on
+  const auto run = test::run_shoal(words, kEnvironment);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK_FALSE(has_secret(run.out + run.err));
+  check_files(output);
+  check_files(exported);
+}
+
+TEST_CASE("errors that repeat a value mask its secrets, in the failure file too") {
+  const test::TemporaryDirectory directory;
+  test::make_images(directory.path() / "data", 4, 4, 2, 40);
+  fs::create_directories(directory.path() / "ml/input/config");
+  auto environment = kEnvironment;
+  environment.push_back("SAGEMAKER_BASE_DIR=" + (directory.path() / "ml").string());
+  for (const std::string& value : kValues)
+    for (const std::string option : {"weights", "lr", "recipe", "data", "init-method"}) {
+      const fs::path failure = directory.path() / "ml/output/failure";
+      fs::remove(failure);
+      const auto run = test::run_shoal(
+          {"train", "--data", (directory.path() / "data").string(), "--output",
+           (directory.path() / "run").string(), "--epochs", "1", "--" + option + "=" + value},
+          environment);
+      INFO(option << "\n" << run.out << run.err);
+      CHECK(run.exit_code != 0);
+      CHECK_FALSE(has_secret(run.out + run.err));
+      REQUIRE(fs::exists(failure));
+      const std::string text = test::read_text(failure);
+      CHECK_FALSE(text.empty());
+      CHECK_FALSE(has_secret(text));
+    }
+}
