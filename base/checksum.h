@@ -1,5 +1,6 @@
 #pragma once
-// The checksum of checkpoints. Markers store it, so its values are frozen.
+// Checksum of checkpoint files. The marker file of each checkpoint stores it, so the algorithm must
+// never change.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,12 +8,12 @@
 
 namespace shoal {
 
-// 64-bit checksum of a byte stream. Independent of how the stream is cut into pieces.
+// 64-bit checksum of a byte stream. Does not depend on how update() calls split the stream.
 class Checksum {
  public:
   void update(const void* bytes, size_t size);
   uint64_t value() const;
-  std::string hex() const;  // 16 digits
+  std::string hex() const;  // value() as 16 hexadecimal digits
 
  private:
   uint64_t state_ = 0x9E3779B97F4A7C15ull;

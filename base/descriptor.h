@@ -1,5 +1,5 @@
 #pragma once
-// File descriptors: ownership, and the one loop that writes all bytes.
+// Owns file descriptors and writes complete buffers to them.
 
 #include <cstddef>
 #include <utility>
@@ -19,15 +19,16 @@ class Descriptor {
 
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  // Returns 0, or the errno of close(2): network file systems report late write errors there.
+  // Returns 0, or the errno of close(2). Check it: network file systems report late write errors
+  // there. Returns 0 if nothing is open.
   int close() noexcept;
 
  private:
   int number_;
 };
 
-// Writes all bytes at the descriptor's position, across short writes and signals. Returns 0, or the
-// errno that stopped it. For blocking descriptors. Allocates no memory.
+// Writes all bytes at the descriptor's current position. Continues after short writes and signals.
+// Returns 0, or the errno of the write that failed. For blocking descriptors. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
 }  // namespace shoal

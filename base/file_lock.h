@@ -1,6 +1,6 @@
 #pragma once
-// A lock that allows one writer per place. The kernel releases it when its holder ends, even if
-// killed.
+// A lock file that allows one writer at a time. The kernel releases the lock when the process that
+// holds it ends, even if it is killed.
 
 #include <filesystem>
 #include <string>
@@ -12,15 +12,15 @@ namespace shoal {
 class FileLock {
  public:
   FileLock() = default;  // holds no lock
-  // Creates and locks the file. Waits up to `seconds` for a holder that is about to end, then
-  // throws std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose
-  // another CHOICE". Succeeds without a lock on file systems that have none (some network mounts)
-  // and in folders that cannot be written: later writes report the error.
+  // Creates and locks `file`. Waits up to `seconds` for another holder to end, then throws
+  // std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose
+  // another CHOICE". Succeeds without a lock on file systems that have no locks (some network
+  // mounts), and in folders that cannot be written: later writes report the error there.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
 
   bool held() const { return descriptor_.is_open(); }
-  void remove_file() const;  // keeps the lock until destruction
+  void remove_file() const;  // deletes the file if held(); the lock lasts until destruction
 
  private:
   std::filesystem::path file_;

@@ -1,10 +1,10 @@
 #pragma once
 // Hashes of 64-bit values and of bytes. Not cryptographic.
 //
-// All values are frozen: the order of samples, random masks, erased pixels, packed sets and caches
-// depend on them (tests/base/hash_test.cpp checks some). Stored files need this hash permanently,
-// so a library's hash such as xxHash would only be a second one. CRC-32C, which TFRecords require,
-// is in data/records. CUDA code includes this header, so it must stay valid C++17.
+// All hash values are frozen: the order of samples, random masks, erased pixels, packed sets and
+// caches depend on them (tests/base/hash_test.cpp checks some). Stored files will always need these
+// functions, so a library's hash such as xxHash could not replace them. CRC-32C, which TFRecords
+// require, is in data/records. CUDA code includes this header, so it must stay valid C++17.
 
 #include <cstdint>
 #include <cstring>
@@ -24,7 +24,7 @@ SHOAL_BOTH constexpr uint64_t mix_bits(uint64_t x) {
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: SplitMix64's increment
 
-// Adds a value to a hash. The order of the values matters.
+// Returns `hash` extended by `value`. The order in which values are added matters.
 constexpr uint64_t combine(uint64_t hash, uint64_t value) {
   return mix_bits(hash ^ mix_bits(value + kGolden));
 }

@@ -1,8 +1,8 @@
 #pragma once
 // Messages for people (stderr) and metric lines for programs (stdout).
 //
-// Each line is one write(2), so lines of several ranks or threads never mix. Thread-safe. Only
-// log.cpp includes spdlog.
+// Each line is written by one write(2), so lines of several ranks or threads never mix.
+// Thread-safe. Only log.cpp includes spdlog.
 
 #include <string>
 
@@ -32,20 +32,21 @@ void debug_lines(const std::string& text);
 void line(const std::string& text);
 
 // Throws std::runtime_error if a line could not be written (a full disk, a closed pipe). Call it
-// in commands that print a result. Training does not: it continues if nobody reads its output.
+// in commands that print a result. Training does not call it, so that a run continues when nobody
+// reads its output.
 void require_lines_written();
 
-// Shows a status line (a progress bar) at the bottom of the terminal and redraws it below later
-// lines. Does nothing if stderr is not a terminal. An empty text removes it; do that before the
-// process ends. `text`: one line without escape sequences. If it is too wide for the terminal, its
-// last fields (separated by two blanks) are dropped.
+// Shows `text` as the status line (a progress bar) at the bottom of the terminal and redraws it
+// below later lines. Does nothing if stderr is not a terminal. An empty text removes the status
+// line; do that before the process ends. `text` must be one line without escape sequences. If it is
+// too wide for the terminal, its last fields (separated by two blanks) are dropped.
 void status(const std::string& text);
 
 // Disables the status line, for terminals without escape sequences (TERM=dumb). Call before the
 // first status().
 void no_status();
 
-// Whether status() shows anything.
+// Whether status() shows a status line on this terminal.
 bool has_status();
 
 }  // namespace log

@@ -8,8 +8,8 @@
 namespace shoal {
 namespace {
 
-// Number of insertions, deletions, replacements and swaps of neighbors between the two (optimal
-// string alignment distance).
+// Number of insertions, deletions, replacements and swaps of neighboring letters that turn `a` into
+// `b` (optimal string alignment distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, above, row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -36,7 +36,7 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-// Whether so many edits can be a typing error. Words of two letters must match.
+// Whether this many edits can be a typing error. Words of one or two letters must match exactly.
 bool is_slip(std::string_view word, size_t edits) {
   return edits <= (word.size() < 3 ? 0 : word.size() < 8 ? 1 : 2);
 }
@@ -52,15 +52,16 @@ bool may_be_misspelled(std::string_view name, std::string_view known) {
   return true;
 }
 
-// Words that other programs add to a sufficient name: --data-path, --num-workers.
+// Words that other programs add to an option name that is clear without them: --data-path,
+// --num-workers.
 bool is_filler(const std::string& word) {
   static const std::set<std::string> fillers = {
       "path", "dir", "folder", "file", "root", "name", "num", "number", "n", "use", "set", "input"};
   return fillers.contains(word);
 }
 
-// Whether `name` is a part of `known`, or `known` with a filler: decay and weight-decay, resnet and
-// resnet50, data-path and data.
+// Whether `name` is a part of `known` (decay in weight-decay, resnet in resnet50), or `known` with
+// filler words (data-path for data).
 bool is_part(const std::string& name, const std::string& known) {
   if (name.size() >= 3 && !is_filler(name) &&
       (known.starts_with(name) || known.ends_with("-" + name) ||
@@ -87,8 +88,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     const bool part = is_part(wanted, candidate);
     if (!part && !may_be_misspelled(wanted, candidate)) continue;
     size_t distance = edit_distance(wanted, candidate);
-    if (part) distance = std::min<size_t>(distance, 1);  // as good as one wrong letter
-    // Of equally near ones, the one closest in length: modle is model rather than mode.
+    if (part) distance = std::min<size_t>(distance, 1);  // a part counts as one wrong letter
+    // Among candidates at the same distance, the one closest in length wins: for modle, model
+    // rather than mode.
     const bool closer =
         distance == best_distance && length_gap(wanted, candidate) < length_gap(wanted, best);
     if (best.empty() || distance < best_distance || closer)

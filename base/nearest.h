@@ -1,5 +1,5 @@
 #pragma once
-// Suggests a name for one that does not exist.
+// Suggests a known name for a misspelled one.
 
 #include <string>
 #include <string_view>
@@ -7,8 +7,9 @@
 
 namespace shoal {
 
-// Returns the known name that the user probably meant by `name`, or an empty text. Recognizes
-// typing errors, a part of the known name, and the known name with a filler word (data-path).
+// Returns the known name that the user probably meant by `name`; empty if none is similar. Accepts
+// typing errors, a part of a known name (decay for weight-decay), and a known name with an added
+// filler word (data-path for data).
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace shoal

@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 #if defined(__x86_64__)
-// clang 14's __builtin_cpu_supports() does not know it.
+// Asks CPUID, because clang 14's __builtin_cpu_supports() does not know F16C.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

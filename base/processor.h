@@ -1,17 +1,17 @@
 #pragma once
-// Instruction sets of this processor that vector loops are compiled for. Files of such loops may
-// include this header: it has no templates or inline functions, which the linker would share
-// between instruction sets.
+// Detects which of the instruction sets that vector loops are compiled for this processor has.
+// Files compiled for one instruction set include this header, so it must not contain templates or
+// inline functions: the linker would keep one copy for all files.
 
 namespace shoal {
 
 struct Processor {
   bool sse42;
   bool avx2;    // AVX2 with FMA, F16C, BMI1 and BMI2, as on every processor since Haswell and Zen
-  bool avx512;  // in addition F, BW, VL, VBMI, VBMI2 and VNNI
+  bool avx512;  // avx2, and AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI
 };
 
-// The same at every call. Any thread. All false where the architecture is not x86-64.
+// Detected at the first call. Thread-safe. All false on other architectures than x86-64.
 const Processor& processor();
 
 }  // namespace shoal

@@ -8,18 +8,18 @@
 
 namespace shoal {
 
-// printf into a string: strf("%.3f", x). libstdc++ 12 has no <format>, and files that include
-// LibTorch must not include fmt.
+// Returns text formatted like printf: strf("%.3f", x). Used because libstdc++ 12 has no <format>,
+// and files that include LibTorch must not include fmt.
 [[gnu::format(printf, 1, 2)]] std::string strf(const char* format, ...);
 
-// 16 hexadecimal digits.
+// Returns `value` as 16 hexadecimal digits.
 std::string hex(uint64_t value);
 
-// The shortest text that reads back as the same number.
+// Returns the shortest text that reads back as the same number.
 std::string number(double value);
 
-// `heading` in a column of `indent` characters, then `entries` with `gap` blanks between them.
-// Lines have at most `width` characters (UTF-8), unless one entry is longer. Further lines are
+// Returns `heading`, padded to `indent` characters, then `entries` with `gap` blanks between them.
+// Lines have at most `width` characters (UTF-8), unless a single entry is longer. Further lines are
 // indented by `indent` blanks.
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,
                     size_t indent, size_t width = 80, size_t gap = 2);

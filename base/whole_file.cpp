@@ -28,7 +28,7 @@ fs::path directory_of(const fs::path& path) {
 
 fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
   std::string name = path.filename().string();
-  // Processes of different hosts may have the same id.
+  // The name includes the time, because processes on different hosts may have the same id.
   if (options.concurrent)
     name += strf(".%d-%llx", ::getpid(),
                  static_cast<unsigned long long>(
@@ -40,7 +40,7 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Some network file systems cannot flush directories; the rename is all they can do.
+// Ignores the error of file systems that cannot flush directories (some network mounts).
 void flush_directory_of(const fs::path& path) {
   const Descriptor file(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file.is_open() || ::fsync(file.number()) == 0) return;
@@ -62,7 +62,7 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
     if (const int error = file.close()) fail(path, "write", error);
     rename_to(part, path);
   } catch (...) {
-    ::unlink(part.c_str());  // on a full disk it would be in the way
+    ::unlink(part.c_str());  // frees its space, in case the disk is full
     throw;
   }
   if (options.flush) flush_directory_of(path);

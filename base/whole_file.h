@@ -1,6 +1,7 @@
 #pragma once
-// Reads and writes whole files. Every file that other programs, or this one after a crash, will
-// read is written through this header, or its writer says in a comment why not.
+// Reads and writes whole files. Use these functions for every file that another program reads, or
+// that this program reads after a crash. Code that writes such a file in another way must explain
+// why in a comment.
 
 #include <cstddef>
 #include <filesystem>
@@ -13,32 +14,35 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder of the temporary file, on the same file system. Empty: beside the file, hidden.
+  // Folder for the temporary file; it must be on the same file system. Empty: the temporary file is
+  // a hidden file in the folder of the final one.
   std::filesystem::path aside = {};
-  // Several processes may write the file at the same time; the last one wins. Each gets a temporary
-  // name of its own, which a killed process leaves behind. Without it, one writer at a time.
+  // Allows several processes to write the file at the same time; the last one wins. Each uses its
+  // own temporary file, which stays behind if the process is killed. False: only one process may
+  // write at a time.
   bool concurrent = false;
-  // Flush the file and its directory to disk. False for many small files: the caller flushes all of
-  // them with flush_file_system(). Until then a power loss can leave the new file short or empty.
+  // Flushes the file and its directory to disk. Set to false to write many small files, then flush
+  // all of them with flush_file_system(). Until then a power loss can leave a file short or empty.
   bool flush = true;
 };
 
-// Replaces `path` as a whole: after a crash or power loss it has the old bytes or the new ones.
-// Passes `produce` a sink for the bytes, in pieces of any size. Writes to a temporary file, flushes
-// it, renames it, and flushes the directory. Removes the temporary file when anything fails,
-// including `produce`, whose exception is passed on. The umask decides the file's permissions.
-// Throws std::runtime_error with the path and the system's reason.
+// Replaces `path` as a whole: after a crash or power loss it contains either all old bytes or all
+// new ones. Calls `produce` with a sink that accepts the bytes in pieces of any size. Writes to a
+// temporary file, flushes it, renames it, and flushes the directory. Removes the temporary file
+// when anything fails, and passes on an exception of `produce`. The umask decides the file's
+// permissions. Throws std::runtime_error with the path and the system's reason.
 void write_whole(const std::filesystem::path& path,
                  const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options = {});
 void write_whole(const std::filesystem::path& path, const std::string& text,
                  const WholeFileOptions& options = {});
 
-// The last step alone, for a file that is written over hours and resumed: renames the finished,
-// flushed file `part` to `path` and flushes the directory. Throws std::runtime_error.
+// Does only the last step of write_whole(): renames the finished and flushed file `part` to `path`
+// and flushes the directory. For files whose writing takes hours and can be resumed. Throws
+// std::runtime_error.
 void move_into_place(const std::filesystem::path& part, const std::filesystem::path& path);
 
-// Flushes everything that was written to the file system of `folder`. Throws std::runtime_error.
+// Flushes all data written to the file system that contains `folder`. Throws std::runtime_error.
 void flush_file_system(const std::filesystem::path& folder);
 
 // Returns all bytes of a file. Throws std::runtime_error with the path and the system's reason.
