@@ -1,7 +1,7 @@
 #pragma once
-// Detects which of the instruction sets that vector loops are compiled for this processor has.
-// Files compiled for one instruction set include this header, so it must not contain templates or
-// inline functions: the linker would keep one copy for all files.
+// Detects the vector instruction sets of this processor, as far as shoal has code for them. Files
+// compiled for one instruction set include this header, so it must not contain templates or inline
+// functions: the linker would keep one copy for all files.
 
 namespace shoal {
 

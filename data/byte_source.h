@@ -15,10 +15,10 @@ namespace shoal::data {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `to` with the next bytes. Returns how many; fewer than `bytes` only at the end. Throws
-  // std::runtime_error where the system fails.
+  // Reads the next bytes into `to`. Returns their number: fewer than `bytes` only at the end.
+  // Throws std::runtime_error for system errors.
   virtual size_t read(void* to, size_t bytes) = 0;
-  // Skips the next bytes. Returns how many there were; fewer than `bytes` only at the end.
+  // Skips the next bytes. Returns their number: fewer than `bytes` only at the end.
   virtual uint64_t skip(uint64_t bytes);
   virtual uint64_t position() const = 0;        // bytes read and skipped so far
   virtual const std::string& name() const = 0;  // for messages
@@ -42,11 +42,11 @@ class FileSource : public ByteSource {
   uint64_t at_, end_;
 };
 
-// A source whose first bytes can be looked at before they are read. `source` must outlive it.
+// Adds peek(): returns the next bytes of `source` before they are read. `source` must outlive it.
 class PeekSource : public ByteSource {
  public:
   explicit PeekSource(ByteSource& source) : source_(source) {}
-  // Returns the next bytes without reading them; fewer than `bytes` only at the end.
+  // Returns the next bytes without consuming them; fewer than `bytes` only at the end.
   const std::vector<uint8_t>& peek(size_t bytes);
 
   size_t read(void* to, size_t bytes) override;
@@ -75,8 +75,8 @@ class LimitedSource : public ByteSource {
   std::string name_;
 };
 
-// Appends the next `count` bytes; false if there are fewer. Memory grows with the bytes that arrive,
-// so a damaged length cannot exhaust it.
+// Appends the next `count` bytes to `to`; returns false if the source has fewer. Allocates memory
+// only as bytes arrive, so a damaged `count` cannot exhaust it.
 bool append_bytes(ByteSource& source, uint64_t count, std::vector<uint8_t>& to);
 
 }  // namespace shoal::data

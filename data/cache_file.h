@@ -1,6 +1,6 @@
 #pragma once
-// Cache files of listings: a line that names the kind, then numbers and texts in the machine's byte
-// order (little-endian), then a hash of everything.
+// Format of the files that cache listings: a line that names the kind of content, then numbers and
+// texts in the machine's byte order (little-endian), then a hash of all these bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -36,8 +36,8 @@ class CacheWriter {
   std::string out_;
 };
 
-// Reads what CacheWriter wrote. `bytes` must outlive the reader. good() becomes false and stays so if
-// bytes are missing, damaged or of another kind.
+// Reads what CacheWriter wrote. `bytes` must outlive the reader. good() becomes false permanently
+// if bytes are missing, damaged or of another kind.
 class CacheReader {
  public:
   CacheReader(std::string_view bytes, std::string_view kind);
@@ -48,7 +48,8 @@ class CacheReader {
     return v;
   }
   std::string text() { return take(value<uint64_t>()) ? std::string(taken_) : std::string(); }
-  // Reads a count of items that take at least `bytes_each` bytes each.
+  // Reads the number of items that follow. Each takes at least `bytes_each` bytes; 0 if so many
+  // items cannot fit.
   uint64_t count(uint64_t bytes_each) {
     const auto n = value<uint64_t>();
     if (n > in_.size() / bytes_each) good_ = false;
@@ -72,7 +73,7 @@ class CacheReader {
 // Returns the name of the cache file for `path`, without extension.
 std::string cache_name(std::string_view path);
 
-// Whether something changed so recently that another change might leave its time as it is.
+// Whether a file's modification time is so recent that another change might not alter it.
 bool changed_recently(int64_t modified_ns);
 
 std::optional<std::string> read_cache(const std::string& path);

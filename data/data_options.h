@@ -8,28 +8,31 @@
 
 namespace shoal::data {
 
-// random: drawn for each training image.
+// Interpolation of the resize. random: bilinear or bicubic, drawn for each training image.
 enum class Interpolation { bilinear, bicubic, random };
-// exact: bit-equal to Pillow 13. fast: baseline JPEGs in less time, with a PSNR of about 50 dB
-// against exact (image/planar_resampler.h); other images as with exact.
+// exact: bit-equal to Pillow 13. fast: resizes baseline JPEGs in less time, with a PSNR of about
+// 50 dB relative to exact (image/planar_resampler.h); resizes other images as exact does.
 enum class Resize { exact, fast };
 // Decoder of baseline JPEGs: our own, or libjpeg-turbo, which is slower and gives the same pixels.
 enum class Decoder { shoal, turbo };
+// What to do with an unreadable image: replace it by another one, or throw.
 enum class BadImages { replace, error };
-// Order of an epoch: random, or random within a window of neighbouring samples (loader/order.h).
+// Order of the samples of an epoch: fully random, or chunks of neighbouring samples shuffled within
+// a window (loader/order.h).
 enum class Order { random, chunked };
-// Crops that evaluation averages over: the centre crop (none); it and its mirror image (flip); it
-// and the four corners (five); those and their mirror images (ten).
+// Crops whose predictions evaluation averages. none: the centre crop; flip: the centre crop and its
+// mirror image; five: the centre crop and the four corners; ten: these five and their mirror
+// images.
 enum class Views { none, flip, five, ten };
 
 // Augmentation of a training image after crop and flip, in this order.
 struct AugmentOptions {
   // Changes the result.
   std::string policy = "none";     // see augment/policy.h
-  std::string color_jitter = "0";  // strength, see augment/augmenter.h; 0: off
+  std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
   double grayscale = 0;            // probability of converting to grey
-  double gaussian_blur = 0;        // probability of a blur with a deviation of 0.1 … 2 pixels
-  double solarize = 0;             // probability of inverting the levels from 128 on
+  double gaussian_blur = 0;        // probability of a blur; standard deviation 0.1 … 2 pixels
+  double solarize = 0;             // probability of inverting the levels 128 … 255
 };
 
 inline int64_t count_of(Views views) {
@@ -48,7 +51,7 @@ inline int64_t count_of(Views views) {
 struct TransformOptions {
   // Changes the result.
   int64_t size = 224;                        // pixels, side of the output
-  double scale_min = 0.08, scale_max = 1.0;  // share of the image's area a random crop covers
+  double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;        // width / height of a random crop
   double flip = 0.5;                                      // probability of a horizontal flip
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
@@ -60,28 +63,30 @@ struct TransformOptions {
   Views eval_views = Views::none;
 };
 
-// Which images share one draw of mixup and cutmix: all of a step (batch), two neighbours (pair), or
-// none (elem). half: as pair, but only the first of two neighbours is kept, mixed with the second.
+// Which images share one draw of mixup and cutmix: all images of a step (batch), two neighbours
+// (pair), or none (elem). half: like pair, but two neighbours give one row, the first mixed with
+// the second.
 enum class MixMode { batch, pair, elem, half };
-// What fills an erased rectangle of the normalised image: zeros, one random colour, or noise. Colour
-// and noise are drawn from the standard normal distribution.
+// What fills an erased rectangle of the normalised image: zeros, one random colour, or noise.
+// Colour and noise are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
 
 struct MixOptions {
   // Changes the result.
   double mixup = 0;         // alpha of the Beta distribution; 0: off
-  double cutmix = 0;        // alpha; 0: off
-  double mix = 1;           // probability that a draw mixes at all
-  double switch_mix = 0.5;  // with both on, probability of cutmix
+  double cutmix = 0;        // alpha of the Beta distribution; 0: off
+  double mix = 1;           // probability that a draw applies mixup or cutmix at all
+  double switch_mix = 0.5;  // if both are on: probability of cutmix
   MixMode mode = MixMode::pair;
-  int64_t group = 0;  // MixMode::batch: images of one step, over all ranks
+  int64_t group = 0;  // MixMode::batch: number of images of one step, over all ranks
   bool mixes() const { return mixup > 0 || cutmix > 0; }
-  // Images that are decoded for one row of the training input.
+  // Number of images that are decoded for one row of the training input.
   int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
   int64_t erase_count = 1;  // maximum number of rectangles, at most kMostErasures
-  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;  // share of the image, all rectangles
+  // Area of all rectangles together, as a fraction of the image's area.
+  double erase_area_min = 0.02, erase_area_max = 1.0 / 3;
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
 inline constexpr int64_t kMostErasures = 4;
@@ -89,22 +94,23 @@ inline constexpr int64_t kMostErasures = 4;
 struct LoaderOptions {
   // Changes the result.
   uint64_t seed = 0;
-  bool train = true;  // keyed random order and augmentation, or listing order and centre crop
+  bool train = true;  // true: random order and augmentation; false: listing order and centre crop
   TransformOptions transform;
-  Progression progression;  // of training images; sides() sets its size to transform.size
+  Progression progression;  // sizes of training images; its `size` is ignored, see sides()
   MixOptions mix;
   Order order = Order::random;
   // How often an epoch shows each image, augmented differently each time. The length of an epoch
-  // stays the same, so it has that many times fewer different images (loader/feed.h).
+  // stays the same, so it contains only 1/repeats of the images (loader/feed.h).
   int64_t repeats = 1;
   BadImages bad_images = BadImages::replace;
-  int64_t batch_size = 32;  // rows per batch of this rank; even when mixing
+  int64_t batch_size = 32;  // rows per batch of this rank; must be an even number if `mix` mixes
   // Maximum number of batches per epoch on this rank. 0: no limit.
   int64_t batches = 0;
-  // Evaluation of per-host shares: rank and world_size count within the host, and other hosts may
-  // have another number of images.
+  // Evaluation of data that is divided between hosts: rank and world_size then count within this
+  // host, and other hosts may have a different number of images.
   bool uneven = false;
   int64_t rank = 0, world_size = 1;
+  // Side of the output images: transform.size and its schedules in training, else eval_size.
   Progression sides() const {
     Progression sides = train ? progression : Progression();
     sides.size = train ? transform.size : transform.eval_size;
@@ -112,11 +118,12 @@ struct LoaderOptions {
   }
   // Changes only the speed.
   int threads = 1;        // worker threads
-  int64_t hosts = 1;      // hosts that share this order
+  int64_t hosts = 1;      // number of hosts that read parts of the same epoch order
   int batches_ahead = 3;  // batches prefetched or in progress
   bool hash = false;      // computes the hash of the epoch (debugging)
   bool profile = false;   // measures stage times
-  // Folder for the seek indexes of this dataset's JPEGs (jpeg/index_store.h); empty: none.
+  // Folder for the seek indexes of this dataset's JPEGs (jpeg/index_store.h); empty: none are
+  // stored.
   std::string index_dir;
 };
 
@@ -126,9 +133,9 @@ struct PipePatience {
   double stall_seconds = 1800;  // until the next bytes
 };
 
-// Processes of one host that share a pipe (stream/relay.h).
+// How the processes of one host share a pipe (stream/relay.h).
 struct StreamRelay {
-  std::string folder;            // for the pipes between them; used by these processes only
+  std::string folder;            // for the pipes between the processes; nothing else may use it
   int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
@@ -136,18 +143,20 @@ inline constexpr int64_t kLargestJpegSide = 65500;  // pixels; libjpeg-turbo wri
 
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {
-  // Reduces images whose longer side has more pixels to this size, and encodes them again; 0: none.
+  // Longest side, in pixels. Reduces larger images to this size and encodes them again; 0: no
+  // limit.
   int64_t max_side = 0;
-  // JPEG quality, 1 … 100, 4:2:0: encodes every image again that becomes at least 10 % smaller; 0:
-  // only the reduced ones, with quality 90.
+  // JPEG quality, 1 … 100. Encodes every image again, with 4:2:0 chroma, and keeps the result if it
+  // is at least 10 % smaller. 0: encodes only reduced images again, with quality 90.
   int quality = 0;
-  double raw_share = 0;  // share of images stored as pixels, drawn by position
+  double raw_share = 0;  // fraction of images stored as raw pixels; their position decides which
   bool index = true;     // stores seek indexes of baseline JPEGs
-  // Writes a folder of files of about this size, in bytes; 0: one file.
+  // Writes a folder of files of about this many bytes each; 0: writes a single file.
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
-  // Seconds between fsyncs. After an interruption, data written since the last fsync is read again.
+  // Seconds between fsyncs. After an interruption, images packed since the last fsync are packed
+  // again.
   double flush_seconds = 10;
 };
 

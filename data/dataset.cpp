@@ -13,7 +13,7 @@ namespace shoal::data {
 void ForwardingDataset::will_read(int64_t first, int64_t count) const {
   for (int64_t i = first, end = first + count; i < end;) {
     const int64_t begin = inner_sample(i++);
-    int64_t length = 1;  // of a run of neighbours
+    int64_t length = 1;  // of a run of neighbouring samples
     while (i < end && inner_sample(i) == begin + length) ++i, ++length;
     inner_->will_read(begin, length);
   }
@@ -61,7 +61,8 @@ void check_same_classes(const Source& train, const Source& val) {
   const auto numbers = [](const std::vector<std::string>& names) {
     return !names.empty() && names[0] == "0";
   };
-  if (numbers(a) != numbers(b)) text += ". Where labels are numbers, --classes FILE names them";
+  if (numbers(a) != numbers(b))
+    text += ". If labels are numbers, name the classes with --classes FILE";
   throw std::invalid_argument(text);
 }
 

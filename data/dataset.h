@@ -16,39 +16,39 @@
 
 namespace shoal::data {
 
-// Where an image begins.
+// Where an encoded image begins.
 struct FilePlace {
-  uint32_t file = 0;  // index among the files of the dataset
-  uint64_t offset = 0;
+  uint32_t file = 0;    // index among the files of the dataset
+  uint64_t offset = 0;  // bytes
 };
 
-// Every function is pure, so that a decorator cannot forget one: derive it from ForwardingDataset,
-// and a dataset that reads images itself from BasicDataset.
+// All functions are pure virtual, so that no decorator forgets to forward one. Derive decorators
+// from ForwardingDataset, and datasets that read images themselves from BasicDataset.
 class Dataset : public Source {
  public:
   Access access() const final { return Access::random; }
   virtual int32_t label(int64_t sample) const = 0;
   virtual std::string name(int64_t sample) const = 0;  // path or key, for messages
-  // Replaces `bytes` with the encoded image. Throws DamagedImage where only this image is bad,
-  // std::runtime_error with name() and the system's reason otherwise.
+  // Replaces `bytes` with the encoded image. Throws DamagedImage if only this image is bad,
+  // std::runtime_error with name() and the system's reason for other errors.
   virtual void read(int64_t sample, std::vector<uint8_t>& bytes) const = 0;
   // Hint: `count` samples from `first` on will be read soon.
   virtual void will_read(int64_t first, int64_t count) const = 0;
-  // Reads the seek index that is stored with the image; call after read(). Returns false if there
-  // is none.
+  // Reads the seek index (jpeg/seek_index.h) that is stored with the image; call after read().
+  // Returns false if there is none.
   virtual bool seek_index(int64_t sample, jpeg::SeekIndex& index) const = 0;
-  // Whether the dataset stores seek indexes, so that none need be built while training.
+  // Whether the dataset stores seek indexes, so that training need not build any.
   virtual bool keeps_indexes() const = 0;
-  // Size of the encoded image if known without reading it, else -1.
+  // Size of the encoded image in bytes if it is known without reading it, else -1.
   virtual int64_t encoded_bytes(int64_t sample) const = 0;
-  // Place of the image in a file that holds many images; nothing for other datasets.
+  // Place of the image in a file of many images; nothing for datasets of other kinds.
   virtual std::optional<FilePlace> file_place(int64_t sample) const = 0;
-  // Makes files that are read forward start at their first byte again. Must not run while another
-  // thread reads.
+  // Makes files opened with Reads::forward start at their first byte again. Must not run while
+  // another thread reads.
   virtual void start_over() const = 0;
 };
 
-// A dataset without the optional abilities; derived classes override those they have.
+// A dataset without any of the optional functions; derived classes override those they support.
 class BasicDataset : public Dataset {
  public:
   void will_read(int64_t /*first*/, int64_t /*count*/) const override {}
@@ -86,7 +86,7 @@ class ForwardingDataset : public Dataset {
 
  protected:
   const Dataset& inner() const { return *inner_; }
-  // The sample of the inner dataset that is `sample` here.
+  // Returns the index in the inner dataset of this dataset's `sample`.
   virtual int64_t inner_sample(int64_t sample) const { return sample; }
 
  private:
@@ -95,16 +95,17 @@ class ForwardingDataset : public Dataset {
 
 struct OpenOptions {
   std::string cache_dir;  // folder where listings are cached between runs; empty: no cache
-  int threads = 16;       // that list folders
+  int threads = 16;       // number of threads that list folders
   // Called from time to time while listing; one call at a time, from any thread.
   std::function<void(int64_t files)> progress;
-  // Called with a sentence about a problem that does not prevent opening.
+  // Called with a sentence about a problem that does not prevent opening the dataset.
   std::function<void(const std::string&)> warning;
-  // Classes of the training set, if known: labels of records are looked up in them.
+  // Classes of the training set, if known. Labels stored in records are looked up in them.
   std::vector<std::string> classes;
-  // Files with the classes of images that have none of their own (labels/labels.h); empty: none.
+  // Files with the classes of images that are stored without a class (labels/labels.h); empty:
+  // none.
   std::string labels, synsets;
-  std::string tfrecord_keys;  // records/tf_example.h; empty: ImageNet's
+  std::string tfrecord_keys;  // feature keys (records/tf_example.h); empty: those of ImageNet
   // Ignores labels: all samples get label 0 of one class with an empty name, in file order.
   bool unlabelled = false;
   // The caller reads the images once and in order, so compressed files are accepted.
@@ -112,27 +113,29 @@ struct OpenOptions {
   // Streams only (stream/shuffled.h, stream/pipe_source.h).
   int64_t shuffle_buffer = 1024;  // images
   PipePatience pipe_patience;
-  // Takes images stream_index, stream_index + stream_count, …; other processes take the rest.
+  // This process takes the images stream_index, stream_index + stream_count, …; others take the
+  // rest.
   int64_t stream_index = 0, stream_count = 1;
   StreamRelay relay;
-  // How files that hold many images are read. With Reads::forward they may be compressed, and their
-  // images must be read in file order (stream/whole_files.h).
+  // How files of many images are read. With Reads::forward they may be compressed, and their images
+  // must be read in file order (stream/whole_files.h).
   Reads reads = Reads::seeking;
 };
 
-// Opens a dataset by its kind: "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or just a
-// path or a pattern (folder/patterns.h), told apart by content: a folder of class folders, a packed
-// set (pack/reader.h), files of records (sources/open.h), or a folder of such files. Throws
-// std::invalid_argument for what the user must correct, std::runtime_error where the system fails.
-// Streams are opened by open_stream() (sources/location.h).
+// Opens a dataset. `source` is "synthetic:IMAGES[:CLASSES[:WIDTHxHEIGHT]]", "folder:DIR", or a path
+// or pattern (folder/patterns.h). The content of a path decides its kind: a folder of class
+// folders, a packed set (pack/reader.h), files of records (sources/open.h), or a folder of such
+// files. Throws std::invalid_argument for mistakes of the user, std::runtime_error for system
+// errors. open_stream() opens streams (sources/location.h).
 std::shared_ptr<const Dataset> open_dataset(const std::string& source,
                                             const OpenOptions& options = {});
 
-// Hash of classes, names, labels and known sizes of all images, in their order: equal where two
-// ranks have found the same images. The prefix `source` of a name does not count.
+// Returns a hash of the classes, names, labels and known sizes of all images, in their order. Equal
+// hashes mean that two ranks have found the same images. Ignores the prefix `source` of names, so
+// ranks may use different paths.
 uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 
-// At most five names, quoted: "'a', 'b' and 3 more".
+// Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
 std::string quoted_names(const std::vector<std::string>& names);
 
 // Throws std::invalid_argument naming the first classes that differ.

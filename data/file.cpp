@@ -60,11 +60,11 @@ int64_t ReadableMemory::read_at(uint64_t offset, void* to, int64_t bytes) const 
   return static_cast<int64_t>(count);
 }
 
-// The last two pieces that were read. Where a piece cannot be read there is a hole, and what is asked
-// for in it is read at its place: a bad spot costs what lies there and no more.
+// Keeps the last two pieces that were read. A piece that cannot be read leaves a hole. Requests for
+// bytes in a hole are read separately, so a bad disk block damages only the images on it.
 class File::Window {
  public:
-  // As File::read_at, where all of it lies in the window or behind; else -1.
+  // Like File::read_at(), if all bytes are in the kept pieces or after them; returns -1 otherwise.
   int64_t read_at(const File& file, uint64_t offset, uint8_t* to, int64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (!begun_) latest_.begin = offset;
@@ -93,7 +93,7 @@ class File::Window {
   };
 
   void advance(const File& file) {
-    Piece next = std::move(earlier_);  // its memory
+    Piece next = std::move(earlier_);  // reuses its memory
     earlier_ = std::move(latest_);
     next.begin = earlier_.end();
     next.bytes.resize(kPieceBytes);
@@ -162,7 +162,7 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
   try {
     count = file.read_at(offset, to, bytes);
   } catch (const FileFailure& failure) {
-    // A bad place on a disk: other images can still be read.
+    // A bad disk block: other images can still be read.
     if (failure.error() == EIO) throw DamagedImage(failure.what_failed());
     throw;
   }

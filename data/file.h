@@ -32,7 +32,8 @@ struct FileStamp {
 class Readable {
  public:
   virtual ~Readable() = default;
-  // Reads up to `bytes` bytes from `offset` on into `to`. Returns how many; fewer only at the end.
+  // Reads up to `bytes` bytes from `offset` on into `to`. Returns their number: fewer only at the
+  // end.
   virtual int64_t read_at(uint64_t offset, void* to, int64_t bytes) const = 0;
 };
 
@@ -49,10 +50,10 @@ class ReadableMemory : public Readable {
 // How a file is read.
 enum class Reads {
   seeking,  // only the requested bytes
-  // Everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps two pieces;
-  // earlier bytes are read separately. For file systems that prefetch.
+  // Everything from the first requested byte on, front to back, in pieces of 4 MiB. Keeps the last
+  // two pieces; reads earlier bytes separately. For file systems that prefetch.
   forward,
-  scattered  // as seeking, with the system's readahead off
+  scattered  // like seeking, with the system's readahead disabled
 };
 
 // A file that is open for reading. Thread-safe. All functions throw FileFailure.
@@ -67,7 +68,8 @@ class File : public Readable {
 
   FileStamp stamp() const;
   bool is_regular() const;
-  // Maps the whole file, shared and read-only. Empty for an empty file. The caller unmaps it.
+  // Maps the whole file into memory, shared and read-only. Returns an empty span for an empty file.
+  // The caller unmaps it.
   std::span<const uint8_t> map() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
   // Hint: asks the system to prefetch this part. No effect with Reads::forward.
@@ -75,26 +77,28 @@ class File : public Readable {
   const std::string& path() const { return path_; }
 
  private:
-  class Window;  // of Reads::forward
+  class Window;  // the pieces that Reads::forward keeps
 
   std::string path_;
   int descriptor_;
   std::unique_ptr<Window> window_;
 };
 
-// Reads exactly `bytes` bytes. Throws DamagedImage if the disk cannot read this place, FileFailure
-// for errors that concern the whole file, std::runtime_error if the file has become shorter.
+// Reads exactly `bytes` bytes. Throws DamagedImage if the disk cannot read this part (EIO),
+// FileFailure for errors that concern the whole file, std::runtime_error if the file has become
+// shorter.
 void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes);
 
-// Calls pread() until `bytes` bytes are read or the file ends; `path` is for FileFailure.
+// Calls pread() until `bytes` bytes are read or the file ends. Returns the number of bytes read.
+// Throws FileFailure, which names `path`.
 int64_t read_from(int descriptor, const std::string& path, uint64_t offset, void* to,
                   int64_t bytes);
 
-// Hint: asks the system to prefetch the file. Allocates nothing. Throws FileFailure.
+// Hint: asks the system to prefetch the file. Allocates no memory. Throws FileFailure.
 void will_read_file(const std::string& path);
 
-// Replaces `bytes` with the content of the file and returns its size. Reads nothing if that exceeds
-// `most`. Allocates nothing if the capacity of `bytes` suffices. Throws FileFailure.
+// Replaces `bytes` with the content of the file and returns its size. Reads nothing if the size
+// exceeds `most`. Allocates no memory if the capacity of `bytes` suffices. Throws FileFailure.
 int64_t read_file(const std::string& path, int64_t most, std::vector<uint8_t>& bytes);
 
 }  // namespace shoal::data

@@ -9,7 +9,7 @@
 namespace shoal::data::augment {
 namespace {
 
-// Pillow rounds these to 15 decimals, so that a quarter turn is exact.
+// Rounds a sine or cosine to 15 decimals, as Pillow does, so that a quarter turn is exact.
 double rounded(double x) {
   return std::nearbyint(x * 1e15) / 1e15;
 }
@@ -28,7 +28,8 @@ struct Span {
   int64_t first = 0, last = 0;
 };
 
-// Narrows the span to 0 <= step * (column + 0.5) + rest < limit, with two columns of margin.
+// Narrows `span` to the columns with 0 <= step * (column + 0.5) + rest < limit, plus a margin of
+// two columns on each side.
 void narrow(double step, double rest, int64_t limit, Span& span) {
   const double end = static_cast<double>(limit);
   if (std::abs(step) < 1e-9) {
@@ -85,8 +86,9 @@ void nearest(const Operation& operation, const Matrix& m, uint8_t* pixels, const
   }
 }
 
-// 16-bit weights of the neighbors of a position at distance `d` after the first of two, or the
-// second of four.
+// Returns 16-bit interpolation weights. `d`: distance of the position after its left neighbor.
+// Linear: weights of the left and the right neighbor. Cubic: of four neighbors, the second of which
+// is the left neighbor.
 std::array<int16_t, 4> weights_of(double d, bool cubic) {
   const auto whole = [](double share) {
     return static_cast<int16_t>(std::lround(share * (1 << kPlanarBits)));
@@ -102,7 +104,7 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// A row in which the source offset is the same for all pixels, across or down.
+// Computes a row whose pixels all have the same source offset, either horizontally or vertically.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

@@ -16,7 +16,7 @@ constexpr std::array kTorchvision = {Effect::identity,      Effect::shear_x,    
                                      Effect::sharpness,     Effect::posterize,   Effect::solarize,
                                      Effect::auto_contrast, Effect::equalize};
 
-// The effect of a step of AutoAugment's ImageNet policy.
+// Returns the effect that `level` stands for, for AutoAugment's ImageNet policy.
 Effect effect_of(Level level) {
   const TimmScene scene{{1, 1}};
   KeyedRandom random(0);
@@ -84,10 +84,11 @@ const std::vector<Operation>& Augmenter::draw(const Size& size, KeyedRandom& ran
   return operations_;
 }
 
-// Adds a step of a timm policy: draws whether it applies, its strength and its interpolation.
+// Adds a step of a timm policy to operations_: draws whether it applies, its magnitude and its
+// interpolation.
 void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
   if (step.probability < 1 && !happens(step.probability, random)) return;
-  // Whether one magnitude holds for all steps of the policy.
+  // Whether the user sets one magnitude for all steps of the policy; then strength_ scales it.
   const bool given = policy_.kind != Policy::Kind::one_sequence;
   double magnitude = step.magnitude * (given ? strength_ : 1);
   if (std::isinf(policy_.magnitude_deviation))
@@ -198,7 +199,7 @@ void Augmenter::mix(uint8_t* pixels, const Size& size, KeyedRandom& random) {
   const double share = random.beta(policy_.alpha);
   const auto bytes = static_cast<size_t>(3 * size.width * size.height);
   image_.assign(pixels, pixels + bytes);
-  if (policy_.blended) {  // the last weight is what the blends leave
+  if (policy_.blended) {  // computes shares_ backwards: each later blend reduces the earlier ones
     shares_.resize(weights_.size());
     double rest = 1;
     for (size_t i = weights_.size(); i-- > 0;) {

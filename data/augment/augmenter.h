@@ -19,10 +19,10 @@ class Augmenter {
  public:
   Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa());
 
-  // Factor on the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
+  // Sets the factor for the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
   void set_strength(double strength) { strength_ = strength; }
 
-  // False if the options change no pixels.
+  // Whether the options change any pixels.
   bool active() const { return active_; }
 
   // Augments height×width×3 RGB pixels in place. A pure function of the pixels and of `key`.
@@ -49,9 +49,9 @@ class Augmenter {
   bool active_;
   Editor editor_;
   std::vector<Operation> operations_;
-  std::vector<double> left_;  // weights of the operations that are not drawn yet
-  // AugMix: the original image, the image of one chain, the weighted sum of the chains; the
-  // weights.
+  std::vector<double> left_;  // weights of the operations that can still be drawn; 0: drawn already
+  // AugMix: image_ is the original image, chain_ the result of one chain, mixed_ the weighted sum
+  // of the chains. weights_ are the chains' weights, shares_ the blend factors if policy_.blended.
   std::vector<uint8_t> image_, chain_;
   std::vector<float> mixed_;
   std::vector<double> weights_, shares_;

@@ -12,8 +12,9 @@ namespace shoal::data::augment {
 // Reuses its memory from image to image.
 class Bordered {
  public:
-  // `border` pixels on every side.
+  // Copies RGB pixels with `border` pixels on every side.
   void copy(const uint8_t* pixels, const Size& size, int64_t border);
+  // The same with `across` pixels left and right, `down` pixels above and below.
   void copy(const uint8_t* pixels, const Size& size, int64_t across, int64_t down);
 
   // Pixel (0, 0) of the image. 32 bytes after the last row's border are readable.

@@ -104,7 +104,7 @@ void Editor::sharpness(double factor, uint8_t* pixels, const Size& size) {
   kernels_.blend(scratch_.data(), pixels, static_cast<float>(factor), row * size.height, pixels);
 }
 
-// Three box filters of one direction, then of the other (Gwosdek and others, "Theoretical
+// Three horizontal box filters, then three vertical ones (Gwosdek and others, "Theoretical
 // foundations of Gaussian convolution by extended box filtering", 2011), with Pillow's rounding.
 void Editor::box_blur(double deviation, uint8_t* pixels, const Size& size) {
   constexpr int kPasses = 3;

@@ -12,9 +12,9 @@
 
 namespace shoal::data::augment {
 
-// Use one object per thread; it reuses its memory. Results differ by at most one level from Pillow
-// 13, torchvision 0.26 and timm 1.0 with the same parameters; most operations match exactly
-// (tests/data/augment). The same bits on every processor.
+// Use one object per thread; it reuses its memory. With the same parameters, pixel values differ by
+// at most 1 (of 255) from Pillow 13, torchvision 0.26 and timm 1.0; most operations match exactly
+// (tests/data/augment). Gives the same bits on every processor.
 class Editor {
  public:
   explicit Editor(Isa isa = best_isa());
@@ -22,7 +22,8 @@ class Editor {
   // Works in place on height×width×3 RGB pixels without gaps.
   void apply(const Operation& operation, uint8_t* pixels, const Size& size);
 
-  // pixels + share * (other - pixels), truncated to whole levels, like Pillow's Image.blend.
+  // Sets `pixels` to pixels + share * (other - pixels), truncated to whole levels, like Pillow's
+  // Image.blend.
   void blend(uint8_t* pixels, const uint8_t* other, double share, const Size& size);
 
  private:

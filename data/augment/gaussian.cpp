@@ -1,4 +1,4 @@
-// torchvision's GaussianBlur with 23 × 23 pixels. Mirrors the image at its edges.
+// torchvision's GaussianBlur with a kernel of 23 × 23 pixels. Mirrors the image at its edges.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,8 +39,8 @@ int64_t mirrored(int64_t i, int64_t count) {
 
 }  // namespace
 
-// Vertical pass first. In the horizontal pass the neighbors of a row are the same row, shifted by 3
-// bytes.
+// Runs the vertical pass first. The horizontal pass uses the same kernel: its "input rows" are one
+// row, each shifted by another 3 bytes.
 void Editor::gaussian_blur(double deviation, uint8_t* pixels, const Size& size) {
   const auto weights = weights_of(deviation);
   const int64_t row = 3 * size.width, padded = 3 * (size.width + 2 * kReach) + 64;

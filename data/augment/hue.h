@@ -5,7 +5,8 @@
 
 namespace shoal::data::augment {
 
-// `share`: shift as a fraction of the color circle, -0.5 … 0.5. `count` RGB pixels, in place.
+// Shifts the hue of `count` RGB pixels in place. `share`: shift as a fraction of the color circle,
+// -0.5 … 0.5.
 void shift_hue(double share, uint8_t* pixels, int64_t count);
 
 }  // namespace shoal::data::augment

@@ -1,6 +1,6 @@
 #pragma once
 // Inner loops of augmentation: plain functions over plain structs, compiled for several instruction
-// sets. All give the same bits.
+// sets. All versions give the same bits.
 
 #include <stdint.h>
 
@@ -10,8 +10,8 @@ namespace shoal::data::augment {
 
 enum : int64_t { kBorder = 3 };  // width in pixels of the border of a Bordered image
 
-// Pixels [first, first + count) of one row of an affine transform. Their sources are inside the
-// image.
+// One row of an affine transform: computes the pixels [first, first + count), whose sources must be
+// inside the image.
 struct AffineRow {
   const uint8_t* in;  // pixel (0, 0) of a Bordered image; 16 bytes after its end are readable
   int64_t stride;     // bytes
@@ -21,8 +21,9 @@ struct AffineRow {
   uint8_t* out;  // pixel `first`; overwrites 8 bytes after the last pixel
 };
 
-// One row of a box filter of fractional width: 2 * radius + 1 bytes, `step` apart, have the weight
-// `inner`, the next one on each side `outer`. Weights have 24 fractional bits.
+// One row of a box filter of fractional width. The 2 * radius + 1 bytes around each byte, `step`
+// bytes apart, have the weight `inner`; the next one on each side has the weight `outer`. Weights
+// have 24 fractional bits.
 struct BoxRow {
   const uint8_t* in;
   int64_t step, bytes;
@@ -31,8 +32,8 @@ struct BoxRow {
   uint8_t* out;
 };
 
-// Maps each level: masks it with `keep`, then adds `add` (saturating at 255) if it is below `from`,
-// else flips the bits of `flip`.
+// Maps each level: masks it with `keep`. Then, if it is below `from`, adds `add` (saturating at
+// 255), else flips the bits that are set in `flip`.
 struct LevelMap {
   uint8_t keep;
   int32_t from;  // 0 … 256
@@ -42,14 +43,15 @@ struct LevelMap {
 struct Kernels {
   // Writes Pillow's luma of each pixel to all three channels. in == out is allowed.
   void (*grey)(const uint8_t* in, int64_t pixels, uint8_t* out);
-  // from + share * (to - from), clamped to 0 … 255 and truncated. `out` may be `from` or `to`.
+  // Writes from + share * (to - from), clamped to 0 … 255 and truncated. `out` may be `from` or
+  // `to`.
   void (*blend)(const uint8_t* from, const uint8_t* to, float share, int64_t bytes, uint8_t* out);
-  // grey + share * (byte - grey), clamped and truncated alike. In place.
+  // Replaces each byte by grey + share * (byte - grey), clamped to 0 … 255 and truncated.
   void (*stretch)(uint8_t grey, float share, int64_t bytes, uint8_t* pixels);
   void (*map)(const LevelMap& map, int64_t bytes, uint8_t* pixels);
-  // Weighted mean of 3 × 3 pixels, the middle one with weight 5, for the bytes of one row without
-  // its first and last pixel. `in`: the first of these bytes; the rows above and below are `stride`
-  // away.
+  // Writes the weighted mean of 3 × 3 pixels, the middle one with weight 5, the others with 1.
+  // Computes one row without its first and last pixel. `in`: the first byte of the second pixel;
+  // the rows above and below are `stride` bytes away.
   void (*smooth)(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out);
   void (*box)(const BoxRow& row);
   void (*bilinear)(const AffineRow& row);

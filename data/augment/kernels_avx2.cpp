@@ -11,8 +11,8 @@ inline __m128i load(const uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
 
-// Eight pixels per iteration, four in each half. The weight 38470 does not fit into 16 bits, so
-// half of green is added with red and half with blue.
+// Converts eight pixels per iteration, four in each half of a register. The weight of green (38470)
+// does not fit into signed 16 bits, so half of it is added with red and half with blue.
 void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i red_green = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1));
@@ -31,7 +31,7 @@ void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
                          _mm256_madd_epi16(_mm256_shuffle_epi8(bytes, blue_green), of_blue));
     const __m256i luma =
         _mm256_shuffle_epi8(_mm256_srli_epi32(_mm256_add_epi32(sum, half), 16), thrice);
-    // Restores the bytes after them, because `in` and `out` may be the same.
+    // Restores the bytes after these eight pixels, because `in` and `out` may be the same.
     const __m128i high = _mm_blend_epi16(_mm256_extracti128_si256(luma, 1),
                                          _mm256_extracti128_si256(bytes, 1), 0xc0);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i), _mm256_castsi256_si128(luma));
@@ -81,8 +81,8 @@ inline __m256i second_pairs() {
       _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
 }
 
-// Coordinates of the next pixels. The pixel after the last one, which may be computed with it, has
-// the same source.
+// Finds the source positions of the next pixels. Repeats the last one, because the loops compute
+// pixels in pairs and may compute one too many.
 inline int64_t next_places(const AffineRow& row, int64_t begin, Places& places) {
   const int64_t count = row.count - begin < kBlock ? row.count - begin : kBlock;
   find_places(row, begin, count, places);

@@ -10,8 +10,8 @@ double either_sign(double x, KeyedRandom& random) {
   return random.uniform() < 0.5 ? -x : x;
 }
 
-// torch.linspace from `low` to `high`: single precision, fused multiply-add, from both ends to the
-// middle.
+// Returns value number `bin` of torch.linspace(low, high, bins). Computes it as torch does: in
+// single precision, with fused multiply-add, and from the nearer end.
 double linspace(float low, float high, int64_t bins, int64_t bin) {
   const float step = (high - low) / static_cast<float>(bins - 1);
   if (bin < bins / 2) return std::fma(step, static_cast<float>(bin), low);

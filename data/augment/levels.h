@@ -1,6 +1,6 @@
 #pragma once
-// Converts magnitudes of a policy to the amounts of operations, by the rules of timm and
-// torchvision.
+// Converts the magnitudes of a policy to the amounts of operations (Operation::amount), by the
+// rules of timm and torchvision.
 
 #include <array>
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace shoal::data::augment {
 
-// timm's operations: each is an effect and a rule that maps magnitudes 0 … 10 to its amount.
+// timm's operations. Each combines an effect with a rule that maps the magnitudes 0 … 10 to
+// amounts.
 enum class Level : uint8_t {
   auto_contrast,
   equalize,
   invert,
   rotate,
-  posterize,             // fewer bits with a lower magnitude, down to none
+  posterize,             // fewer bits with a lower magnitude, down to 0
   posterize_increasing,  // fewer bits with a higher magnitude
   posterize_original,    // 4 to 8 bits
   solarize,
@@ -37,9 +38,10 @@ enum class Level : uint8_t {
   translate_y,
   desaturate,
   gaussian_blur,
-  gaussian_blur_random,  // a random radius up to that of the magnitude
+  gaussian_blur_random,  // a random deviation from 0.1 up to that of the magnitude
 };
 
+// What timm's rules depend on besides the magnitude.
 struct TimmScene {
   Size size;
   double translate = 0.45;  // shift at magnitude 10, as a fraction of the side
@@ -47,14 +49,17 @@ struct TimmScene {
   std::array<uint8_t, 3> fill{124, 116, 104};  // ImageNet's mean
 };
 
-// `random` chooses the sign of amounts that can have either.
+// Returns the operation for a magnitude. `random` draws the sign of amounts that can be positive or
+// negative.
 Operation timm_operation(Level level, double magnitude, const TimmScene& scene,
                          KeyedRandom& random);
 
-// torchvision's ranges: `usual` for AutoAugment and RandAugment, `wide` for TrivialAugment.
+// torchvision's ranges of amounts: `usual` for AutoAugment and RandAugment, `wide` for
+// TrivialAugment.
 enum class Range : uint8_t { usual, wide };
 
-// `bin`: the magnitude, 0 … bins-1. Samples the nearest pixel and fills with black.
+// Returns the operation for the magnitude `bin`, 0 … bins-1. It uses the nearest pixel and fills
+// with black.
 Operation torchvision_operation(Effect effect, int64_t bin, int64_t bins, Range range,
                                 const Size& size, KeyedRandom& random);
 

@@ -1,5 +1,5 @@
-// Loops that compilers vectorize. Included by the kernel file of every instruction set; these files
-// must not share a unity build.
+// Loops that compilers vectorize. The kernel file of every instruction set includes this header.
+// These files define the same names, so they must not be merged by a unity build.
 #include <stdint.h>
 
 #include "data/augment/kernels.h"
@@ -45,7 +45,8 @@ void map(const LevelMap& map, int64_t bytes, uint8_t* pixels) {
   }
 }
 
-// (sum + 6) / 13 is the rounded mean. Ties cannot occur, because 13 is odd.
+// The weights sum to 13, so (sum + 6) / 13 is the rounded mean. Ties cannot occur, because 13 is
+// odd.
 void smooth(const uint8_t* in, int64_t stride, int64_t bytes, uint8_t* out) {
   constexpr uint32_t kThirteenth = 20165;  // 2^18 / 13, rounded up: exact for these sums
   const uint8_t* const above = in - stride;
@@ -80,7 +81,8 @@ void box(const BoxRow& row) {
 constexpr int32_t kOne = 1 << 14;  // a weight of 1 along x
 constexpr int64_t kBlock = 64;     // pixels whose coordinates are computed together
 
-// Source positions of pixels: the pixel to the upper left, and the distance from it.
+// Source positions of up to kBlock pixels: the source pixel to the upper left, and the distance
+// from it.
 struct Places {
   int32_t offset[kBlock];  // bytes from pixel (0, 0)
   float x[kBlock], y[kBlock];
@@ -92,7 +94,7 @@ void find_places(const AffineRow& row, int64_t begin, int64_t count, Places& pla
     const double at = static_cast<double>(static_cast<int32_t>(row.first + begin + i)) + 0.5;
     const double x = row.x_step * at + row.x_row + row.x_shift - 0.5;
     const double y = row.y_step * at + row.y_row + row.y_shift - 0.5;
-    // At least -0.5, so truncating after adding 1 rounds down.
+    // x and y are at least -0.5, so adding 1 and truncating rounds down.
     column[i] = static_cast<int32_t>(x + 1) - 1;
     line[i] = static_cast<int32_t>(y + 1) - 1;
     places.x[i] = static_cast<float>(x - column[i]);
@@ -107,8 +109,8 @@ int32_t weight_of(float share) {
   return static_cast<int32_t>(share * kOne + (kOne + 0.5F)) - kOne;
 }
 
-// Weights of Pillow's cubic filter for four neighbors of a position `d` after the second one. The
-// second weight is 1 minus the others.
+// Weights of Pillow's cubic filter for the four neighbors of a position. The second weight is 1
+// minus the others. `d`: distance of the position from the second neighbor.
 struct Cubic {
   float first, third, fourth;
 };

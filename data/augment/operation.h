@@ -1,12 +1,13 @@
 #pragma once
-// One augmentation operation with all random values drawn. Policies produce lists of these.
+// One augmentation operation whose random values are already drawn. Policies produce lists of
+// operations.
 
 #include <array>
 #include <cstdint>
 
 namespace shoal::data::augment {
 
-// Each does what the function of that name does in Pillow, torchvision or timm. The comment gives
+// Each does what the function of this name does in Pillow, torchvision or timm. The comments give
 // the meaning of Operation::amount.
 enum class Effect : uint8_t {
   identity,
@@ -22,10 +23,10 @@ enum class Effect : uint8_t {
   sharpness,      // factor; 0: smoothed
   hue,            // shift as a fraction of the color circle, -0.5 … 0.5
   grayscale,      // luma in all channels
-  shear_x,        // source of each row: amount × row pixels further right
-  shear_y,        // source of each column: amount × column pixels further down
-  translate_x,    // source: this many pixels further right
-  translate_y,    // source: this many pixels further down
+  shear_x,        // each row reads its source amount × row pixels further right
+  shear_y,        // each column reads its source amount × column pixels further down
+  translate_x,    // each pixel reads its source this many pixels further right
+  translate_y,    // each pixel reads its source this many pixels further down
   rotate,         // degrees counter-clockwise, about the centre
   box_blur,       // standard deviation in pixels; three box filters, like Pillow
   gaussian_blur,  // standard deviation in pixels; 23 × 23 kernel, like torchvision
@@ -36,7 +37,8 @@ enum class Sampling : uint8_t { nearest, bilinear, bicubic };
 struct Operation {
   Effect effect = Effect::identity;
   double amount = 0;
-  // For shear, translate and rotate: interpolation, and the color outside the image (RGB).
+  // For shear, translate and rotate: interpolation, and the RGB color of pixels whose source is
+  // outside the image.
   Sampling sampling = Sampling::nearest;
   std::array<uint8_t, 3> fill{};
 };

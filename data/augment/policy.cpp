@@ -11,14 +11,14 @@ namespace {
 
 using Kind = Policy::Kind;
 
-// A setting after the name: a key and a number, or a key and a word.
+// A setting after the policy's name: a key followed by a number or a word. `part` is its whole
+// text.
 struct Setting {
   std::string part, key, value;
 };
 
 [[noreturn]] void refuse(const std::string& part, const std::string& known) {
-  throw std::invalid_argument("a policy whose parts are known, which '" + part +
-                              "' is not: " + known);
+  throw std::invalid_argument("a valid policy; its part '" + part + "' is not valid: " + known);
 }
 
 std::vector<Setting> settings_of(const std::string& text, std::string& name) {
@@ -44,18 +44,18 @@ double number(const Setting& setting, double low, double high, bool whole) {
                     (!whole || value == std::floor(value));
   if (!good) {
     std::ostringstream range;
-    range << "after " << setting.key << " comes a " << (whole ? "whole " : "") << "number from "
-          << low << " to " << high;
+    range << setting.key << " takes a " << (whole ? "whole " : "") << "number from " << low
+          << " to " << high;
     refuse(setting.part, range.str());
   }
   return value;
 }
 
-constexpr const char* kAutoKeys = "after the name may come mstd and a number";
+constexpr const char* kAutoKeys = "this policy accepts only mstd, with a number";
 constexpr const char* kRandKeys =
-    "after rand may come m, n, p, mstd, mmax, inc with a number, and tweights, t3a or t3aw";
-constexpr const char* kAugmixKeys = "after augmix may come m, w, d, a, b, mstd with a number";
-constexpr const char* kRaKeys = "after ra may come m (0 to 30) and n";
+    "rand accepts m, n, p, mstd, mmax, inc, each with a number, and tweights, t3a or t3aw";
+constexpr const char* kAugmixKeys = "augmix accepts m, w, d, a, b, mstd, each with a number";
+constexpr const char* kRaKeys = "ra accepts m (0 to 30) and n, each with a number";
 
 Policy auto_augment(const std::string& name, const std::vector<Setting>& settings) {
   Policy policy;
@@ -100,7 +100,8 @@ Policy rand_augment(const std::vector<Setting>& settings) {
                            : tables::rand_augment(increasing, probability, magnitude);
   if (policy.sequences.empty()) refuse(named->part, kRandKeys);
   if (!policy.weights.empty() && policy.count > static_cast<int64_t>(policy.weights.size()))
-    refuse("n" + std::to_string(policy.count), "of a weighted set each operation is taken once");
+    refuse("n" + std::to_string(policy.count),
+           "each operation of a weighted set is drawn only once");
   return policy;
 }
 
@@ -147,7 +148,7 @@ Policy torchvision_rand(const std::vector<Setting>& settings) {
 }
 
 Policy without_settings(Kind kind, const std::string& name, const std::vector<Setting>& settings) {
-  if (!settings.empty()) refuse(settings[0].part, "nothing may come after " + name);
+  if (!settings.empty()) refuse(settings[0].part, name + " accepts no settings");
   Policy policy;
   policy.kind = kind;
   if (kind == Kind::torchvision_auto) policy.sequences = tables::auto_augment("original");

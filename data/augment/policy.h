@@ -1,5 +1,5 @@
 #pragma once
-// The published augmentation policies as values: which operations an image undergoes.
+// The published augmentation policies: which operations an image undergoes, and how they are drawn.
 
 #include <cstdint>
 #include <string>
@@ -28,15 +28,19 @@ struct Policy {
   };
   Kind kind = Kind::none;
   std::vector<std::vector<Step>> sequences;
-  std::vector<double> weights;  // of the sequences, each drawn at most once; empty: uniform
+  // Weights of the sequences, each of which is then drawn at most once. Empty: drawn uniformly,
+  // with repetition.
+  std::vector<double> weights;
   int64_t count = 2;
   int64_t magnitude = 9;  // for torchvision_rand
-  // Standard deviation of the normal distribution of magnitudes. Infinite: uniform, starting at 0.
+  // Standard deviation of the normal distribution of magnitudes. Infinite: magnitudes are uniform
+  // between 0 and the given one.
   double magnitude_deviation = 0;
   double magnitude_limit = 10;
   double translate = 0.45;  // see TimmScene
   // AugMix: `width` chains of `depth` steps (0: one to three), weighted by Dirichlet(alpha) and
-  // mixed with the image by Beta(alpha, alpha). `blended`: blends chain by chain instead.
+  // mixed with the original image by Beta(alpha, alpha). `blended`: blends one chain after the
+  // other into the image instead of summing them first.
   int64_t width = 3, depth = 0;
   double alpha = 1;
   bool blended = false;
@@ -50,15 +54,15 @@ struct Policy {
 //   timm's
 Policy parse_policy(const std::string& text);
 
-// The names, for --help and messages.
+// Returns the names of policies, with examples of settings, for --help and messages.
 std::string policy_names();
 
 namespace tables {
 std::vector<std::vector<Step>> auto_augment(const std::string& name);  // original … v0r, 3a
 std::vector<std::vector<Step>> rand_augment(bool increasing, double probability, double magnitude);
 std::vector<std::vector<Step>> augmix(double magnitude);
-// The operation sets of RandAugment's key t. Empty if no set has that name. `weights` stays empty
-// for uniform sets.
+// Returns the operation set that RandAugment's setting t names (weights, 3a or 3aw). Empty if no
+// set has this name. `weights` stays empty for uniform sets.
 std::vector<std::vector<Step>> rand_set(const std::string& name, double probability,
                                         double magnitude, std::vector<double>& weights);
 }  // namespace tables

@@ -20,8 +20,8 @@ Jitter parse_jitter(const std::string& text) {
     more = good && last != end && *last == ',';
     if (!good || (last != end && !more) || values.size() == 4)
       throw std::invalid_argument(
-          "one number, 0 or more, or three or four with commas: brightness, contrast, saturation, "
-          "hue");
+          "one number, or three or four separated by commas, all 0 or more: brightness, contrast, "
+          "saturation, hue");
     values.push_back(value);
     at = last + 1;
   }
@@ -29,7 +29,7 @@ Jitter parse_jitter(const std::string& text) {
   if (values.size() == 2 || (values.size() == 4 && values[3] > 0.5))
     throw std::invalid_argument(
         values.size() == 2 ? "one number, or three or four: brightness, contrast, saturation, hue"
-                           : "numbers; the fourth, the hue, must be at most 0.5");
+                           : "at most 0.5 in its fourth number, the hue");
   return {values[0], values[1], values[2], values.size() == 4 ? values[3] : 0};
 }
 

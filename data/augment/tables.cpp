@@ -15,7 +15,8 @@ Table make_table(Function&& level) {
 
 }  // namespace
 
-// Alternates between two histograms, so that a repeated level does not wait for its last update.
+// Alternates between two histograms: adding the same level twice in a row would otherwise wait for
+// the first addition.
 Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   Histogram even{}, odd{};
   int64_t i = 0;
@@ -30,7 +31,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count) {
   return even;
 }
 
-// Pillow's rule: steps of equal numbers of pixels, without those of the brightest level.
+// Pillow's rule: each output level covers the same number of pixels; those of the brightest level
+// are not counted.
 Tables equalize_tables(const Histogram& histogram) {
   Tables tables;
   for (size_t c = 0; c < 3; ++c) {

@@ -14,7 +14,8 @@ Histogram histogram_of(const uint8_t* pixels, int64_t count);
 Tables equalize_tables(const Histogram& histogram);
 Tables auto_contrast_tables(const Histogram& histogram);
 
-// Replaces each value by its entry in its channel's table. Fast if no table changes anything.
+// Replaces each value of `count` RGB pixels by its entry in its channel's table. Does nothing if no
+// table changes a value.
 void look_up(const Tables& tables, uint8_t* pixels, int64_t count);
 
 }  // namespace shoal::data::augment

@@ -101,15 +101,15 @@ TEST_CASE("an invalid policy is refused with its invalid part and the valid name
   refused("rand-mx", "mx", "m, n, p");
   refused("rand-m9-w0", "w0", "tweights");
   refused("rand-tall", "tall", "tweights, t3a or t3aw");
-  refused("rand-m", "m", "after m comes a whole number from 0 to 100");
+  refused("rand-m", "m", "m takes a whole number from 0 to 100");
   refused("rand-m9.5", "m9.5", "whole number");
   refused("rand-p2", "p2", "from 0 to 1");
-  refused("rand-m9-", "-", "after rand may come");
-  refused("rand-tweights-n16", "n16", "taken once");
+  refused("rand-m9-", "-", "rand accepts");
+  refused("rand-tweights-n16", "n16", "drawn only once");
   refused("rand9", "rand9", "policies are");
   refused("augmix-n3", "n3", "m, w, d, a, b, mstd");
   refused("augmix-w0", "w0", "from 1 to 100");
   refused("v0-m9", "m9", "mstd");
   refused("ra-m31", "m31", "from 0 to 30");
-  refused("trivial-m9", "m9", "nothing may come after trivial");
+  refused("trivial-m9", "m9", "trivial accepts no settings");
 }
