@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kRecentNs = 2'000'000'000;  // coarser than the clock of any file system in use
+constexpr int64_t kRecentNs = 2'000'000'000;  // no file system in use has coarser time stamps
 
 uint64_t hash_of(std::string_view bytes) {
   return hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));

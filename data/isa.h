@@ -1,14 +1,14 @@
 #pragma once
-// Instruction sets of the inner loops of this folder. All give the same bits. The files of these
-// loops include this header, so it must not contain templates or inline functions: the linker would
-// keep one copy for all.
+// Instruction sets for which the inner loops of data/ are compiled. All versions of a loop give the
+// same bits. Files compiled for one instruction set include this header, so it must not contain
+// templates or inline functions: the linker would keep one copy for all files.
 
 namespace shoal::data {
 
 enum class Isa {
   portable,
   avx2,
-  avx512,  // loops that gain less than 10 % use those of avx2
+  avx512,  // loops that would gain less than 10 % use their AVX2 version
 };
 constexpr Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};  // best last
 

@@ -9,20 +9,20 @@
 
 namespace shoal::data {
 
-// RandomResizedCrop: draws area and log aspect ratio up to ten times, then falls back to the
-// largest central box within the ranges.
+// RandomResizedCrop: draws area and log aspect ratio up to ten times until the box fits into the
+// image. Falls back to the largest centred box with an allowed aspect ratio.
 Box random_resized_crop(const Size& image, const TransformOptions& options, KeyedRandom& random);
 
-// Resize(eval_resize) followed by a crop of eval_size.
+// Geometry of Resize(eval_resize) followed by a crop of eval_size.
 struct CenterView {
   Size resized;  // short side = eval_resize, long side rounded down
   Box crop;      // of the resized image, inside it
-  // Position of the crop in the output. Above 0 only if the output is larger than the image; the
-  // rest is filled with zeros.
+  // Position of the crop in the output. Above 0 only if the output is larger than the resized
+  // image; the rest of the output is filled with zeros.
   int64_t left = 0, top = 0;
 };
-// `corner`: 0 the centre, 1 … 4 the corners of the resized image in the order of torchvision's
-// FiveCrop (top left, top right, bottom left, bottom right).
+// `corner`: 0 for the centre crop, 1 … 4 for the corners of the resized image in the order of
+// torchvision's FiveCrop (top left, top right, bottom left, bottom right).
 CenterView center_view(const Size& image, const TransformOptions& options, int64_t corner = 0);
 
 }  // namespace shoal::data

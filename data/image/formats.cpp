@@ -1,6 +1,6 @@
-// OpenCV's decoders are loaded with the first image that needs them: their library loads more than
-// a hundred others, and most runs read only JPEG. cv::imdecode is looked up by its mangled name in
-// the imgcodecs library with the version and folder of the linked core library.
+// Loads OpenCV's decoders when the first image needs them, because their library loads more than a
+// hundred others, and most runs read only JPEG. Looks up cv::imdecode by its mangled name, in the
+// imgcodecs library that has the version and folder of the linked core library.
 #include "data/image/formats.h"
 
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ Decode open_decoder() {
 }
 
 Decode decoder() {
-  static const Decode decode = open_decoder();  // tried again at the next call if it throws
+  static const Decode decode = open_decoder();  // if it throws, the next call tries again
   return decode;
 }
 

@@ -12,14 +12,15 @@
 
 namespace shoal::data {
 
-// Reads one image after the other. Use one object per thread. Has the calls and errors of
-// JpegDecoder for every format.
+// Reads one image after the other. Use one object per thread. Has the functions of JpegDecoder
+// (jpeg/decoder.h), with the same contracts and errors, for every format.
 class ImageReader {
  public:
   explicit ImageReader(Decoder decoder = Decoder::shoal, Isa isa = best_isa())
       : jpeg_(decoder == Decoder::shoal, isa) {}
 
-  // Throws DamagedImage (an empty file, an unknown format, a broken header).
+  // Reads the header and returns the size. Throws DamagedImage (an empty file, an unknown format, a
+  // broken header).
   Size open(std::span<const uint8_t> bytes);
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
   RowBlock next();

@@ -9,7 +9,7 @@
 
 namespace shoal::data {
 
-constexpr int64_t kMaxPixels = 178'956'970;  // per image; above it Pillow assumes a bomb, too
+constexpr int64_t kMaxPixels = 178'956'970;  // per image; Pillow's limit for decompression bombs
 constexpr int64_t kMaxFileBytes = int64_t{1} << 29;
 
 // Throws DamagedImage for an empty image or one above kMaxPixels.

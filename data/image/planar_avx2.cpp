@@ -1,5 +1,5 @@
-// Kernels for AVX2. Interleaving and widening the bytes of two rows gives pairs for one
-// multiply-add.
+// Kernels for AVX2. The bytes of two rows are interleaved and widened to 16-bit pairs, so that one
+// multiply-add handles two rows.
 #include <immintrin.h>
 
 #include "data/image/planar_kernels.h"

@@ -29,7 +29,7 @@ extern const PlanarKernels kAvx2Planar;
 
 const PlanarKernels& planar_kernels([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
-  if (isa != Isa::portable) return kAvx2Planar;  // AVX-512's dot products are not faster here
+  if (isa != Isa::portable) return kAvx2Planar;  // AVX-512 would not be faster here
 #endif
   static constexpr PlanarKernels kPortable{sum_rows, transpose};
   return kPortable;

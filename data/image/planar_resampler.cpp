@@ -20,9 +20,10 @@ void reserve(std::vector<uint8_t>& memory, int64_t bytes) {
 
 }  // namespace
 
-// `axis` has weights of full-size samples, starting at `offset` + axis.source_first. `halved`: the
-// plane has one sample for two full-size ones, `samples` in all, and a full-size sample is 3/4 of
-// its own and 1/4 of the next nearest one.
+// Builds the weights of one plane from `axis`, whose weights apply to full-size samples, the first
+// of which is `offset` + axis.source_first. `halved`: the plane has only one sample for two
+// full-size ones, `samples` in all. Smooth upsampling then makes a full-size sample of 3/4 of its
+// own plane sample and 1/4 of the next nearest one.
 void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool halved,
                                        int64_t samples) {
   const auto outputs = static_cast<int64_t>(axis.starts.size());
@@ -41,7 +42,8 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
     const int32_t* const exact = axis.weights.data() + i * axis.taps;
     const int64_t at = origin + axis.starts[static_cast<size_t>(i)];
     const int64_t earliest = halved ? std::max<int64_t>(0, (at + 1) / 2 - 1) : at;
-    // Puts taps of weight zero before the others, so that none is after the last sample.
+    // Starts earlier if necessary (with taps of weight zero), so that no tap is after the last
+    // sample.
     const int64_t start = std::max(begin, std::min(earliest, begin + count - taps));
     std::fill(sums_.begin(), sums_.end(), 0);
     for (int32_t k = 0; k < axis.taps; ++k) {
@@ -108,7 +110,8 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   }
 }
 
-// Vertical pass first; then the horizontal pass on the rows of the transposed plane.
+// Runs the vertical pass, transposes the plane, runs the same kernel for the horizontal pass, and
+// transposes back.
 void PlanarResampler::resize(jpeg::Planes& planes, int component, const Direction& x,
                              const Direction& y, std::vector<uint8_t>& out) {
   const jpeg::Planes::View view = planes.view(component);

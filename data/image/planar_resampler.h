@@ -1,11 +1,11 @@
 #pragma once
-// The fast resize (--resize fast) for JPEG: resizes the luma and chroma planes as stored, with the
-// smooth upsampling of chroma folded into the filter weights, and converts only the result to RGB.
+// The fast resize (--resize fast) for JPEG. Resizes the luma and chroma planes as stored and
+// converts only the result to RGB. The filter weights include the smooth upsampling of chroma.
 //
-// Antialiased with the filter of resample.h, but with 14 instead of 22 fractional bits, the
-// vertical pass first, and clamping in YCbCr. Photographs differ from the exact resize by at least
-// 50 dB PSNR on average and 45 dB at worst (measured by bench/loader). The same bits on every
-// processor.
+// Uses the antialiasing filter of resample.h, but with 14 instead of 22 fractional bits, with the
+// vertical pass always first, and with clamping in YCbCr. For photographs, the PSNR relative to the
+// exact resize is at least 50 dB on average and 45 dB at worst (measured by bench/loader). Gives
+// the same bits on every processor.
 
 #include <cstdint>
 #include <vector>
@@ -22,24 +22,24 @@ class PlanarResampler {
  public:
   explicit PlanarResampler(Isa isa = best_isa());
 
-  // Resizes with the weights of `x` and `y`, whose coordinates are relative to (left, top) of the
-  // image. Writes RGB rows `stride` bytes apart. `planes` must contain the MCUs that mcus_of()
-  // returns for the source pixels of the weights.
+  // Resizes with the weights of `x` and `y`. Their source coordinates are relative to the pixel
+  // (left, top) of the image. Writes RGB rows `stride` bytes apart. `planes` must contain the MCUs
+  // that mcus_of() returns for all source pixels of the weights.
   void run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x, const Axis& y,
            uint8_t* out, int64_t stride);
 
  private:
   // Weights of one direction for the samples of one plane.
   struct Direction {
-    int64_t first = 0, count = 0;  // samples that are read
+    int64_t first = 0, count = 0;  // samples [first, first + count) are read
     int32_t taps = 0;
     std::vector<int32_t> starts;   // relative to `first`
-    std::vector<int16_t> weights;  // count × taps
+    std::vector<int16_t> weights;  // `taps` for each output sample
 
     void build(const Axis& axis, int64_t offset, bool halved, int64_t samples);
 
    private:
-    std::vector<int32_t> sums_;  // taps of one output sample
+    std::vector<int32_t> sums_;  // weights of one output sample, before rounding
   };
   void resize(jpeg::Planes& planes, int component, const Direction& x, const Direction& y,
               std::vector<uint8_t>& out);

@@ -13,10 +13,11 @@ namespace shoal::data {
 constexpr char kRawMagic[8] = {'s', 'h', 'o', 'a', 'l', 'r', 'g', 'b'};
 constexpr int64_t kRawHead = 16;
 
+// Returns the image file for height×width×3 RGB pixels.
 std::vector<uint8_t> raw_image(const uint8_t* pixels, const Size& size);
 
-// Throws DamagedImage if the number of bytes does not match the header, or the size is above the
-// limits.
+// Returns the size in the header. Throws DamagedImage if the number of bytes does not match it, or
+// if it exceeds the limits (limits.h).
 Size raw_size(std::span<const uint8_t> bytes);
 
 }  // namespace shoal::data

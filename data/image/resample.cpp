@@ -1,6 +1,6 @@
-// Computes weights in double and rounds them to 22 fractional bits in the same steps as Pillow's
-// precompute_coeffs and normalize_coeffs_8bpc. Integer sums are exact in any order, so results are
-// bit-equal.
+// Computes weights in double precision and rounds them to 22 fractional bits, in the same steps as
+// Pillow's precompute_coeffs and normalize_coeffs_8bpc. Integer sums are exact in any order, so the
+// results are bit-equal to Pillow's.
 #include "data/image/resample.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void grow(std::vector<uint8_t>& buffer, int64_t bytes) {
   if (buffer.size() < static_cast<size_t>(bytes)) buffer.resize(static_cast<size_t>(bytes));
 }
 
-// Rounds to 22 bits, halves away from zero.
+// Rounds to 22 fractional bits, halves away from zero.
 int32_t rounded(double exact) {
   const double scaled = exact * (1 << kWeightBits);
   return static_cast<int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
@@ -185,8 +185,8 @@ void Resizer::push_vertical_first(const RowBlock& rows) {
   }
 }
 
-// Runs the vertical pass for the next row, and the horizontal pass when four rows, or the last
-// ones, are ready.
+// Runs the vertical pass for the next row. Runs the horizontal pass once four rows are ready, or
+// fewer after the last row.
 void Resizer::reduce_row() {
   VerticalPass vertical = vertical_pass(finished_, kept_.data(), kept_from_, kept_stride_);
   vertical.bytes = 3 * x_.source_count;

@@ -1,9 +1,9 @@
 #pragma once
-// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor: separable,
-// centre-aligned, the filter's support multiplied by the shrink factor, the window clipped to the
-// image and its weights renormalized, 8 bits between the passes. Older versions of Pillow give the
-// same bits where they do the same pass first (vertical_first()); elsewhere levels differ, by one
-// with the bilinear filter.
+// Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. Two passes,
+// horizontal and vertical, with 8 bits in between. Centre-aligned; the filter's support is
+// multiplied by the shrink factor; its window is clipped to the image and the weights are
+// renormalized. Older versions of Pillow give the same bits if they run the same pass first
+// (vertical_first()). Otherwise pixel values differ, by one level with the bilinear filter.
 
 #include <cstdint>
 #include <vector>
@@ -17,25 +17,25 @@ namespace shoal::data {
 struct HorizontalPass;
 struct VerticalPass;
 
-// One direction of a resize from `in` to `out` pixels. Output pixels [first, first + count) are
-// delivered.
+// One direction of a resize from `in` to `out` pixels, of which only the output pixels
+// [first, first + count) are computed.
 struct AxisRequest {
   int64_t in = 0, out = 0;
   int64_t first = 0, count = 0;
-  bool mirror = false;  // deliver them in reverse order
+  bool mirror = false;  // write these pixels in reverse order
 };
 
-// Whether the vertical pass comes first. The rule of Pillow 13: the height is reduced, by more than
-// twice as many pixels as the width. (Pillow 12.2 and 12.3: the height is reduced and is more than
-// 100 times the width. Earlier versions: never.)
+// Whether the vertical pass comes first. Pillow 13: if the height is reduced, and by more than
+// twice as many pixels as the width. (Pillow 12.2 and 12.3: if the height is reduced and is more
+// than 100 times the width. Earlier versions: never.)
 bool vertical_first(const AxisRequest& x, const AxisRequest& y);
 
-// Filter weights of one direction. Reused from image to image.
+// Filter weights of one direction. build() reuses the memory of the previous image.
 struct Axis {
   int64_t source_first = 0, source_count = 0;  // source pixels that are read
-  int32_t taps = 0;                            // per pixel; taps outside its window have weight 0
+  int32_t taps = 0;              // weights per output pixel; those outside its window are 0
   std::vector<int32_t> starts;   // `count` values: first source pixel, relative to source_first
-  std::vector<int32_t> weights;  // count × taps, of kWeightBits fractional bits
+  std::vector<int32_t> weights;  // count × taps, with kWeightBits fractional bits
 
   void build(const AxisRequest& request, Interpolation interpolation);
 
@@ -52,9 +52,9 @@ class Resizer {
   // `y` must not be mirrored.
   void begin(const AxisRequest& x, const AxisRequest& y, Interpolation interpolation);
 
-  // The part of the source whose rows must be pushed, all of them.
+  // Returns the part of the source that the caller must push, with all its rows.
   Box needed() const;
-  // Number of bytes after each pushed row that must be readable.
+  // Returns the number of bytes after each pushed row that must be readable.
   int64_t padding() const;
 
   const Axis& x() const { return x_; }
@@ -73,7 +73,7 @@ class Resizer {
   };
   void pack(const Axis& axis, Packed& packed) const;
   HorizontalPass horizontal_pass() const;
-  // For one row of the result. `buffer`: source rows from number `from` on.
+  // Returns the vertical pass of one output row. `buffer`: source rows from number `from` on.
   VerticalPass vertical_pass(int64_t row, const uint8_t* buffer, int64_t from,
                              int64_t stride) const;
   void push_vertical_first(const RowBlock& rows);
@@ -86,8 +86,9 @@ class Resizer {
   std::vector<uint8_t> middle_;  // source rows after the horizontal pass
   int64_t middle_stride_ = 0;
 
-  // If the vertical pass comes first: source rows from number `kept_from_` on, which later rows
-  // need; up to four rows after the vertical pass; finished rows, middle_stride_ bytes apart.
+  // Used if the vertical pass comes first. kept_: source rows from number kept_from_ on, which
+  // later output rows need. reduced_: up to four rows after the vertical pass. done_: finished
+  // rows, middle_stride_ bytes apart.
   bool vertical_first_ = false;
   std::vector<uint8_t> kept_, reduced_, done_;
   int64_t kept_stride_ = 0, kept_most_ = 0, kept_from_ = 0, reduced_stride_ = 0;

@@ -1,7 +1,7 @@
-// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps, so bytes
-// are widened to pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the horizontal
-// pass, by interleaving two rows in the vertical pass. The horizontal pass handles four rows with
-// the same weights, two per register.
+// Kernels for AVX2. One multiply-add of 16-bit pairs (vpmaddwd) handles two adjacent taps.
+// Therefore bytes are widened to pairs (pixel k, pixel k + 1) per channel: by a byte shuffle in the
+// horizontal pass, by interleaving two rows in the vertical pass. The horizontal pass handles four
+// rows with the same weights, two per register.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -11,7 +11,8 @@ namespace {
 
 enum : int32_t { kLowBits = 11, kGroup = 2, kWords = 2 };
 
-// Splits two weights: weight = high * 2048 + low with 0 <= low < 2048. The high parts come first.
+// Packs pairs of weights as two words: the high parts, then the low parts of both, where
+// weight = high * 2048 + low and 0 <= low < 2048.
 void pack(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words) {
   const auto pair = [](int32_t first, int32_t second) {
     return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
@@ -45,7 +46,7 @@ inline __m256i levels(const Sums& sums) {
   return _mm256_srai_epi32(total(sums), kWeightBits);
 }
 
-// 16 bytes of each of two rows.
+// Loads 16 bytes of each of two rows.
 inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
@@ -56,7 +57,7 @@ inline void store_pixel(uint8_t* out, int32_t value) {
   __builtin_memcpy(out, &value, 4);
 }
 
-// For a register of two rows: pixels (0, 1) and (2, 3) as pairs of red, green, blue.
+// Shuffles the pixels of two rows into 16-bit pairs per channel. `order` selects the two pixels.
 inline __m256i pair_pixels(__m256i rows, __m128i order) {
   return _mm256_shuffle_epi8(rows, _mm256_broadcastsi128_si256(order));
 }
@@ -75,7 +76,7 @@ void horizontal(const HorizontalPass& p) {
   const int64_t count = p.count;
   for (int64_t x = 0; x < count; ++x) {
     int64_t at = 3 * static_cast<int64_t>(starts[x]);
-    Sums upper = start, lower = start;  // rows 0 and 1, rows 2 and 3
+    Sums upper = start, lower = start;  // of rows 0 and 1; of rows 2 and 3
     int32_t left = taps;
     for (; left >= 4; left -= 4, at += 12, weights += 2 * kWords) {
       const __m256i high01 = _mm256_set1_epi32(weights[0]), low01 = _mm256_set1_epi32(weights[1]);

@@ -1,6 +1,7 @@
 // Kernels for AVX-512 with VNNI, in 256-bit registers. One byte dot product (vpdpbusd: four
-// unsigned pixels, four signed weights) handles four adjacent taps, so a weight is split into three
-// signed digits of base 256. Pixels are gathered like in resample_avx2.cpp, but not widened.
+// unsigned pixels, four signed weights) handles four adjacent taps. Therefore each weight is split
+// into three signed digits of base 256. Pixels are gathered as in resample_avx2.cpp, but not
+// widened.
 #include <immintrin.h>
 
 #include "data/image/resample_kernels.h"
@@ -10,7 +11,7 @@ namespace {
 
 enum : int32_t { kGroup = 4, kWords = 3 };
 
-// Splits four weights into digits, highest digits first.
+// Splits four weights into digits and packs the digits of equal rank into one word, highest first.
 inline void pack_group(__m128i weights, int32_t* words) {
   const __m128i low = _mm_srai_epi32(_mm_slli_epi32(weights, 24), 24);
   const __m128i rest = _mm_srai_epi32(_mm_sub_epi32(weights, low), 8);
@@ -49,14 +50,14 @@ inline __m256i levels(const Sums& sums) {
   return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(upper, 8), sums.low), kWeightBits);
 }
 
-// 16 bytes of each of two rows. A masked broadcast keeps the shuffle ports free.
+// Loads 16 bytes of each of two rows. Uses a masked broadcast to keep the shuffle ports free.
 inline __m256i load_rows(const uint8_t* first, const uint8_t* second) {
   const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
   const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
   return _mm256_mask_broadcast_i32x4(_mm256_castsi128_si256(a), 0xf0, b);
 }
 
-// Four pixels of two rows: three of four bytes each.
+// Stores four pixels of two rows. Each pixel occupies four bytes, of which three are used.
 inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i pixel3,
                          uint8_t* first, uint8_t* second) {
   const __m256i close_up = _mm256_broadcastsi128_si256(
@@ -68,10 +69,10 @@ inline void store_pixels(__m256i pixel0, __m256i pixel1, __m256i pixel2, __m256i
   _mm_storeu_si128(reinterpret_cast<__m128i*>(second), _mm256_extracti128_si256(bytes, 1));
 }
 
-// `kGroups`: groups of taps per pixel; 0: computed from p.taps.
+// `kGroups`: number of tap groups per pixel if known at compile time; 0: computed from p.taps.
 template <int kGroups>
 inline void horizontal_groups(const HorizontalPass& p) {
-  // Four pixels of red, green, blue.
+  // Sorts four RGB pixels by channel.
   const __m256i order = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, -1, -1, -1, -1));
   const __m256i zero = _mm256_setzero_si256();
@@ -86,7 +87,7 @@ inline void horizontal_groups(const HorizontalPass& p) {
   const int32_t groups = kGroups > 0 ? kGroups : p.taps / kGroup;
   const int64_t count = p.count;
   struct Pixel {
-    __m256i upper, lower;  // of rows 0 and 1, of rows 2 and 3
+    __m256i upper, lower;  // of rows 0 and 1; of rows 2 and 3
   };
   const auto pixel = [&](int64_t x) {
     Sums upper = start, lower = start;

@@ -1,11 +1,11 @@
 #pragma once
-// The two inner loops of resampling, as plain functions over plain structs. This header is compiled
-// for several instruction sets, so it must not contain templates or inline functions: the linker
-// would keep one copy for all.
+// The two inner loops of resampling, as plain functions over plain structs. Files compiled for
+// different instruction sets include this header, so it must not contain templates or inline
+// functions: the linker would keep one copy for all of them.
 //
 // A weight is an integer with 22 fractional bits. Sums are exact in 32 bits, so all implementations
-// give the same bits. Each packs `group` taps into `words` words, in the layout of its
-// multiplications.
+// give the same bits. Each implementation packs `group` weights into `words` 32-bit words, in the
+// layout that its multiplications need.
 
 #include <stdint.h>
 
@@ -23,10 +23,10 @@ struct HorizontalPass {
   const int32_t* starts;   // `count` values: first source pixel
   const int32_t* weights;  // count × taps / group × words
   int64_t count;
-  int32_t taps;  // a multiple of group
+  int32_t taps;  // per pixel; a multiple of `group`
 };
 
-// Reduces source rows to one row.
+// Combines source rows into one output row.
 struct VerticalPass {
   const uint8_t* in;       // first source row; readable up to a multiple of 32 bytes
   int64_t stride;          // bytes
@@ -38,7 +38,7 @@ struct VerticalPass {
 
 struct ResampleKernels {
   int32_t group, words;
-  // Packs `rows` × taps weights; fills each row with zeros to whole groups.
+  // Packs rows × taps weights; pads each row with zeros to whole groups.
   void (*pack)(const int32_t* weights, int64_t rows, int32_t taps, int32_t* words);
   void (*horizontal)(const HorizontalPass&);
   void (*vertical)(const VerticalPass&);

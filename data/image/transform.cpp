@@ -90,11 +90,11 @@ void check_transform(const TransformOptions& o) {
                     o.eval_resize <= kMaxSide,
                 "evaluation sizes must be between 1 and 8192 pixels");
   require_valid(o.scale_min > 0 && o.scale_min <= o.scale_max && o.scale_max <= 1,
-                "the crop's share of the area must be a range within (0, 1]");
+                "the crop's fraction of the image area must be a range within (0, 1]");
   require_valid(o.ratio_min > 0 && o.ratio_min <= o.ratio_max,
                 "the crop's aspect ratio must be a range of positive numbers");
   require_valid(o.decoder == Decoder::shoal || o.resize == Resize::exact,
-                "the fast resize needs our own decoder");
+                "the fast resize needs the decoder 'shoal'");
   require_valid(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
   augment::check_augment(o.augment);
 }

@@ -23,25 +23,25 @@ class Transform {
         resizer_(isa),
         planar_(isa) {}
 
-  // For all later training rows: sets the side of the output in pixels (initially options.size) and
-  // the augmentation strength (Augmenter::set_strength()).
+  // Sets the side of the output in pixels (initially options.size) and the augmentation strength
+  // (Augmenter::set_strength()) for all later training rows.
   void set(int64_t side, double strength) {
     options_.size = side;
     augmenter_.set_strength(strength);
   }
 
-  // RandomResizedCrop, horizontal flip and augmentation, drawn from `key`. Writes side² × 3 bytes,
-  // RGB. `index` (may be null): the seek index of these bytes; used and extended if they are a
-  // JPEG.
+  // Makes a training row: RandomResizedCrop, horizontal flip and augmentation, drawn from `key`.
+  // Writes side² × 3 bytes, RGB. `index` (may be null): the seek index of this image; used and
+  // extended if the image is a JPEG.
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);
 
-  // Extends the seek index of the last image to the whole image. Returns false if it cannot have
-  // one.
+  // Extends the seek index of the last image to the whole image. Returns false if the image cannot
+  // have a seek index.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Resize and centre crop. Writes options.eval_size² × 3 bytes, RGB, for each view; a view's
-  // mirror image follows it. Also used by `shoal predict`.
+  // Makes an evaluation row: resize and centre crop. Writes options.eval_size² × 3 bytes, RGB, for
+  // each view; a crop's mirror image follows the crop. Also used by `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:

@@ -8,7 +8,7 @@ namespace shoal::data::jpeg {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 16;
-constexpr int64_t kMostSamples = int64_t{1} << 25;  // limit per component, decoded at once
+constexpr int64_t kMostSamples = int64_t{1} << 25;  // maximum per component in one call of start()
 
 // Number of bits consumed since `begin`.
 uint64_t consumed(const Stream& stream, const uint8_t* begin) {
@@ -78,7 +78,8 @@ void BaselineDecoder::make_kinds() {
   next[-1].next = kinds_;
 }
 
-// Rows below the box are not decoded, but a truncated file must be noticed whatever the box is.
+// Whether the file contains an end-of-image marker. Rows below the box are not decoded, but a
+// truncated file must be noticed for every box.
 bool BaselineDecoder::end_in_sight() const {
   for (size_t at = bytes_.size(); at >= header_.scan + 2; --at)
     if (bytes_[at - 1] == 0xd9 && bytes_[at - 2] == 0xff) return true;
@@ -110,7 +111,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   return true;
 }
 
-// Each row starts at its position in the index. Decodes two rows at a time.
+// Decodes all rows of mcus_, two at a time, starting each at its position in the index.
 bool BaselineDecoder::decode_known(const SeekIndex& index) {
   int64_t next = mcus_.row;
   const auto more = [&](Lane& lane) {
@@ -136,13 +137,13 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// Decodes the segments of one row that contain the MCUs.
+// Starts decoding the segments of one row that contain mcus_.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;
   const auto end = static_cast<size_t>(row * segments.per_row + segment_end_);
   const SeekPoint& point = index[static_cast<size_t>(at)];
-  // The byte shared with the next segment may be followed by its stuffing.
+  // The last byte can be shared with the next segment, and a stuffed byte can follow it.
   const size_t to = end < index.size()
                         ? std::min<size_t>(index[end].byte + size_t{2}, bytes_.size())
                         : bytes_.size();
@@ -153,7 +154,7 @@ bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index)
   return begin_part(lane, mcus_.column_end - lane.column);
 }
 
-// Unstuffs the bytes from a known position on.
+// Removes the stuffing from the bytes [point.byte, to) and starts the lane's stream at `point`.
 bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   reserve(lane.clean, static_cast<int64_t>(to - point.byte) + kReadAhead);
   uint8_t* const begin = lane.clean.data();
@@ -170,7 +171,7 @@ bool BaselineDecoder::attach(Lane& lane, const SeekPoint& point, size_t to) {
   return true;
 }
 
-// Starts `mcus` MCUs of the lane's row, limited to the box.
+// Starts decoding `mcus` MCUs of the lane's row, at most up to the end of mcus_.
 bool BaselineDecoder::begin_part(Lane& lane, int64_t mcus) {
   lane.column_end = std::min(lane.column + mcus, mcus_.column_end);
   const int64_t places = 64 * (lane.column_end - lane.column) * header_.blocks_per_mcu();
@@ -192,7 +193,8 @@ void BaselineDecoder::end_part(Lane& lane) {
   lap(Stage::transform);
 }
 
-// A row must end where the next segment starts; else the index belongs to another file.
+// Checks that the row ended where the next segment starts; otherwise the index belongs to another
+// file.
 bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   const Segments segments(header_);
   if (ran_over(lane.stream, lane.clean.data())) return false;
@@ -205,8 +207,8 @@ bool BaselineDecoder::end_row(const Lane& lane, const SeekIndex& index) {
   return places.point(lane.stream) == index[end];
 }
 
-// Decodes segment after segment from the last known position. Skips over segments that the box does
-// not need.
+// Decodes segment after segment from the last position that the index contains. Walks over segments
+// that the box does not need without storing their coefficients.
 bool BaselineDecoder::decode_serial(SeekIndex& index, bool keep) {
   const Segments segments(header_);
   const int64_t columns = header_.mcu_columns(), blocks = header_.blocks_per_mcu();

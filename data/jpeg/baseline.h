@@ -2,9 +2,10 @@
 // Our own decoder for the common kind of JPEG (header.h). Decodes the requested part of an image;
 // with a seek index it skips nearly everything else.
 //
-// Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). Input
-// is not trusted: nothing outside the given bytes is read. A result of false means that this
-// decoder cannot be sure; libjpeg-turbo must then decode the image, or find it damaged.
+// Pixels equal those of libjpeg-turbo bit for bit (accurate integer IDCT, smooth upsampling). The
+// input is not trusted: the decoder never reads outside the given bytes. If a function returns
+// false, the image is of another kind or may be damaged; libjpeg-turbo must then decode it or
+// report the damage.
 
 #include <cstdint>
 #include <optional>
@@ -27,24 +28,24 @@ class BaselineDecoder {
   BaselineDecoder(const BaselineDecoder&) = delete;  // has pointers to its own members
   BaselineDecoder& operator=(const BaselineDecoder&) = delete;
 
-  // Reads the header. `bytes` must outlive the use of this image. False: another
-  // kind of JPEG.
+  // Reads the header. `bytes` must stay valid while this image is decoded. Returns false for
+  // another kind of JPEG.
   bool open(std::span<const uint8_t> bytes);
   Size size() const { return header_.size; }
 
-  // Decodes the part that `box` (inside the image, not empty) needs. Uses `index` (may be null) as
-  // far as it reaches and extends it along the way; clears a wrong one. False: damaged, or too
-  // large to be decoded at once.
+  // Decodes the part that `box` (inside the image, not empty) needs. Uses the entries of `index`
+  // (may be null) that exist and adds those that it passes; clears an index that does not fit the
+  // image. Returns false if the image is damaged or too large to be decoded at once.
   bool start(const Box& box, SeekIndex* index);
 
-  // After start(): returns the next rows of the box, from the top. Valid until the next call.
-  // `padding` bytes after each row are readable.
+  // After start(): returns the next rows of the box, from the top; a count of 0 after the last one.
+  // They are valid until the next call. `padding` bytes after each row are readable.
   RowBlock next(int64_t padding);
 
   // After start(): the decoded planes.
   Planes& planes() { return planes_; }
 
-  // Extends the index to the whole image. False: damaged.
+  // Extends the index to the whole image. Returns false if the image is damaged.
   bool complete(SeekIndex& index);
 
  private:
@@ -59,11 +60,12 @@ class BaselineDecoder {
   bool end_in_sight() const;
   void make_kinds();
 
+  // Decodes one row of MCUs; two lanes run side by side.
   struct Lane {
     Stream stream{};
-    std::vector<uint8_t> clean;
+    std::vector<uint8_t> clean;  // the row's bytes without stuffing
     std::vector<int16_t> coefficients;
-    int64_t row = -1;                    // -1: none
+    int64_t row = -1;                    // row of MCUs; -1: none
     int64_t column = 0, column_end = 0;  // MCUs of the current part
   };
 
@@ -74,12 +76,12 @@ class BaselineDecoder {
   BlockKind kinds_[6] = {};
   Planes planes_;
   McuBox mcus_;
-  int64_t first_segment_ = 0, segment_end_ = 0;  // in each row, those that contain mcus_
+  int64_t first_segment_ = 0, segment_end_ = 0;  // segments of each row that contain mcus_
   Lane lanes_[2];
-  SeekIndex forgotten_;  // used where the caller wants no index
+  SeekIndex forgotten_;  // used if the caller passes no index
 
   Box box_;
-  int64_t delivered_ = 0;  // rows
+  int64_t delivered_ = 0;  // rows of box_ returned so far
   std::vector<uint8_t> block_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace shoal::data::jpeg {
 
-// Keeps the last table: consecutive files often have the same one.
+// Keeps the last table, because consecutive files often have the same Huffman table.
 class CodeTableBuilder {
  public:
   explicit CodeTableBuilder(bool dc) : dc_(dc) {}

@@ -18,7 +18,7 @@ class JpegDecoder {
   // `own`: false decodes every image with libjpeg-turbo, for comparison.
   explicit JpegDecoder(bool own = true, Isa isa = best_isa()) : own_(own), decoder_(isa) {}
 
-  // Reads the header. `bytes` must outlive the use of this image. Throws DamagedImage.
+  // Reads the header. `bytes` must stay valid while this image is decoded. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
   // Prepares to deliver the pixels of `box` (inside the image, not empty). `padding` bytes after
@@ -26,7 +26,8 @@ class JpegDecoder {
   // null. Throws DamagedImage.
   void start(const Box& box, int64_t padding, jpeg::SeekIndex* index = nullptr);
 
-  // Returns the next rows of the box, from the top. Valid until the next call. Throws DamagedImage.
+  // Returns the next rows of the box, from the top; a count of 0 after the last one. They are valid
+  // until the next call. Throws DamagedImage.
   RowBlock next();
 
   // After start(): the decoded YCbCr planes if our own decoder is in use, else null.

@@ -1,8 +1,9 @@
 // Loops of the entropy decoder, included by one file per instruction set (see kernels.h).
 //
-// A step decodes one symbol: look it up, drop its bits, advance, store. An end of block advances by
-// 128, an invalid code by 64. So the position after the last coefficient shows how the block ended:
-// 63 or at least 128 means success, 64 to 127 means damage.
+// A step decodes one symbol: it looks the symbol up, drops its bits, advances the position in the
+// block and stores the coefficient. An end-of-block symbol advances by 128, an invalid code by 64.
+// So the final position shows how the block ended: 63 or at least 128 means success, 64 to 127
+// means damage.
 #include <stddef.h>
 
 #include "data/jpeg/kernels.h"
@@ -12,7 +13,8 @@ namespace {
 
 #define SHOAL_INLINE inline __attribute__((always_inline))
 
-// Position of each coefficient: zigzag, and after the block for positions beyond its end.
+// Where to store each coefficient: in zigzag order; positions beyond the block's end go to the
+// element after the block.
 struct Places {
   uint8_t at[256];
 };
@@ -29,8 +31,8 @@ constexpr Places make_places() {
 
 constexpr Places kPlaces = make_places();
 
-// Completes a symbol that one look-up does not cover; returns an entry of the same form. Needs at
-// least 27 bits.
+// Decodes a symbol that one look-up does not cover completely. Returns an entry of the form of
+// CodeTable::entry. Needs at least 27 bits.
 __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
                                                const CodeTable& table, bool dc) {
   uint32_t length = entry >> 24, symbol = (entry >> 16) & 255;
@@ -54,11 +56,12 @@ __attribute__((noinline)) uint32_t long_symbol(uint64_t bits, uint32_t entry,
   return (length + size) | (run + 1) << 8 | static_cast<uint32_t>(value) << 16;
 }
 
-// After this many symbols of kLookBits bits, 56 bits still have enough for one more look-up.
+// Number of symbols per refill. After so many symbols of kLookBits bits, 56 bits still contain
+// enough for one more look-up.
 constexpr int kPerFill = 4;
 static_assert((kPerFill + 1) * kLookBits <= 56);
 
-// The state of a stream in registers.
+// The state of a Stream, held in registers.
 struct Lane {
   const uint8_t* at;
   uint64_t bits, count;
@@ -89,7 +92,7 @@ struct Lane {
   SHOAL_INLINE uint32_t entry_of(const CodeTable& codes) const {
     return codes.entry[bits >> (64 - kLookBits)];
   }
-  // Completes an incomplete look-up. Leaves at least 56 bits.
+  // Completes an incomplete look-up. Leaves at least 56 bits in `bits`.
   SHOAL_INLINE uint32_t complete(uint32_t entry, const CodeTable& codes, bool dc) {
     fill();
     entry = long_symbol(bits, entry, codes, dc);
@@ -97,8 +100,8 @@ struct Lane {
     fill();
     return entry;
   }
-  // Adds a block's DC difference to its predictor. Leaves at least 56 bits. Returns false for an
-  // invalid code.
+  // Decodes a block's DC difference and adds it to the predictor. Leaves at least 56 bits in
+  // `bits`. Returns false for an invalid code.
   SHOAL_INLINE bool take_dc(Stream& s) {
     const BlockKind& now = *s.kind;
     uint32_t entry = entry_of(*now.dc);
@@ -115,8 +118,8 @@ struct Lane {
     position = 0;
     return (entry & 0xff00) != kNoCode;
   }
-  // Decodes one coefficient; goes to the next block at the end of a block. Returns false at the end
-  // of the run or after damage.
+  // Decodes one coefficient. At the end of a block, starts the next block. Returns false at the end
+  // of the run (Stream::block_end) or after damage.
   SHOAL_INLINE bool step(Stream& s) {
     const uint32_t entry = entry_of(*table);
     drop(entry);
@@ -142,7 +145,8 @@ struct Lane {
       drop(entry);
     position += (entry >> 8) & 255;
   }
-  // Reads 8 bytes ahead. A stream that continues far after its end is truncated.
+  // Whether the block ended with damage. fill() reads up to 8 bytes ahead; a position beyond that
+  // means that the stream is truncated.
   SHOAL_INLINE bool broken(const Stream& s) const { return position - 64 < 64u || at > s.end + 8; }
   SHOAL_INLINE bool next_block(Stream& s) {
     block[64] = 0;
@@ -155,7 +159,7 @@ struct Lane {
   }
 };
 
-// Takes kPerFill symbols at a time: 56 bits are enough for so many.
+// Decodes kPerFill symbols after each refill.
 static_assert(kPerFill == 4);
 SHOAL_INLINE void run(Lane& lane, Stream& s) {
   for (;;) {

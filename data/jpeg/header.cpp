@@ -31,7 +31,8 @@ size_t word(Bytes bytes, size_t at) {
   return static_cast<size_t>(bytes[at]) << 8 | bytes[at + 1];
 }
 
-// Reads the segments in order. Each function returns false if our decoder cannot read the file.
+// Reads the header's segments in order. Each function returns false if our decoder cannot read the
+// file.
 class Parser {
  public:
   explicit Parser(Bytes bytes) : bytes_(bytes) {}
@@ -80,7 +81,7 @@ class Parser {
         if (body.size() >= 12 && std::memcmp(body.data(), "Adobe", 5) == 0) adobe_ = body[11];
         return true;
       default:
-        // Comments and application data. Any other marker means another kind of file.
+        // Skips comments and application data. Any other marker means another kind of file.
         return marker == 0xfe || (marker > kJfif && marker <= 0xef);
     }
   }
@@ -114,8 +115,8 @@ class Parser {
     while (!body.empty()) {
       if (body.size() < 17 || body[0] > 0x13 || (body[0] & 15) > 3) return false;
       HuffmanSpec spec;
-      // There are 2^n codes of n bits, less those below shorter codes. The code of all ones is
-      // reserved.
+      // `places`: codes of this length that are still free. There are 2^n codes of n bits, minus
+      // those that begin with a shorter code. The code of only ones is reserved.
       int places = 1;
       for (int i = 0; i < 16; ++i) {
         spec.counts[i] = body[1 + static_cast<size_t>(i)];
@@ -162,7 +163,8 @@ class Parser {
     }
     header.horizontal = all[0].horizontal;
     header.vertical = all[0].vertical;
-    // libjpeg-turbo repeats samples of chroma with one or two columns instead of blending them.
+    // If a chroma plane has only one or two columns, libjpeg-turbo repeats samples instead of
+    // blending them. Our decoder always blends.
     if (header.horizontal == 2 && header.size.width <= 4) return false;
     const bool sampling = (header.horizontal == 1 && header.vertical == 1) ||
                           (header.horizontal == 2 && header.vertical <= 2);

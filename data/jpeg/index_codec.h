@@ -1,6 +1,6 @@
 #pragma once
-// Compresses seek indexes for storage: differences between neighbours as variable-length integers
-// (7 bits per byte).
+// Compresses seek indexes for storage: stores the differences between neighbouring points as
+// variable-length integers (7 bits per byte).
 
 #include <cstdint>
 #include <span>

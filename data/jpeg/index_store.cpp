@@ -1,8 +1,9 @@
-// N.seek is a list of records: a Record, then the packed index. N.places has a Place for each
-// record. The process that locked N.places owns both files. Numbers are little-endian.
+// File format. N.seek is a sequence of records: a Record, then the packed index. N.places contains
+// a Place for each record. The process that has locked N.places owns both files. Numbers are
+// little-endian.
 //
-// Not written by write_whole(): both files grow while other processes read them. A checksum in each
-// record shows what a crash left incomplete.
+// The files are not written by write_whole(), because they grow while other processes read them. A
+// checksum in each record detects records that a crash left incomplete.
 #include "data/jpeg/index_store.h"
 
 #include <fcntl.h>
@@ -28,13 +29,13 @@ namespace fs = std::filesystem;
 
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
 constexpr size_t kWriteAt = size_t{1} << 18;  // bytes buffered before they are written
-constexpr size_t kLargestShare = 25;          // an index may have 1 / 25 of its image's bytes
+constexpr size_t kLargestShare = 25;          // an index may take 1/25 of its image's bytes
 constexpr uint32_t kLargestRecord = 1u << 28, kUnwanted = UINT32_MAX;
 
 struct Record {
   uint64_t sample = 0, image = 0;  // `image`: see fingerprint()
-  uint32_t length = 0;             // of the packed index after this
-  uint32_t check = 0;              // hash of everything else
+  uint32_t length = 0;             // bytes of the packed index that follows
+  uint32_t check = 0;              // hash of the other fields and the packed index
 };
 static_assert(sizeof(Record) == 24);
 
@@ -93,7 +94,8 @@ IndexStore::~IndexStore() {
   for (const File& file : files_) ::close(file.descriptor);
 }
 
-// Takes the first number that no other process has locked.
+// Opens this process's files N.seek and N.places, where N is the first number that no other process
+// has locked.
 void IndexStore::open_own() {
   constexpr int kMostWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -111,7 +113,7 @@ void IndexStore::open_own() {
     }, places{};
     if (records_ < 0 || ::fstat(records_, &records) != 0 || ::fstat(places_, &places) != 0) break;
     end_ = static_cast<uint64_t>(records.st_size);
-    // A killed process may have left half an entry.
+    // A killed process may have left an incomplete entry at the end.
     if (::ftruncate(places_, places.st_size / kEntry * kEntry) != 0) break;
     return;
   }
@@ -128,7 +130,7 @@ void IndexStore::give_up(const std::string& what) {
   waiting_places_.clear();
   if (warning_)
     warning_(what + folder_ + " (" + reason +
-             "): no more seek indexes are stored, so decoding is slower");
+             "): seek indexes are no longer stored, so decoding is slower");
 }
 
 void IndexStore::refresh() {

@@ -3,9 +3,9 @@
 // on only the needed parts of images are decoded.
 //
 // Each process appends to its own pair of files (N.seek: records; N.places: their offsets) and
-// reads those of all processes. A record is valid for one image: its sample number, its length and
-// a hash of its first and last bytes. Records that do not match or are damaged are ignored and
-// written again. An index that would take more than 4 % of its image's bytes is not stored.
+// reads the files of all processes. A record identifies its image by sample number, length, and a
+// hash of the first and last bytes. Records that do not match or are damaged are ignored, and a new
+// record is written. An index that would take more than 4 % of its image's bytes is not stored.
 
 #include <cstdint>
 #include <functional>
@@ -28,31 +28,32 @@ class IndexStore {
   IndexStore(const IndexStore&) = delete;
   IndexStore& operator=(const IndexStore&) = delete;
 
-  // Writes buffered records and reads which records other processes have added. Thread-safe.
+  // Writes buffered records, and learns which records other processes have added. Thread-safe.
   void refresh();
 
-  // Tells the file system that the indexes of these samples will be read soon. Returns how many of
-  // the samples have an index. Thread-safe.
+  // Hint: tells the file system that the indexes of `count` samples from `first` on will be read
+  // soon. Returns how many of these samples have an index. Thread-safe.
   int64_t will_read(int64_t first, int64_t count) const;
 
   enum class Answer { found, unknown, unwanted };  // unwanted: the index is too large to be stored
 
-  // Reads the index of the image `bytes`. Clears `index` unless it is found. Thread-safe.
+  // Reads the index of the image whose encoded bytes are `bytes`. Clears `index` unless the result
+  // is Answer::found. Thread-safe.
   Answer find(int64_t sample, std::span<const uint8_t> bytes, SeekIndex& index) const;
 
-  // Stores the index of a whole image, unless it is too large. Thread-safe.
+  // Stores an index that covers its whole image, unless it is too large. Thread-safe.
   void add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index);
 
  private:
   struct Slot {
     uint64_t offset = 0;
-    uint32_t length = 0;  // 0: not known; kUnwanted: too large to be stored
+    uint32_t length = 0;  // of the record, bytes; 0: none; kUnwanted: index too large to be stored
     uint32_t file = 0;
   };
   struct File {
     std::string records;  // path of N.seek
     int descriptor = -1;
-    uint64_t noticed = 0;  // bytes of N.places read so far
+    uint64_t noticed = 0;  // number of bytes of N.places read so far
   };
 
   struct Found {

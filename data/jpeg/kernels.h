@@ -1,8 +1,8 @@
 #pragma once
-// Inner loops of the JPEG decoder, as plain functions over plain structs. The same source is
-// compiled for several instruction sets, so this header must not contain templates or inline
-// functions: the linker would keep one copy for all. Integer arithmetic, so all instruction sets
-// give the same bits.
+// Inner loops of the JPEG decoder, as plain functions over plain structs. Files compiled for
+// different instruction sets include this header, so it must not contain templates or inline
+// functions: the linker would keep one copy for all of them. The loops use integer arithmetic, so
+// all instruction sets give the same bits.
 
 #include <stdint.h>
 
@@ -13,38 +13,40 @@ namespace shoal::data::jpeg {
 // ---- entropy decoding (ITU-T T.81, annex F.2)
 
 enum : int32_t {
-  kLookBits = 11,    // bits per look-up: enough for most codes together with their value
-  kReadAhead = 320,  // readable bytes after the end of a stream: one block may read them
+  kLookBits = 11,    // bits per look-up: enough for most codes together with their values
+  kReadAhead = 320,  // readable bytes required after a stream's end: a block may read that far
 };
 
 // An entry of the look-up table. Bits 0-5: length of code and value together. Bits 8-15: how far
 // the position in the block advances. Bits 16-31: the value. If bit 7 (kIncomplete) is set, the
-// look-up did not see the whole value: the length is 0, the advance leaves every block, bits 16-23
-// have the symbol and bits 24-31 the length of its code (0: the code is longer than the look-up).
+// look-up did not cover the whole value. Then the length is 0, the advance (kUnseen) leads beyond
+// any block's end, bits 16-23 contain the symbol and bits 24-31 the length of its code (0: the code
+// is longer than the look-up).
 enum : uint32_t { kIncomplete = 0x80, kUnseen = 192, kNoCode = 64u << 8 };
 struct CodeTable {
   uint32_t entry[1 << kLookBits];
-  // For each code length: the last canonical code (-1: none), and symbol index minus code.
+  // For each code length: the last canonical code (-1: none), and the difference between the index
+  // of a symbol and its code.
   int32_t last[17], offset[17];
   uint8_t symbols[256];
 };
 
-// One block of an MCU; the blocks form a ring in coding order.
+// One block of an MCU. The blocks of an MCU form a ring in coding order.
 struct BlockKind {
   const CodeTable *dc, *ac;
-  const BlockKind* next;  // the last block points to the first one, of the next MCU
+  const BlockKind* next;  // the last block points to the first one: the next MCU begins there
   int32_t component;
 };
 
-// A run of consecutive blocks of the bit stream. `at` … `end`: its bytes without stuffing;
-// kReadAhead more must be readable. The caller zeroes the coefficients; one more after the last
-// must be writable.
+// A run of consecutive blocks of the bit stream. [at, end): its bytes without stuffing; kReadAhead
+// more bytes must be readable. The caller zeroes the coefficients; one more coefficient after the
+// last must be writable.
 struct Stream {
   const uint8_t *at, *end;
   uint64_t bits, count;        // the top `count` bits of `bits` are not consumed yet
   int32_t predictor[3];        // DC predictor of each component
   const BlockKind* kind;       // of the current block
-  uint32_t position;           // of the last coefficient, in the current block
+  uint32_t position;           // of the last decoded coefficient in the current block
   int16_t *block, *block_end;  // the current block, and the end of the run
   int32_t damaged;             // 1 after an invalid code or a block that is too long
 };
@@ -53,13 +55,13 @@ struct Stream {
 
 // Blocks of one component in one row of MCUs.
 struct BlockRow {
-  const int16_t* coefficients;  // of this component's first block; natural order
+  const int16_t* coefficients;  // of this component's first block; row by row, not in zigzag order
   int64_t mcu_step;             // number of coefficients from one MCU to the next
   int64_t mcus;
   int32_t horizontal, vertical;  // blocks of the component in one MCU, row by row
-  const int16_t* quantisation;   // 64
-  uint8_t* out;                  // samples, 8 * horizontal * mcus a row
-  int64_t stride;
+  const int16_t* quantisation;   // 64 values
+  uint8_t* out;                  // rows of 8 * horizontal * mcus samples
+  int64_t stride;                // bytes
 };
 
 struct Kernels {
@@ -67,20 +69,21 @@ struct Kernels {
   void (*begin)(Stream& stream);
   // Decodes to the end of the run or to the first damage.
   void (*decode)(Stream& stream);
-  // Decodes two runs in one loop, so that each hides the latency of the other, until one ends.
+  // Decodes two runs in one loop until one of them ends. Each hides the latency of the other.
   void (*decode_two)(Stream& one, Stream& other);
   // Skips `blocks` blocks without storing coefficients. Needs no begin().
   void (*walk)(Stream& stream, int64_t blocks);
-  // Copies bytes without their stuffing (ff 00 becomes ff) up to `to` or a marker. Returns the end
-  // of the copy. Overwrites up to 64 bytes after it.
+  // Copies the bytes [from, to), or those before the first marker, and removes their stuffing (ff
+  // 00 becomes ff). Returns the end of the copy. Overwrites up to 64 bytes after it.
   uint8_t* (*unstuff)(const uint8_t* from, const uint8_t* to, uint8_t* out);
 
-  // Dequantises and transforms: the accurate integer IDCT of the Independent JPEG Group ("islow").
+  // Dequantises coefficients and applies the accurate integer IDCT of the Independent JPEG Group
+  // ("islow").
   void (*transform)(const BlockRow& row);
-  // Upsamples `count` chroma samples to twice the width with the triangle filter. Reads one sample
-  // before and one after them. `near` and `far`: the nearest and second nearest chroma rows of the
-  // luma row; `far` is null if chroma is not subsampled vertically. Overwrites up to 64 bytes after
-  // the output.
+  // Upsamples `count` chroma samples to twice the width with the triangle filter. Also reads one
+  // sample before and one after them. `near` and `far`: the nearest and second nearest chroma rows
+  // to the luma row; `far` is null if chroma is not subsampled vertically. Overwrites up to 64
+  // bytes after the output.
   void (*upsample)(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t count);
   // Converts YCbCr (JFIF) to RGB. Reads up to 64 bytes after the input and overwrites up to 64
   // bytes after the output.

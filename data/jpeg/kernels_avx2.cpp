@@ -1,5 +1,5 @@
 // Kernels for AVX2 and BMI2. The transform handles two blocks at once, one in each half of the
-// registers. Sums of two products are one multiply-add of 16-bit pairs.
+// registers. One multiply-add of 16-bit pairs computes the sum of two products.
 #include <immintrin.h>
 
 #include "data/jpeg/entropy_loops.h"
@@ -44,7 +44,7 @@ uint8_t* unstuff(const uint8_t* from, const uint8_t* to, uint8_t* out) {
   return out;
 }
 
-// Multiplies pairs of 16-bit values and adds the two products.
+// Returns the pair of 16-bit factors for a multiply-add, in all lanes.
 inline __m256i weights(int32_t first, int32_t second) {
   return _mm256_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) |
                                                 static_cast<uint32_t>(second) << 16));
@@ -55,14 +55,15 @@ inline __m256i pairs(__m256i a, __m256i b) {
   return high ? _mm256_unpackhi_epi16(a, b) : _mm256_unpacklo_epi16(a, b);
 }
 
-// One pass over half of the columns: eight 32-bit sums, shifted.
+// Runs one pass of the transform over half of the columns. Writes eight registers of 32-bit sums,
+// shifted right by `shift`.
 template <bool high>
 inline void half_pass(const __m256i* v, int shift, __m256i* out) {
   const __m256i round = _mm256_set1_epi32(1 << (shift - 1));
   const auto add = [](__m256i a, __m256i b) { return _mm256_add_epi32(a, b); };
   const auto subtract = [](__m256i a, __m256i b) { return _mm256_sub_epi32(a, b); };
   const auto sum = [](__m256i a, __m256i b) { return _mm256_madd_epi16(a, b); };
-  // The upper 16 of 32 bits, shifted to 13 fractional bits.
+  // Widens 16-bit values to 32 bits with 13 fractional bits.
   const auto scaled = [](__m256i x) {
     return _mm256_srai_epi32(pairs<high>(_mm256_setzero_si256(), x), 3);
   };
@@ -94,7 +95,7 @@ inline void pass(__m256i* v, int shift) {
   for (int i = 0; i < 8; ++i) v[i] = _mm256_packs_epi32(low[i], high[i]);
 }
 
-// Transposes each half: three rounds of interleaving row i with row i + 4.
+// Transposes the block in each half: three rounds of interleaving row i with row i + 4.
 inline void transpose(__m256i* v) {
   __m256i a[8];
   for (int round = 0; round < 3; ++round) {
@@ -106,7 +107,7 @@ inline void transpose(__m256i* v) {
   }
 }
 
-// Transposes each half to saturated bytes: rows 2i and 2i + 1 go to rows[i].
+// Saturates the block in each half to bytes and transposes it: rows 2i and 2i + 1 go to rows[i].
 inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   __m256i a[4], b[4];
   for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(columns[2 * i], columns[2 * i + 1]);
@@ -124,7 +125,7 @@ inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   }
 }
 
-// `first` and `second` may be the same.
+// Transforms two blocks. `first` and `second` may be the same.
 void transform_two(const int16_t* first, const int16_t* second, const int16_t* quantisation,
                    uint8_t* out_first, uint8_t* out_second, int64_t stride) {
   __m256i v[8];
@@ -164,7 +165,7 @@ inline int32_t clamp(int32_t x, int32_t low, int32_t high) {
   return x < low ? low : x > high ? high : x;
 }
 
-// The transform of a block without AC coefficients.
+// Writes the transform of a block that has only a DC coefficient.
 void fill_block(int32_t dc, uint8_t* out, int64_t stride) {
   const int32_t once = clamp(static_cast<int16_t>(dc) * 4, -32768, 32767);
   const int32_t twice = (once * kOne + (1 << (kSecondShift - 1))) >> kSecondShift;
@@ -204,7 +205,8 @@ inline __m256i times3(__m256i x) {
   return _mm256_add_epi16(x, _mm256_add_epi16(x, x));
 }
 
-// Upsamples 16 samples to 32. `middle` has three times the weight of its neighbor.
+// Upsamples 16 samples to 32. `middle` has three times the weight of the neighbor, `left` or
+// `right`.
 template <int shift>
 inline void store_upsampled(__m256i left, __m256i middle, __m256i right, int32_t even_round,
                             int32_t odd_round, uint8_t* out) {
@@ -232,7 +234,7 @@ void upsample(const uint8_t* near, const uint8_t* far, uint8_t* out, int64_t cou
     store_upsampled<4>(column(i - 1), column(i), column(i + 1), 8, 7, out + 2 * i);
 }
 
-// Per 16-bit lane: (a * even factor + b * odd factor) / 2^16, rounded.
+// Returns, for each 16-bit lane, (a * even factor + b * odd factor) / 2^16, rounded.
 inline __m256i scaled(__m256i a, __m256i b, __m256i factors) {
   const __m256i round = _mm256_set1_epi32(1 << 15);
   const auto half = [&](__m256i both) {
@@ -246,7 +248,7 @@ inline __m128i to_bytes(__m256i words) {
   return _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
 }
 
-// Interleaves three registers of 16 bytes: byte n of the 48 belongs to channel n mod 3.
+// Interleaves 16 bytes of each channel and stores them as 16 RGB pixels.
 inline void store_pixels(__m128i red, __m128i green, __m128i blue, uint8_t* out) {
   const __m128i r0 = _mm_setr_epi8(0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5);
   const __m128i r1 = _mm_setr_epi8(-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1);

@@ -1,5 +1,5 @@
-// Kernels for any processor. 16-bit steps wrap and saturate like those of the vector code, so the
-// bits are the same for every input, even a damaged one.
+// Kernels for any processor. 16-bit operations wrap and saturate like those of the vector code, so
+// the results are the same for every input, even a damaged one.
 #include <algorithm>
 #include <cstring>
 
@@ -29,7 +29,7 @@ int32_t wrap16(int32_t x) {
 int32_t saturate16(int32_t x) {
   return std::clamp(x, -32768, 32767);
 }
-// Sums wrap.
+// Adds with wrap-around.
 int32_t add(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
@@ -37,7 +37,7 @@ int32_t subtract(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 
-// One pass of the transform in place: eight values, `step` apart.
+// Runs one pass of the transform in place on eight values that are `step` apart.
 void pass(int32_t* x, int step, int shift) {
   const auto in = [&](int i) { return x[i * step]; };
   const auto out = [&](int i, int32_t sum) { x[i * step] = saturate16(sum >> shift); };
@@ -122,7 +122,7 @@ void take_avx512(Kernels& kernels);
 const Kernels& kernels([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::avx2) return kAvx2Kernels;
-  if (isa == Isa::avx512) {  // code of that file must not run on other processors
+  if (isa == Isa::avx512) {  // kernels_avx512.cpp must not run on processors without AVX-512
     static const Kernels avx512 = [] {
       Kernels some = kAvx2Kernels;
       take_avx512(some);

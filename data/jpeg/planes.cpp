@@ -37,7 +37,7 @@ void Planes::begin(const Header& header, const McuBox& mcus) {
     plane.stride = (width + 2 * kPadding) / kPadding * kPadding;
     plane.left = mcus.column * 8 * component.horizontal;
     plane.top = mcus.row * 8 * component.vertical;
-    // One extra row: filters take rows in pairs.
+    // Allocates one extra row, because filters read rows in pairs.
     reserve(plane.samples, plane.stride * (height + 1) + 2 * kPadding);
     std::copy_n(header.quantisation[component.quantisation], 64, plane.quantisation);
   }
@@ -61,7 +61,8 @@ void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* 
   }
 }
 
-// Repeats the left and right edge of the image. (chroma_row() does it above and below.)
+// Repeats the chroma samples at the left and right edge of the image. (chroma_row() repeats those
+// at the top and bottom.)
 void Planes::finish() {
   if (header_->horizontal == 1) return;
   const int64_t width = (header_->size.width + 1) / 2;
@@ -81,7 +82,7 @@ Planes::View Planes::view(int component) {
   return {plane.at(plane.left, plane.top), plane.stride, plane.left, plane.top};
 }
 
-// Returns chroma for `count` luma pixels from (x, y) on.
+// Returns chroma samples for the `count` luma pixels from (x, y) to the right; may use `wide`.
 const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t count,
                                   std::vector<uint8_t>& wide) {
   if (header_->horizontal == 1) return plane.at(x, y);

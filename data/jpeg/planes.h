@@ -14,8 +14,8 @@ struct McuBox {
   int64_t column = 0, column_end = 0, row = 0, row_end = 0;
 };
 
-// Returns the MCUs that contain the pixels of `box` and the neighbours that smooth upsampling
-// reads.
+// Returns the MCUs that contain the pixels of `box` and the neighbouring pixels that smooth
+// upsampling reads.
 McuBox mcus_of(const Header& header, const Box& box);
 
 // Use one object per thread. Keeps its memory from image to image.
@@ -23,16 +23,17 @@ class Planes {
  public:
   explicit Planes(const Kernels& kernels) : kernels_(kernels) {}
 
-  // Makes room for the samples of these MCUs.
+  // Starts an image: allocates memory for the samples of these MCUs.
   void begin(const Header& header, const McuBox& mcus);
 
-  // Transforms `count` MCUs of a row, starting at `column`. `coefficients`: block after block.
+  // Transforms `count` MCUs of a row, starting at `column`. `coefficients`: 64 for each block, in
+  // coding order.
   void add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* coefficients);
 
-  // Call after the last row. The pixels then equal those of a decode of the whole image.
+  // Call after the last row. Afterwards the pixels equal those from decoding the whole image.
   void finish();
 
-  // The samples of one component, addressed by its coordinates in the whole image.
+  // The samples of one component. Coordinates count this component's samples in the whole image.
   struct View {
     const uint8_t* first = nullptr;
     int64_t stride = 0, left = 0, top = 0;
@@ -43,7 +44,8 @@ class Planes {
   View view(int component);
   const Header& header() const { return *header_; }
 
-  // Writes `count` RGB pixels from (x, y) to `out`. Overwrites up to 64 bytes after them.
+  // Writes `count` RGB pixels, from (x, y) to the right, to `out`. Overwrites up to 64 bytes after
+  // them.
   void rgb_row(int64_t x, int64_t y, int64_t count, uint8_t* out);
 
  private:
@@ -61,7 +63,7 @@ class Planes {
   const Header* header_ = nullptr;
   McuBox mcus_;
   Plane planes_[3];
-  std::vector<uint8_t> wide_[2];  // a row of chroma, upsampled to the width of luma
+  std::vector<uint8_t> wide_[2];  // one row of each chroma plane, upsampled to the width of luma
 };
 
 }  // namespace shoal::data::jpeg

@@ -1,11 +1,11 @@
 #pragma once
-// Positions in the bit stream of a JPEG from which decoding can start. The file itself is not
-// changed.
+// Index of positions in the bit stream of a JPEG at which decoding can start. The JPEG itself is
+// not changed.
 //
 // Each row of MCUs is divided into segments of 64 pixels. For each segment the index stores the
-// position of its first bit and the DC predictors there: 12 bytes, about 4 % of a photograph's
-// size. An index may cover only the first segments of an image. It grows when a later decode reads
-// further.
+// position of its first bit and the DC predictors at this position: 12 bytes per segment, about 4 %
+// of a photograph's size. An index may cover only the first segments of an image; it grows when a
+// later decode reads further.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ namespace shoal::data::jpeg {
 
 struct SeekPoint {
   uint32_t byte = 0;  // offset in the file
-  uint16_t bit = 0;   // bits of that byte that belong to the previous segment
+  uint16_t bit = 0;   // number of bits of this byte that belong to the previous segment
   int16_t predictor[3] = {};
 
   bool operator==(const SeekPoint&) const = default;

@@ -1,8 +1,8 @@
 // The only file that includes libjpeg-turbo.
 //
-// The library reports errors by a call that must not return, which we leave by longjmp. Therefore
-// library calls run in guarded(), whose body must not have objects with destructors. Exceptions are
-// thrown after it returns.
+// The library reports an error by calling a function that must not return; ours calls longjmp.
+// Therefore library calls run in guarded(), whose body must not have objects with destructors.
+// Exceptions are thrown after guarded() returns.
 #include "data/jpeg/turbo.h"
 
 #include <jerror.h>
@@ -64,7 +64,8 @@ jpeg_error_mgr* init_errors(ErrorManager& errors) {
   return &errors.base;
 }
 
-// Runs library calls. Returns false if the library reported an error. The body must own nothing.
+// Runs library calls. Returns false if the library reported an error. The body must not have
+// objects with destructors.
 template <class Body>
 [[nodiscard]] bool guarded(ErrorManager& errors, Body body) {
   if (setjmp(errors.jump) != 0) return false;
@@ -72,7 +73,7 @@ template <class Body>
   return true;
 }
 
-// x * y / 255, rounded like Pillow.
+// Returns x * y / 255, rounded like Pillow.
 inline int scaled(int x, int y) {
   const int product = x * y + 128;
   return ((product >> 8) + product) >> 8;
@@ -193,9 +194,9 @@ RowBlock TurboDecoder::next() {
   return {s.block.data() + s.skip_bytes, s.stride, rows};
 }
 
-// Rows below the box are not decoded, but a truncated file must be noticed whatever the box is: it
-// has no EOI (FF D9) after the start of the scan. In entropy-coded data FF is always followed by 00
-// or a restart marker.
+// Rows below the box are not decoded, but a truncated file must be noticed for every box. A
+// truncated file has no EOI (FF D9) after the start of the scan: in entropy-coded data, FF is
+// always followed by 00 or a restart marker.
 void TurboDecoder::State::check_end() {
   const uint8_t* const begin = scan;
   const uint8_t* at = bytes.data() + bytes.size();

@@ -1,5 +1,5 @@
 #pragma once
-// Decodes JPEG with libjpeg-turbo, only the requested part of an image.
+// Decodes the requested part of a JPEG with libjpeg-turbo.
 
 #include <cstdint>
 #include <memory>
@@ -25,15 +25,16 @@ class TurboDecoder {
   TurboDecoder(const TurboDecoder&) = delete;
   TurboDecoder& operator=(const TurboDecoder&) = delete;
 
-  // Reads the header. `bytes` must outlive the use of this image. Throws DamagedImage.
+  // Reads the header. `bytes` must stay valid while this image is decoded. Throws DamagedImage.
   Size open(std::span<const uint8_t> bytes);
 
   // Prepares to deliver the pixels of `box` (inside the image, not empty). `padding` bytes after
   // each row will be readable, with any content. Throws DamagedImage.
   void start(const Box& box, int64_t padding);
 
-  // Returns the next rows of the box, from the top. Valid until the next call. The last call also
-  // checks that the file ends as a JPEG must. Throws DamagedImage.
+  // Returns the next rows of the box, from the top; a count of 0 after the last one. They are valid
+  // until the next call. The call that returns the last rows also checks that the file has an
+  // end-of-image marker. Throws DamagedImage.
   RowBlock next();
 
  private:
