@@ -1,8 +1,8 @@
 #pragma once
-// Keyed randomness: every draw is a pure function of (seed, epoch, what it is for, index), so the
-// number of workers, their timing and the world size cannot change it. The numbers are frozen: a
-// resumed run of a later build continues the same epoch (tests/data/loader/random_test.cpp holds
-// the first values).
+// Keyed random numbers: every draw is a pure function of (purpose, seed, epoch, index), so the
+// number of workers, their timing and the world size cannot change it. The values are frozen, so
+// that a run resumed by a later build continues the same epoch (tests/data/loader/random_test.cpp
+// checks the first values).
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// What a key is for; keys of different purposes have nothing in common.
+// What a key is used for. Keys of different purposes are independent.
 enum class Purpose : uint64_t {
   sample = 1,
   order = 2,
@@ -33,24 +33,24 @@ constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint
   return combine(combine(combine(static_cast<uint64_t>(purpose), seed), epoch), index);
 }
 
-// Key of all randomness of one image in one epoch.
+// Returns the key from which all random draws for one image in one epoch derive.
 constexpr uint64_t sample_key(uint64_t seed, int64_t epoch, int64_t sample) {
   return make_key(Purpose::sample, seed, static_cast<uint64_t>(epoch),
                   static_cast<uint64_t>(sample));
 }
 
-// The sequence of draws of one key. The i-th 64-bit value is a function of (key, i).
+// The sequence of draws from one key. The i-th 64-bit value is a function of (key, i).
 class KeyedRandom {
  public:
   constexpr explicit KeyedRandom(uint64_t key) : state_(key) {}
 
   constexpr uint64_t next() { return mix_bits(state_ += kGolden); }
 
-  // In [0, 1), 53 bits.
+  // Uniform in [0, 1), with 53 bits.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  // In [0, bound), without bias (Lemire 2019). bound > 0.
+  // Uniform in [0, bound), without bias (Lemire 2019). bound > 0.
   constexpr uint64_t below(uint64_t bound) {
     unsigned __int128 product = static_cast<unsigned __int128>(next()) * bound;
     if (static_cast<uint64_t>(product) < bound) {
@@ -61,7 +61,7 @@ class KeyedRandom {
     return static_cast<uint64_t>(product >> 64);
   }
 
-  // Standard normal (Box and Muller).
+  // Standard normal variate (Box and Muller).
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
@@ -81,7 +81,7 @@ class KeyedRandom {
     }
   }
 
-  // Beta(alpha, alpha), in [0, 1]. alpha > 0.
+  // Beta(alpha, alpha) variate, in [0, 1]. alpha > 0.
   double beta(double alpha) {
     const double a = log_gamma_variate(alpha), b = log_gamma_variate(alpha);
     return 1 / (1 + std::exp(b - a));

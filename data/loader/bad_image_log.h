@@ -15,7 +15,7 @@ class BadImageLog {
   explicit BadImageLog(std::function<void(const std::string&)> on_bad)
       : on_bad_(std::move(on_bad)) {}
 
-  // Calls on_bad with "NAME: REASON" the first time that `name` is reported; one call at a time.
+  // Calls on_bad with "NAME: REASON" if `name` is reported for the first time; one call at a time.
   void report(const std::string& name, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (reported_.insert(name).second && on_bad_) on_bad_(name + ": " + reason);

@@ -1,5 +1,5 @@
 #pragma once
-// What the loader hands to the training loop.
+// Batches of images and labels, which the loader passes to the training loop.
 
 #include <cstdint>
 #include <span>
@@ -8,14 +8,15 @@
 
 namespace shoal::data {
 
-// What the device does with a row after decoding (ops::prepare_batch).
+// Label and parameters of one row of a batch. The device applies them to the decoded pixels
+// (ops::prepare_batch).
 struct Row {
   int32_t label = 0;
-  uint64_t key = 0;
-  int32_t partner = 0;  // row of this batch whose image is mixed in; its own index: none
+  uint64_t key = 0;     // random key of the image
+  int32_t partner = 0;  // row of this batch whose image is mixed in; the row's own index: none
   float lambda = 1;     // weight of this row's label and, for mixup, of its pixels
-  bool blend = false;   // mixup: pixels are lambda * own + (1 - lambda) * partner's
-  int32_t box[4] = {};  // cutmix: x0, y0, x1, y1 taken from the partner
+  bool blend = false;   // mixup: the pixels become lambda * own + (1 - lambda) * partner's
+  int32_t box[4] = {};  // cutmix: x0, y0, x1, y1 of the rectangle taken from the partner
   // Random erasing: x0, y0, x1, y1 of `erased` rectangles.
   int32_t erase[kMostErasures][4] = {};
   uint8_t erased = 0;
@@ -24,18 +25,18 @@ struct Row {
   bool unreadable = false;
 };
 
-// `capacity` rows of memory; the first `count` are filled. Owned by the loader and valid until the
-// next call of next() or start_epoch(). Pixels are RGB.
+// Memory for `capacity` rows, of which the first `count` are filled. Owned by the loader and valid
+// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×3
-  std::span<const Row> rows;  // count
+  std::span<const Row> rows;  // `count` rows
   int64_t capacity = 0;
   int64_t count = 0;  // below capacity only in the last batches of evaluation; may be 0 there
   int64_t height = 0, width = 0;
   int64_t views = 1;           // images per row; above 1 in evaluation only
-  int64_t first_position = 0;  // of row 0, in the global order
-  // Scratch bytes after the last row, unaligned, for data copied to the device together with the
-  // images; 0 unless the allocator asks for them.
+  int64_t first_position = 0;  // position of row 0 in the epoch's global order
+  // Number of scratch bytes after the last row, unaligned, for data that is copied to the device
+  // together with the images. 0 unless BufferAllocator::room_per_row is set.
   int64_t room = 0;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-// Keeps signals away from worker threads: the main thread handles them.
+// Blocks signals in worker threads, so that the main thread handles them.
 
 #include <pthread.h>
 #include <signal.h>
 
 namespace shoal::data {
 
-// Threads started during its lifetime have all signals blocked except those of a crash.
+// Threads that are started during its lifetime block all signals except those of a crash.
 class BlockSignals {
  public:
   BlockSignals() {

@@ -10,16 +10,17 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kRepeatBlock = 16;  // samples that are repeated in place; a power of two
-// If so many images in a row are damaged, the data as a whole is broken.
+// If this many images in a row are damaged, something is wrong with the whole dataset.
 constexpr int64_t kMaxReplacements = 1000;
 
-// The sample of a block at place `i`. Places 2k and 2k + 1 are mixed: in repetition r they hold a
-// sample and the one whose number differs in the bits of r + 1, so that fifteen repetitions meet
-// fifteen partners.
+// Returns which sample of a block is at place `i`. Mixup and cutmix combine the places 2k and 2k +
+// 1. In repetition r, these are two samples whose numbers differ exactly in the bits of r + 1. So a
+// sample has a different partner in each of fifteen repetitions.
 int64_t paired(int64_t i, int64_t repetition) {
   const int64_t bits = repetition % (kRepeatBlock - 1) + 1, lowest = bits & -bits;
   const int64_t pair = i / 2, low = pair & (lowest - 1);
-  const int64_t first = (pair - low) * 2 + low;  // the number of the pair with a 0 at that bit
+  const int64_t first =
+      (pair - low) * 2 + low;  // inserts a 0 into `pair` at the lowest bit of `bits`
   return i % 2 == 0 ? first : first ^ bits;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A feed says which image belongs to each position of an epoch's global order and under which
-// random key, and reads it. There is one for each kind of source.
+// A feed assigns an image and a random key to each position of an epoch's global order, and reads
+// the images. Datasets and streams have a feed class each.
 
 #include <cstdint>
 #include <functional>
@@ -17,12 +17,12 @@
 
 namespace shoal::data {
 
-// How the global order of an epoch is cut into batches: batch i of rank r holds the positions
-// [i*B*W + r*B, i*B*W + (r+1)*B), B = batch_size, W = world_size.
+// How the global order of an epoch is divided into batches: batch i of rank r consists of the
+// positions [i*B*W + r*B, i*B*W + (r+1)*B), where B = batch_size and W = world_size.
 struct BatchPlan {
   int64_t samples = 0, batch_size = 1, rank = 0, world_size = 1;
   bool drop_last = true;
-  int64_t hosts = 1;  // that share the order, each with its own page cache
+  int64_t hosts = 1;  // number of hosts that read this order, each with its own page cache
 
   int64_t batches() const {
     const int64_t global = batch_size * world_size;
@@ -33,7 +33,8 @@ struct BatchPlan {
     const int64_t left = samples - first_position(batch);
     return left < 0 ? 0 : left < batch_size ? left : batch_size;
   }
-  // Number of positions of this rank before `position`, which must be its own; and the inverse.
+  // number(): how many positions of this rank come before `position`, which must be one of them.
+  // position() is its inverse.
   int64_t number(int64_t position) const {
     return position / (batch_size * world_size) * batch_size + position % batch_size;
   }
@@ -42,10 +43,10 @@ struct BatchPlan {
   }
 };
 
-// One image to be made into a row: issued by a feed, carried out by a worker.
+// One image that a worker must turn into a batch row. Issued by a feed.
 struct Ticket {
   int64_t position = 0;  // in the global order of the epoch, 0..n-1
-  int64_t sample = 0;    // index into the dataset; of a stream, number of the image on this rank
+  int64_t sample = 0;    // index into the dataset; streams: number of the image on this rank
   uint64_t key = 0;      // seeds all randomness of this image in this epoch
   int32_t label = 0;
   StreamEpoch::Drawn drawn;  // streams only: the image and its spares
@@ -61,28 +62,31 @@ class Feed {
 
   uint64_t seed() const { return seed_; }
   int64_t epoch() const { return epoch_; }
-  // The key of the image at `position`.
+  // Returns the random key of the image at `position`.
   virtual uint64_t key(int64_t position) const = 0;
-  // The image at `position`, which must be one of this rank's. Returns nothing if a stream ends
-  // before it. Blocks until a stream has read that far, and throws what its reader threw.
+  // Returns the image at `position`, which must be one of this rank's positions. Streams: blocks
+  // until the image has been read, returns nothing if the stream ends before it, and throws what
+  // the stream's reader threw.
   virtual std::optional<Ticket> ticket(int64_t position) const = 0;
-  // The image that takes the place of a damaged one: the first one to try has `attempt` 1. It keeps
-  // the key, so the result does not depend on what other rows have met. Nothing: no more.
+  // Returns the image to use instead of a damaged one: attempt 1 is the first to try, then 2, ….
+  // Returns nothing if there are no more. The replacement keeps the position and the key, so the
+  // result does not depend on damaged images of other rows.
   virtual std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const = 0;
-  // Returns the encoded image: in `buffer`, or in memory that lives as long as the ticket. Throws
-  // DamagedImage, and what Dataset::read throws.
+  // Returns the encoded image, stored either in `buffer` or in memory that lives as long as the
+  // ticket. Throws DamagedImage, and what Dataset::read() throws.
   virtual std::span<const uint8_t> read(const Ticket& ticket,
                                         std::vector<uint8_t>& buffer) const = 0;
   virtual std::string name(const Ticket& ticket) const = 0;  // for messages
-  // Reads the seek index that the source keeps with the image, empty if there is none for it; call
-  // after read(). Returns false if the source keeps no indexes.
+  // Reads the seek index that the source stores with the image; empty if this image has none. Call
+  // after read(). Returns false if the source stores no indexes at all.
   virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
-  // Announces to the dataset and to `will_read` the images to be read later, as far as it is up to
-  // `position` to do so. Random order: each image kAhead before its turn (not for the first ones of
-  // an epoch resumed in its middle), so that the disk has enough to do whatever the number of
-  // threads. Chunked order on one host: whole chunks that come later, each announced by one rank.
+  // Tells the dataset and `will_read` which images will be read later. Call for each position of
+  // this rank. Random order: announces the image that follows kAhead images later, so that the disk
+  // stays busy for any number of threads; position 0 also announces those in between. (An epoch
+  // that is resumed in its middle does not announce its first kAhead images.) Chunked order on one
+  // host: announces whole chunks of the next window, each from only one rank.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 
@@ -91,12 +95,13 @@ class Feed {
   int64_t epoch_;
 };
 
-// The feed of a Dataset: keyed permutation in training, listing order in evaluation.
+// The feed of a Dataset: a keyed random order in training, the listing order in evaluation.
 class DatasetFeed final : public Feed {
  public:
-  // `repeats`: how often each image appears, in training. Each block of 16 samples is repeated in
-  // place, each time with different batch neighbours. An epoch keeps its number of samples, so it
-  // uses only the first 1/repeats of the order. `plan`: this rank's positions, for announce().
+  // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each
+  // block of 16 samples is repeated in place, each time with different batch neighbours. An epoch
+  // keeps its number of samples, so it uses only the first 1/repeats of the order. `plan`: this
+  // rank's positions, for announce().
   DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
               Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
 
@@ -108,7 +113,7 @@ class DatasetFeed final : public Feed {
   }
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // The next samples of the order.
+  // Returns the next samples of the order.
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return dataset_->name(ticket.sample); }
@@ -131,8 +136,8 @@ class DatasetFeed final : public Feed {
   BatchPlan plan_;
 };
 
-// The feed of one epoch of a Stream: the positions of this rank are the numbers 0, 1, … of its
-// images. Keys depend on the position.
+// The feed of one epoch of a Stream. The positions of this rank correspond to the numbers 0, 1, …
+// of the images that it reads. Keys depend on the position only.
 class StreamFeed final : public Feed {
  public:
   StreamFeed(std::shared_ptr<StreamEpoch> stream, const BatchPlan& plan, uint64_t seed,
@@ -141,7 +146,7 @@ class StreamFeed final : public Feed {
 
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
-  // The spares of the image.
+  // Returns the spares of the image (StreamEpoch::Drawn).
   std::optional<Ticket> replacement(const Ticket& damaged, int64_t attempt) const override;
   std::span<const uint8_t> read(const Ticket& ticket, std::vector<uint8_t>& buffer) const override;
   std::string name(const Ticket& ticket) const override { return ticket.drawn.image->name; }

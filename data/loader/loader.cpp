@@ -30,7 +30,7 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr int64_t kEndless = int64_t{1} << 60;  // images of a stream: it says when it ends
+constexpr int64_t kEndless = int64_t{1} << 60;  // assumed number of images of a stream
 
 BatchPlan make_plan(const Source& source, const LoaderOptions& options) {
   BatchPlan plan = {source.access() == Access::random ? source.size() : kEndless,
@@ -117,7 +117,7 @@ struct Loader::Impl {
   }
 
   std::shared_ptr<const Feed> dataset_feed(int64_t epoch) const {
-    const int64_t number = options.train ? epoch : 0;  // epochs of evaluation are all alike
+    const int64_t number = options.train ? epoch : 0;  // all evaluation epochs are the same
     return std::make_shared<const DatasetFeed>(dataset, options.seed, number, options.train,
                                                options.order, options.repeats, plan);
   }
@@ -138,7 +138,8 @@ struct Loader::Impl {
 
   void work(int number) {
     if (!clocks.empty()) clocks[static_cast<size_t>(number)].attach();
-    std::unique_ptr<Worker> worker;  // made inside the try: it may run out of memory, too
+    std::unique_ptr<Worker>
+        worker;  // created inside the try block, because it may run out of memory
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);
       try {

@@ -1,23 +1,27 @@
 #pragma once
-// The loader turns a source into batches, on threads of its own.
+// The loader turns a source of images into batches, using its own threads.
 //
 // Contract
-// * One consumer: start_epoch(), next() and stats() are called from one thread.
-// * The order is a pure function of (seed, epoch, size): batch i of rank r holds the positions
-//   [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, B = batch_size, W = world_size.
-//   Thread count and timing change nothing. Every rank yields the same number of batches:
-//   floor(size / (B*W)) in training; ceil(size / (B*W)) in evaluation, where the last ones have
-//   count < B, possibly 0.
+// * One consumer: call start_epoch(), next() and stats() from one thread.
+// * The order is a pure function of (seed, epoch, size): batch i of rank r consists of the
+// positions
+//   [i*B*W + r*B, i*B*W + (r+1)*B) of the epoch's global order, where B = batch_size and
+//   W = world_size. Thread count and timing change nothing. Every rank gets the same number of
+//   batches: floor(size / (B*W)) in training, ceil(size / (B*W)) in evaluation. In evaluation the
+//   last batch of a rank can have fewer than B images, even 0.
 // * Pixels are a pure function of (seed, epoch, sample).
-// * A batch is valid until the next call of next() or start_epoch() or the end of the loader. Images
+// * A batch is valid until the next call of next() or start_epoch() or the end of the loader.
+// Images
 //   are uint8 count×H×W×3, RGB, in memory from the given allocator (pinned for a GPU).
-// * Damaged images: in training, the row is made from the next readable sample of the global order,
-//   and counted; in evaluation, it is marked unreadable. With BadImages::error, next() throws an
-//   error that names the image. next() also re-throws any other error of a worker (out of memory, a
-//   vanished folder).
-// * Streams (stream/stream.h): each rank reads its own, so the world size decides which images form
-//   a batch. Within a rank, order and pixels are pure functions of (seed, epoch, the stream's
-//   order). A spare image of the stream replaces a damaged one.
+// * Damaged images: in training, the next readable sample of the global order replaces the image,
+// and
+//   LoaderStats::bad counts it; in evaluation, the row is marked unreadable. With BadImages::error,
+//   next() throws an error that names the image. next() also re-throws any other error of a worker
+//   (out of memory, a folder that was removed).
+// * Streams (stream/stream.h): each rank reads its own stream, so the world size decides which
+// images
+//   form a batch. Within a rank, order and pixels are pure functions of (seed, epoch, the stream's
+//   order). A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
 // * The destructor joins the workers and may be called at any time.
 
@@ -34,48 +38,50 @@
 
 namespace shoal::data {
 
-// Memory for batches; `release` gets the pointer back. Default: aligned heap memory.
+// Allocates and releases the memory of batches. Default: aligned heap memory.
 struct BufferAllocator {
   std::function<void*(size_t bytes)> allocate;
   std::function<void(void*)> release;
-  int64_t room_per_row = 0;  // bytes per row, see Batch::room
+  int64_t room_per_row = 0;  // scratch bytes per row, see Batch::room
 };
 
 struct LoaderStats {
-  int64_t images = 0;  // rows handed out since start_epoch()
-  int64_t bad = 0;     // damaged images that this rank has met since start_epoch()
-  // Hash of order, labels, pixels and mixing of the rows handed out. Add those of all ranks
-  // (mod 2^64) for the hash of the epoch.
+  int64_t images = 0;  // rows returned since start_epoch()
+  int64_t bad = 0;     // damaged images of these rows
+  // Hash of order, labels, pixels and mixing of the rows returned since start_epoch(). The sum over
+  // all ranks (mod 2^64) is the hash of the epoch. 0 unless LoaderOptions::hash.
   uint64_t hash = 0;
 };
 
 class Loader {
  public:
-  // `on_bad` is called from worker threads: at most once per damaged sample, with a sentence that
-  // names it; and if the folder of seek indexes cannot be written.
+  // Worker threads call `on_bad` with a sentence: at most once per damaged image, which the
+  // sentence names, and if the folder of seek indexes cannot be written. Throws
+  // std::invalid_argument for invalid options, and if there are fewer training images than one
+  // batch needs.
   Loader(const std::shared_ptr<const Source>& source, LoaderOptions options,
          std::function<void(const std::string&)> on_bad = {}, BufferAllocator allocator = {});
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Number of batches of an epoch on this rank, see above. Streams: LoaderOptions::batches, or a
-  // huge number if that is 0.
+  // Number of batches of an epoch on this rank (see the contract above). Streams:
+  // LoaderOptions::batches, or a huge number if that is 0.
   int64_t batches_per_epoch() const;
 
-  // Whether other ranks may have another number of batches (streams, LoaderOptions::uneven), so that
-  // ranks must agree on who still has data.
+  // Whether other ranks may have a different number of batches (streams, LoaderOptions::uneven).
+  // Then the ranks must communicate to find out which of them still have data.
   bool uneven() const;
-  // Whether the epoch has at least `count` whole batches, from its start. Streams: blocks until that
-  // is known or `give_up` returns true; throws what the stream threw. Datasets: true.
+  // Whether the epoch has at least `count` whole batches, counted from its start. Streams: blocks
+  // until that is known or `give_up` returns true; throws what the stream threw. Datasets: true.
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
-  // Streams, after the last batch of an epoch: reads on to count the images that nobody takes, for
-  // at most `patience` or until `give_up` returns true.
+  // Streams: call after the last batch of an epoch. Reads the rest of the stream, for at most
+  // `patience` or until `give_up` returns true, and returns how many images it has in all.
   StreamCounts count_rest(std::chrono::milliseconds patience,
                           const std::function<bool()>& give_up = {});
 
-  // Starts an epoch at batch `first_batch`. Discards prefetched batches, unless this is the start of
-  // the epoch expected next.
+  // Starts an epoch at batch `first_batch`. Keeps the prefetched batches if this is the start of
+  // the epoch after the previous one, discards them otherwise.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
 
   // Returns the next batch, or nullptr after the last one. Throws what a worker threw.
@@ -83,7 +89,8 @@ class Loader {
 
   LoaderStats stats() const;
 
-  // Sum over all threads since construction; zero unless LoaderOptions::profile.
+  // Times of the stages, summed over all threads since construction; zero unless
+  // LoaderOptions::profile.
   StageTimes stage_times() const;
 
  private:

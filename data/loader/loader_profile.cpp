@@ -10,10 +10,11 @@
 namespace shoal::data {
 namespace {
 
-// Reading that takes more than this share of the threads' time is what holds them up, if it is not
-// the processors that copy what memory holds already: then the time is spent computing.
+// The loader is disk-bound if reading takes more than kReadShare of the threads' busy time and the
+// threads use a CPU for less than kComputing of it. (With more CPU time, reading is only copying
+// from the page cache.)
 constexpr double kReadShare = 0.5, kComputing = 0.75;
-// Twice the threads that give less than this are not worth having: the disk has no more to give.
+// If twice the threads give less than this factor in throughput, the disk is exhausted.
 constexpr double kWorthwhile = 1.2;
 constexpr int kMostThreads = 256;
 
@@ -36,7 +37,7 @@ LoaderRate measure(const std::shared_ptr<const Dataset>& dataset, LoaderOptions 
   rate.threads = threads;
   loader.next();
   rate.first_batch_seconds = seconds_since(made);
-  // Counted by the images that the threads make, not by batches: those come in bursts.
+  // Counts the images that the threads finish, because whole batches arrive in bursts.
   const StageTimes before = loader.stage_times();
   const auto start = Clock::now();
   do {
@@ -63,8 +64,8 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
-// The fewest threads whose rate, taken as linear between the measured ones, is at least `wanted`;
-// 0 when none of them is.
+// Returns the smallest number of threads whose rate is at least `wanted`, by linear interpolation
+// between the measurements; 0 if no measured rate reaches it.
 int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   double threads = 0, rate = 0;
   for (const LoaderRate& r : rates) {
@@ -77,7 +78,7 @@ int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   return 0;
 }
 
-// Whether the disk gave no more to the last measurement than to one of clearly fewer threads.
+// Whether the last measurement is hardly faster than the one before it, which had fewer threads.
 bool exhausted(const std::vector<LoaderRate>& rates) {
   if (rates.size() < 2) return false;
   const LoaderRate &last = rates.back(), &before = rates[rates.size() - 2];
@@ -96,12 +97,13 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
   const bool limit = exhausted(rates);
   if (limit) {
     advice.sentence +=
-        "; more threads do not help: smaller images (`shoal pack --max-side`), a faster disk or "
-        "more memory for its cache do";
+        "; more threads do not help; use smaller images (`shoal pack --max-side`), a faster disk "
+        "or "
+        "more memory for the page cache";
   } else if (rates.size() < 2) {
     advice.sentence += "; measure with several numbers of threads to see whether more of them help";
   } else {
-    advice.sentence += "; more threads wait for more reads at once and help";
+    advice.sentence += "; more threads help, because they keep more reads in flight";
   }
   if (wanted <= 0) return;
   if (advice.threads == 0 && !limit && rates.size() > 1) {
@@ -121,14 +123,14 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
   const LoaderRate& last = rates.back();
   const double most = processors / last.cpu_seconds_per_image();
   advice.sentence =
-      format("CPU-bound: an image takes %.2f ms of a core; the %d here give about %.0f images/s",
+      format("CPU-bound: an image takes %.2f ms of a core; %d cores give about %.0f images/s",
              1e3 * last.cpu_seconds_per_image(), processors,
              std::max(most, last.threads >= processors ? last.images_per_second : 0));
   const double computing = last.stages.busy_seconds() - last.stages.of(Stage::read);
   if (last.threads <= processors && last.stages.cpu_seconds < kComputing * computing)
     advice.sentence += format(
-        "; when they did not read, the threads had a core for only %.0f %% of the time: other "
-        "programs or a quota take it",
+        "; apart from reading, the threads ran only %.0f %% of the time: other programs or a quota "
+        "take the cores",
         100 * last.stages.cpu_seconds / computing);
   if (wanted <= 0) return;
   if (advice.threads == 0 && last.threads < processors) {
@@ -140,8 +142,8 @@ void advise_processors(const std::vector<LoaderRate>& rates, int processors, dou
                               advice.threads == 1 ? "" : "s");
   } else {
     advice.sentence += format(
-        ". %.0f images/s need %.0f such core(s); smaller images (`shoal pack --max-side`) or "
-        "--resize fast need fewer",
+        ". %.0f images/s need %.0f such core(s), or fewer with smaller images (`shoal pack "
+        "--max-side`) or --resize fast",
         wanted, std::ceil(wanted * last.cpu_seconds_per_image()));
   }
 }
@@ -152,8 +154,8 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,
                                        const std::function<void(const std::string&)>& warning) {
-  // Each measurement has an order of its own: what one has read must not wait in the page cache for
-  // the next, unless all of it fits.
+  // Each measurement uses a different order. Otherwise the images that one measurement has read
+  // would still be in the page cache for the next, even if the dataset does not fit into memory.
   LoaderOptions loader = options.loader;
   const auto run = [&](int threads) {
     ++loader.seed;

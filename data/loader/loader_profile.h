@@ -1,5 +1,5 @@
 #pragma once
-// Measures the throughput of a loader, where its threads spend time, and what limits it.
+// Measures the throughput of a loader, finds out where its threads spend time, and what limits it.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@ struct LoaderRate {
   int threads = 0;
   double seconds = 0;
   double images_per_second = 0;
-  double first_batch_seconds = 0;  // since construction of the loader
+  double first_batch_seconds = 0;  // from the construction of the loader to its first batch
   StageTimes stages;               // sum over all threads
   double cores() const { return stages.cpu_seconds / seconds; }
   double bytes_per_second() const { return static_cast<double>(stages.bytes) / seconds; }
@@ -31,9 +31,11 @@ struct LoaderRate {
 };
 
 struct ProfileOptions {
-  LoaderOptions loader;      // `threads` is overwritten
-  std::vector<int> threads;  // empty: 1, 2, 4 … up to all processors, further if the disk gains
-  double seconds = 5;        // per measurement, and for one warm-up
+  LoaderOptions loader;  // `threads` is overwritten
+  // Numbers of threads to measure. Empty: 1, 2, 4, … up to all processors, and more while the
+  // loader is disk-bound and more threads read faster.
+  std::vector<int> threads;
+  double seconds = 5;  // per measurement, and for one warm-up before
   int processors = 1;
   std::function<bool()> stopped;  // polled between batches; empty: never stops
 };
@@ -41,8 +43,9 @@ struct ProfileOptions {
 // Thrown when `stopped` returns true.
 struct ProfileStopped {};
 
-// Reads epoch after epoch and does nothing else. Calls `progress` with the number of threads before
-// each measurement, 0 for the warm-up. Throws what Loader throws, and ProfileStopped.
+// Measures the loader: reads epoch after epoch and discards the batches. Calls `progress` with the
+// number of threads before each measurement, 0 for the warm-up. Throws what Loader throws, and
+// ProfileStopped.
 std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dataset,
                                        const ProfileOptions& options,
                                        const std::function<void(int threads)>& progress,
@@ -52,7 +55,7 @@ enum class Bound { processors, disk };
 
 struct Advice {
   Bound bound = Bound::processors;
-  int threads = 0;       // needed for the wanted rate; 0: it cannot be reached here
+  int threads = 0;       // number of threads needed for the wanted rate; 0: not reachable here
   std::string sentence;  // what limits the rate, and what to do
 };
 

@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-// The random sequence for this row; rows that share a draw get the same one.
+// Returns the random sequence of this row. Rows that share a draw get the same sequence.
 KeyedRandom draws_of(const MixOptions& options, const MixRequest& r) {
   const auto key = [&](Purpose purpose, int64_t index) {
     return KeyedRandom(
@@ -111,7 +111,7 @@ void check_mix(const MixOptions& options) {
           "the number of erased rectangles must be between 1 and 4");
   require(options.erase_area_min > 0 && options.erase_area_min <= options.erase_area_max &&
               options.erase_area_max <= 1,
-          "the erased share of the area must be a range in (0, 1]");
+          "the erased fraction of the area must be a range within (0, 1]");
   require(options.erase_ratio > 0 && options.erase_ratio <= 1,
           "the smallest aspect ratio of an erased rectangle must be in (0, 1]");
 }

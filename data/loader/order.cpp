@@ -1,8 +1,8 @@
-// A Feistel network over a grid left × right of at least n and at most about n + sqrt(n) cells. Each
-// round shifts one coordinate, modulo its range, by a keyed hash of the other, which is a bijection
-// of the grid for any hash. A result outside 0..n-1 goes through the network again until it falls
-// inside ("cycle walking"), which gives a bijection of 0..n-1 (Black and Rogaway, "Ciphers with
-// arbitrary finite domains", 2002).
+// EpochOrder is a Feistel network over a grid of left × right cells, at least n and at most about
+// n + sqrt(n). Each round shifts one coordinate, modulo its range, by a keyed hash of the other
+// coordinate. This is a bijection of the grid for any hash. A result outside 0..n-1 goes through
+// the network again until it is inside ("cycle walking"), which gives a bijection of 0..n-1 (Black
+// and Rogaway, "Ciphers with arbitrary finite domains", 2002).
 #include "data/loader/order.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ ChunkedOrder::ChunkedOrder(int64_t n, uint64_t seed, int64_t epoch)
   if (n > 0) shift_ = static_cast<int64_t>(KeyedRandom(seed_).below(static_cast<uint64_t>(n)));
 }
 
-// Chunks follow each other in the order of chunks_; the incomplete chunk comes last.
+// The whole chunks come in the order of chunks_; the incomplete chunk comes last.
 int64_t ChunkedOrder::place(int64_t chunked) const {
   const int64_t chunk = chunked / kChunk;
   const int64_t found =

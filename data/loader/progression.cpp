@@ -15,7 +15,7 @@ int64_t rounded(double pixels) {
   return Progression::kStep * std::max<int64_t>(1, static_cast<int64_t>(steps));
 }
 
-// Parses a number >= 0 and moves `at` behind it; false if there is none.
+// Parses a number >= 0 and moves `at` behind it. Returns false if there is no such number.
 bool take_number(const char*& at, const char* end, double& value) {
   const auto [behind, error] = std::from_chars(at, end, value);
   at = behind;
@@ -65,7 +65,7 @@ Course parse_course(const std::string& text) {
   }
   if (!good)
     throw std::invalid_argument(
-        "a list of EPOCH:VALUE with commas between, where EPOCH is a number or N%");
+        "a list of EPOCH:VALUE separated by commas, where EPOCH is a number or N%");
   return course;
 }
 

@@ -48,13 +48,13 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
   open_batches();
 }
 
-// Opens every batch for which a slot is free. The slot of the batch that the consumer holds is not.
-// Call with the lock held.
+// Opens every batch for which a slot is free. The slot of the batch that the consumer holds is not
+// free. Call with the lock held.
 void Ring::open_batches() {
   const auto slots = static_cast<int64_t>(slots_.size());
   bool opened = false;
-  // A slot is free once its batch comes before the held one. At the start nothing is held, so one
-  // more slot could open; that is not worth a special case.
+  // A slot is free once its batch comes before the held one. At the start the consumer holds no
+  // batch, so one more slot could be opened; that is not worth a special case.
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
     const int64_t batch = opened_ - span(opened_).origin;

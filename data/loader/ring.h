@@ -1,10 +1,10 @@
 #pragma once
-// The ring of batch buffers that circulate between the workers and the consumer.
+// The ring of batch buffers (slots) that circulate between the workers and the consumer.
 //
-// A slot opens when the consumer no longer needs its batch. Workers take rows of open slots in order.
-// The consumer takes batches in order, each when its last row is done. The consumer holds one batch;
-// `batches_ahead` more are finished or in progress. At the end of an epoch these are the first
-// batches of the epoch expected next.
+// A slot is opened for a new batch when the consumer no longer needs the old one. Workers take rows
+// of open slots in order. The consumer takes batches in order, each as soon as its last row is
+// done. The consumer holds one batch; `batches_ahead` more are finished or in progress. At the end
+// of an epoch these are the first batches of the epoch expected next.
 
 #include <condition_variable>
 #include <cstdint>
@@ -22,25 +22,28 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. `sides`: height and width of the images; `views`: images per row.
+  // Allocates all memory. `sides`: schedule of the images' height and width; `views`: images per
+  // row.
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
        const BufferAllocator& allocator, int64_t views = 1);
 
-  // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any. Keeps
-  // the prefetched batches if this is the expected epoch and the previous one was read to its end.
-  // Else waits for rows in progress and discards them (a few milliseconds).
+  // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any.
+  // Keeps the prefetched batches if this is the expected epoch, starts at batch 0, and the previous
+  // epoch was read to its end. Otherwise waits for rows in progress (a few milliseconds) and
+  // discards all.
   void restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
                std::shared_ptr<const Feed> following = nullptr);
-  // Consumer: waits for the next batch; nullptr after the last one. Re-throws what a worker threw for
-  // it. If a stream ends within a batch, returns the rows that exist, unless the plan drops the batch.
+  // Consumer: waits for the next batch and returns it; nullptr after the last one. Re-throws what a
+  // worker threw for this batch. If a stream ends within a batch, returns the rows that exist; with
+  // BatchPlan::drop_last, drops them.
   const Batch* next();
-  // Consumer: sums over the batches handed out since restart().
+  // Consumer: sums over the batches returned since restart().
   const LoaderStats& stats() const { return stats_; }
 
   // Makes take() return false in all workers.
   void close();
 
-  // Worker: waits for a row to make; false after close().
+  // One row that a worker must make.
   struct Job {
     std::shared_ptr<const Feed> feed;
     int64_t batch = 0, position = 0;
@@ -48,7 +51,9 @@ class Ring {
     Row* row = nullptr;
     uint8_t* pixels = nullptr;
   };
+  // Worker: waits for a row to make. Returns false after close().
   bool take(Job& job);
+  // Worker: call one of these when a row is made, or when making it threw `error`.
   void done(const Job& job, const Worker::Result& result);
   void failed(const Job& job, std::exception_ptr error);
 
@@ -57,13 +62,14 @@ class Ring {
     Batch batch;
     std::vector<Row> rows;
     std::unique_ptr<uint8_t, std::function<void(void*)>> images;
-    int64_t left = 0;  // rows not yet done
-    Worker::Result sum;
-    std::exception_ptr error;  // of the lowest row that failed
-    int32_t error_index = 0;
-    int64_t rows_made = 0;  // all rows, unless a stream has ended
+    int64_t left = 0;          // number of rows not yet done
+    Worker::Result sum;        // over the finished rows
+    std::exception_ptr error;  // of the first row, by index, that failed
+    int32_t error_index = 0;   // index of this row
+    int64_t rows_made = 0;     // number of rows before the end of the stream; all for datasets
   };
-  // An epoch. Batches are numbered across epochs: batch i of this one has number origin + i.
+  // The batches of an epoch. Batches are numbered across epochs: batch i of this epoch has the
+  // number origin + i; `end` is the number after its last batch.
   struct Span {
     std::shared_ptr<const Feed> feed;
     int64_t origin = 0, end = 0;
@@ -83,10 +89,10 @@ class Ring {
   std::mutex mutex_;
   std::condition_variable work_, ready_, idle_;
   Span current_, following_;
-  int64_t held_ = -1;                      // batch that the consumer holds
-  int64_t opened_ = 0;                     // batches below this one have or had a slot
+  int64_t held_ = -1;                      // number of the batch that the consumer holds
+  int64_t opened_ = 0;                     // all batches with lower numbers have or had a slot
   int64_t take_batch_ = 0, take_row_ = 0;  // next row for a worker
-  int64_t in_flight_ = 0;                  // rows in progress
+  int64_t in_flight_ = 0;                  // number of rows in progress
   bool closed_ = false;
   bool ended_ = false;  // a stream has ended and its last batch was returned
 };

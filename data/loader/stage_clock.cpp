@@ -11,7 +11,7 @@ int64_t nanoseconds(clockid_t clock) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-// Only the thread itself writes, so no atomic read-modify-write is needed.
+// Only the clock's own thread writes, so no atomic read-modify-write is needed.
 void add(std::atomic<int64_t>& sum, int64_t value) {
   sum.store(sum.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }

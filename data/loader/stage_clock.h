@@ -1,6 +1,6 @@
 #pragma once
-// Measures where the threads of the loader spend their time. Each thread with a clock calls lap() at
-// the end of a stage. Without a clock, lap() only checks a thread-local pointer.
+// Measures where the threads of the loader spend their time. Code calls lap() at the end of each
+// stage. In threads without an attached clock, lap() only checks a thread-local pointer.
 
 #include <array>
 #include <atomic>
@@ -15,7 +15,7 @@ enum class Stage {
   transform,  // IDCT
   library,    // decoding by libjpeg-turbo or OpenCV
   resize,     // chroma upsampling, colour conversion, crop, resampling, flip
-  augment,    // augmentation after that
+  augment,    // augmentation of the resized pixels
   wait,       // for a free row in a batch
 };
 inline constexpr int kStages = 7;
@@ -33,17 +33,17 @@ struct StageTimes {
   StageTimes operator-(const StageTimes& other) const;
 };
 
-// The clock of one thread, which attaches it and writes. Any thread may read the times.
+// The clock of one thread. This thread attaches it and records laps; any thread may read the times.
 class StageClock {
  public:
-  // Counts the laps of the calling thread from now on.
+  // Records the laps of the calling thread from now on.
   void attach();
   StageTimes times() const;
 
   void lap(Stage stage);
   void image_done(int64_t bytes);
 
-  static inline constinit thread_local StageClock* here = nullptr;
+  static inline constinit thread_local StageClock* here = nullptr;  // clock of the calling thread
 
  private:
   std::array<std::atomic<int64_t>, kStages> nanoseconds_{};

@@ -85,7 +85,7 @@ bool Worker::decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels) {
   }
 }
 
-// Decodes with the seek index of the image, or builds one.
+// Makes a training row with the image's seek index, or builds the index.
 void Worker::training_row(const Feed& feed, const Ticket& ticket, std::span<const uint8_t> bytes,
                           uint8_t* pixels) {
   if (feed.seek_index(ticket, index_)) {
@@ -98,7 +98,8 @@ void Worker::training_row(const Feed& feed, const Ticket& ticket, std::span<cons
   if (answer == Answer::unwanted) return transform_.training_row(bytes, ticket.key, pixels);
   const size_t known = index_.size();
   transform_.training_row(bytes, ticket.key, pixels, &index_);
-  // A complete index does not grow: a changed size means that it was of another file, or missing.
+  // A complete index does not grow. A changed size means that the index was missing or belonged to
+  // another file.
   if (index_.size() != known && transform_.complete_index(index_))
     indexes_->add(ticket.sample, bytes, index_);
   lap(Stage::entropy);

@@ -1,5 +1,5 @@
 #pragma once
-// What one thread of the loader does: makes rows out of tickets.
+// The work of one loader thread: turns tickets into batch rows.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace shoal::data {
 
-// Use one per thread. Arguments of the constructor must outlive it.
+// Use one object per thread. The arguments of the constructor must outlive it.
 class Worker {
  public:
   // `indexes` may be null.
@@ -23,12 +23,12 @@ class Worker {
   struct Result {
     // Hash of position, label, pixels, the partner's key and lambda; 0 unless options.hash.
     uint64_t hash = 0;
-    int64_t bad = 0;     // 1 when the image of this position is damaged
+    int64_t bad = 0;     // 1 if the image at this position is damaged
     bool ended = false;  // the stream ended before this position; nothing was made
   };
 
   // Makes row `index` of a batch from the image at `position`. Throws DamagedImage with the name of
-  // the image if options.bad_images is error, and what Feed::read throws.
+  // a damaged image if options.bad_images is error, and what Feed::read() throws.
   Result make(const Feed& feed, int64_t position, int32_t index, Row& row, uint8_t* pixels);
 
  private:
@@ -48,7 +48,7 @@ class Worker {
   std::vector<uint8_t> buffer_;  // for the encoded image
   jpeg::SeekIndex index_;
   const Progression sides_;
-  MixOptions mix_;  // scaled by the strength of the epoch
+  MixOptions mix_;  // with mixup and cutmix scaled by the strength of the epoch
   int64_t side_;
 };
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kBlock = 512;         // bytes: tar's unit
+constexpr size_t kBlock = 512;         // bytes; tars consist of such blocks
 constexpr size_t kEnd = 2 * kBlock;    // two blocks of zeros end a tar
 constexpr size_t kLongestName = 100;   // bytes, in a header without extensions
 constexpr int64_t kReportEvery = 100;  // images
@@ -28,7 +28,7 @@ std::string base_name(const std::string& name) {
   return name.substr(name.find_last_of("/:") + 1);
 }
 
-// A POSIX ustar header of a regular file, readable by everybody.
+// Returns a POSIX ustar header of a regular file that everybody may read.
 std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   std::vector<uint8_t> header(kBlock);
   char* const text = reinterpret_cast<char*>(header.data());
@@ -41,7 +41,7 @@ std::vector<uint8_t> tar_header(const std::string& name, size_t bytes) {
   field(116, 8, "%07llo", 0);
   field(124, 12, "%011llo", bytes);
   field(136, 12, "%011llo", 0);
-  std::memset(text + 148, ' ', 8);  // the checksum field counts as blanks
+  std::memset(text + 148, ' ', 8);  // the checksum is computed with blanks in its own field
   text[156] = '0';
   std::memcpy(text + 257, "ustar\00000", 8);
   unsigned sum = 0;

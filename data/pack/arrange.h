@@ -15,16 +15,17 @@ enum class Arrangement {
 };
 
 struct ArrangeSummary {
-  int64_t images = 0;   // now in DEST
-  int64_t kept = 0;     // of these, kept from an interrupted run
-  int64_t damaged = 0;  // unreadable, left out
+  int64_t images = 0;   // images now in DEST
+  int64_t kept = 0;     // those of them that an earlier run had written
+  int64_t damaged = 0;  // unreadable images, left out
 };
 
-// NAME is the last part of Dataset::name(). A file gets its name when it is complete, so an
-// interrupted run continues: images of the right size and existing tars are kept. Calls `progress`
-// now and then with the number of images done (from any thread, one call at a time) and `warning`
-// with a sentence for each damaged image. Throws std::invalid_argument if two images of a class
-// have the same name, std::runtime_error with path and reason for system errors.
+// Copies `source` to the folder `dest`. NAME is the last part of Dataset::name(). A file gets its
+// final name only when it is complete, so an interrupted run can be repeated: it keeps images of
+// the right size and existing tars. Calls `progress` now and then with the number of images done
+// (from any thread, one call at a time) and `warning` with a sentence for each damaged image.
+// Throws std::invalid_argument if two images of a class have the same name, std::runtime_error with
+// path and reason for system errors.
 ArrangeSummary arrange(const Dataset& source, const std::string& dest, Arrangement arrangement,
                        int threads, const std::function<void(int64_t)>& progress,
                        const std::function<void(const std::string&)>& warning);

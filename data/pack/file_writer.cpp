@@ -1,8 +1,8 @@
-// Images go to PATH.partial. PATH.partial.table beside it has a hash of the request and one entry
-// for each finished image. After an interruption the images in the table are kept and the rest is
-// truncated. Now and then both files are flushed to disk and a mark is added to the table. When the
-// work continues, only images after the last mark are read again and checked, because a power loss
-// may have lost them.
+// Images are written to PATH.partial. PATH.partial.table contains a hash of the request and one
+// entry for each finished image. After an interruption the images in the table are kept and the
+// rest of both files is truncated. Now and then both files are flushed to disk and a mark is added
+// to the table. When the work continues, only images after the last mark are read again and
+// checked, because a power loss may have destroyed them.
 #include "data/pack/file_writer.h"
 
 #include <algorithm>
@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entry in the table of an unfinished set: a finished image, a damaged one that is left out (0
-// bytes), or the mark that everything before is on disk (kOnDisk).
+// Entry in the table of an unfinished set: a finished image, a damaged image that is left out (0
+// bytes), or the mark that all images before it are on disk (sample kOnDisk).
 struct Done {
   int64_t sample = 0;
   PackEntry entry;
   uint64_t check = 0;  // hash of the fields above
 };
-static_assert(std::has_unique_object_representations_v<Done>);  // its bytes are hashed
+static_assert(std::has_unique_object_representations_v<Done>);  // no padding: its bytes are hashed
 constexpr int64_t kOnDisk = -1;
 
 uint64_t check_of(const Done& done) {
@@ -233,7 +233,7 @@ class PackWriter {
   const std::string path_;
   const PackOptions& options_;
   const int64_t first_;             // first sample of this file
-  int64_t next_;                    // next sample
+  int64_t next_;                    // next sample to pack
   std::vector<Done> done_, fresh_;  // packed images; entries not yet in the table
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   PackSummary summary_;

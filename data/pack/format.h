@@ -1,14 +1,15 @@
 #pragma once
-// Format of a packed set: all images of a dataset in one file, whose table is read by mmap.
+// Format of a packed set: all images of a dataset in one file. Readers map its table into memory.
+// The file consists of
 //
 //   PackHeader
-//   images, each followed by its packed seek index (jpeg/index_store.h), in the dataset's order
+//   images, each followed by its packed seek index (jpeg/index_codec.h), in the dataset's order
 //   PackEntry for each image
-//   text: the names of the classes, the names of the images, and a hash of the request, by which
-//     a later call of the writer recognizes its own work; each as a 32-bit length and UTF-8
+//   text: the names of the classes, the names of the images, and a hash of the writer's request, by
+//     which a later call of the writer recognizes its own work; each as a 32-bit length and UTF-8
 //
-// Numbers are little-endian. An unfinished file has another name and gets its header last, so a
-// file with the final name is complete.
+// Numbers are little-endian. The writer uses another file name until the file is complete, and
+// writes the header last. So a file with the final name is complete.
 
 #include <cstdint>
 #include <span>
@@ -24,12 +25,13 @@ struct PackHeader {
   uint32_t version = 0;
   uint32_t header_bytes = 0;
   uint64_t samples = 0, classes = 0;
-  uint64_t table = 0, text = 0, end = 0;  // offsets in the file; `end`: its size
+  uint64_t table = 0, text = 0, end = 0;  // offsets in the file; `end` is the size of the file
   uint64_t check = 0;  // hash of the table, the text and this header without `check`
 };
 static_assert(sizeof(PackHeader) == 64);
 
-enum class Packed : uint32_t { original, encoded, pixels };  // unchanged; encoded again; raw RGB
+// How an image is stored: unchanged, encoded again, or as raw RGB pixels (image/raw_pixels.h).
+enum class Packed : uint32_t { original, encoded, pixels };
 
 struct PackEntry {
   uint64_t offset = 0;

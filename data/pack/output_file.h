@@ -1,5 +1,5 @@
 #pragma once
-// A file that grows at its end. For the writer of packed sets.
+// A file that is written by appending. For the writer of packed sets.
 
 #include <cstdint>
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace shoal::data {
 
-// Not a write_whole(): a packed set is written for hours and continued after an interruption, so
-// its unfinished file must stay. publish() gives it its name. Every method throws
-// std::runtime_error with the path and the system's reason.
+// Used instead of write_whole(), because packing takes hours and continues after an interruption,
+// so the unfinished file must be kept. publish() gives the file its final name. Every function
+// throws std::runtime_error with the path and the system's reason.
 class OutputFile {
  public:
-  explicit OutputFile(std::string path);  // opens or creates it; keeps its content
+  explicit OutputFile(std::string path);  // opens or creates the file; keeps its content
 
   uint64_t end() const { return end_; }
   void append(const void* bytes, size_t size);
   void write_at(uint64_t offset, const void* bytes, size_t size);
-  std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // fewer bytes at the end
+  std::vector<uint8_t> read(uint64_t offset, size_t size) const;  // returns less at the file's end
   void truncate(uint64_t size);
-  void flush();                           // to disk
-  void publish(const std::string& path);  // flushes, closes and renames it; the last call
+  void flush();  // to disk
+  void publish(
+      const std::string& path);  // flushes, closes, renames to `path`; must be the last call
 
  private:
   void seek(uint64_t offset);

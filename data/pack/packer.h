@@ -1,5 +1,5 @@
 #pragma once
-// Converts one image for a packed set. For the writer.
+// Converts one image for a packed set.
 
 #include <string>
 #include <vector>
@@ -23,8 +23,8 @@ class Packer {
     PackEntry entry;             // without its offset
     std::string damage;          // reason why the image is left out; else empty
   };
-  // Reads and converts one image. Reports damage in `out`; throws what Dataset::read throws for
-  // other reasons.
+  // Reads and converts one image. Reports a damaged image in out.damage; throws the other
+  // exceptions of Dataset::read().
   void make(const Dataset& source, int64_t sample, Result& out);
 
  private:

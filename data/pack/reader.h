@@ -14,12 +14,12 @@
 
 namespace shoal::data {
 
-// Returns the checksum of a header, the table and the text.
+// Returns the value of PackHeader::check. `behind`: the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Maps the table, which all processes share. Reads images by read(2), so a bad disk block damages
-// one image and does not raise a signal. Checks the hash of each image; that of raw pixels only at
-// the first read, because it takes as long as reading them. DamagedImage names the problem.
+// Maps the file's table into memory, where all processes share it. Reads images with system calls,
+// so that a bad disk block damages one image and does not raise a signal. Checks the hash of each
+// image; for raw pixels only at the first read, because the check takes as long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another
@@ -42,7 +42,7 @@ class PackedDataset : public BasicDataset {
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
   uint64_t file_bytes() const { return file_.size(); }
-  // Hash of the writer's request as text; empty in files of the first versions.
+  // Hash of the writer's request as text; empty in files that early versions wrote.
   const std::string& request() const { return request_; }
 
  private:
@@ -59,7 +59,7 @@ class PackedDataset : public BasicDataset {
   std::unique_ptr<std::atomic<bool>[]> checked_;  // per sample: whether its hash has been checked
 };
 
-// True if the file starts like a packed set.
+// Whether the file begins like a packed set.
 bool is_packed_set(const std::string& path);
 
 // Reads and checks all images with `threads` threads. Calls `damaged` with a sentence for each

@@ -59,7 +59,8 @@ void clear(const std::string& folder) {
 ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite)
     : folder_(folder), request_(request) {
   if (fs::exists(folder) && !fs::is_directory(folder))
-    throw std::invalid_argument(folder + " is a file; a set in shards is a folder");
+    throw std::invalid_argument(folder +
+                                " is a file; with --shard-size, the destination must be a folder");
   fs::create_directories(folder);
   if (is_sharded_set(folder)) {
     const Read list = overwrite && read_list(folder).whole ? Read{} : read_list(folder);
@@ -69,10 +70,11 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
       return;
     }
     if (!overwrite)
-      throw std::invalid_argument(folder +
-                                  " holds a packed set of another source or other options, or of "
-                                  "an earlier version; choose "
-                                  "another name, or replace it with `shoal pack --overwrite`");
+      throw std::invalid_argument(
+          folder +
+          " contains a packed set of another source, of other options or of "
+          "an earlier version; choose "
+          "another name, or replace it with `shoal pack --overwrite`");
     clear(folder);
   } else if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is neither empty nor a packed set; choose another name");
@@ -109,7 +111,7 @@ std::vector<std::string> packed_files(const std::string& path) {
   if (!is_sharded_set(path)) return {path};
   const Read list = read_list(path);
   if (!list.whole)
-    throw std::invalid_argument(path + " is unfinished: run the same `shoal pack` again");
+    throw std::invalid_argument(path + " is unfinished; run the same `shoal pack` command again");
   std::vector<std::string> files;
   for (size_t i = 0; i < list.next.size(); ++i) {
     files.push_back((fs::path(path) / file_name(static_cast<int64_t>(i))).string());

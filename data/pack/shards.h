@@ -1,7 +1,7 @@
 #pragma once
-// A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list
-// `shards.txt`. Its lines: a hash of the request; for each finished file, the number of samples up
-// to its end; "whole" once the set is complete.
+// A packed set in several files: a folder with 00000.pack, 00001.pack, … and the list `shards.txt`.
+// The lines of the list are: a hash of the request; for each finished file, the number of samples
+// of the source up to its end; "whole" once the set is complete.
 
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,13 @@
 
 namespace shoal::data {
 
-// The list as the writer uses it. Throws std::runtime_error with path and reason for system errors.
+// Reads and writes the list, for the writer of the set. Throws std::runtime_error with path and
+// reason for system errors.
 class ShardList {
  public:
-  // Continues the list of an interrupted run of the same request. Starts a new one if there is
-  // none, or if there is another one and `overwrite`. Throws std::invalid_argument if the folder
-  // has other content.
+  // Continues the list of an interrupted run of the same request. Starts a new list if the folder
+  // is empty, or if `overwrite` is set and the folder contains another or a complete set. Throws
+  // std::invalid_argument if the folder contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   bool whole() const { return whole_; }
@@ -25,7 +26,7 @@ class ShardList {
   int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
   std::string path_of(int64_t shard) const;
 
-  void finish(int64_t next_sample);  // call when the file path_of(finished()) exists
+  void finish(int64_t next_sample);  // call when the file path_of(finished()) is complete
   void close();                      // call after the last file
 
  private:
@@ -37,14 +38,14 @@ class ShardList {
   bool whole_ = false;
 };
 
-// True for a folder with a list `shards.txt`.
+// Whether `path` is a folder that contains a list `shards.txt`.
 bool is_sharded_set(const std::string& path);
 
-// Returns the packed files of `path`: the file itself, or those of its list. Throws
+// Returns the packed files of `path`: the file itself, or the files on the list of a folder. Throws
 // std::invalid_argument if the set is incomplete.
 std::vector<std::string> packed_files(const std::string& path);
 
-// All files of a set in shards as one dataset.
+// A dataset of all files of a set in shards.
 class ShardedDataset : public BasicDataset {
  public:
   // Throws what PackedDataset and packed_files() throw, and std::invalid_argument if files have
@@ -68,7 +69,7 @@ class ShardedDataset : public BasicDataset {
   Place place(int64_t sample) const;
 
   std::vector<std::unique_ptr<PackedDataset>> packs_;
-  std::vector<int64_t> starts_ = {0};  // first sample of each file, and the number of all samples
+  std::vector<int64_t> starts_ = {0};  // first sample of each file; last: number of all samples
 };
 
 }  // namespace shoal::data

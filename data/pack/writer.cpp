@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Hash of the request: only a call with the same arguments may continue. `listing`: listing_hash()
-// of the source.
+// Returns the hash of a request. Only a call with the same hash may continue interrupted work.
+// `listing`: listing_hash() of the source.
 uint64_t request_of(uint64_t listing, const PackOptions& o, int64_t first) {
   uint64_t hash = combine(combine(listing, static_cast<uint64_t>(o.max_side)),
                           static_cast<uint64_t>(o.quality));
@@ -71,12 +71,12 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
   if (options.shard_bytes > 0) return write_shards(source, path, options, progress, warning);
   if (fs::is_directory(path))
     throw std::invalid_argument(
-        path + " is a folder; choose the name of a file, or ask for several with --shard-size");
+        path + " is a folder; choose a file name, or write several files with --shard-size");
   if (fs::exists(path) && !options.overwrite) refuse_existing(path);
   if (fs::exists(path) && !is_packed_set(path))
     throw std::invalid_argument(path +
-                                " is not a packed set, and --overwrite replaces only those; choose "
-                                "another name, or remove it");
+                                " is not a packed set, and --overwrite replaces only packed sets; "
+                                "choose another name, or remove it");
   const uint64_t request = request_of(listing_hash(source, ""), options, 0);
   return write_pack_file(source, request, path, options, 0, progress, warning).summary;
 }
@@ -115,7 +115,7 @@ bool is_packed_already(const Dataset& source, const std::string& path, const Pac
                                 "arguments; remove it");
   throw std::invalid_argument(
       path +
-      " holds a packed set of another source or other options, or of an earlier version; choose "
+      " contains a packed set of another source, of other options or of an earlier version; choose "
       "another name, or remove it");
 }
 

@@ -12,9 +12,10 @@
 namespace shoal::data {
 
 struct PackSummary {
+  // Packed images: all, and those of each kind (Packed).
   int64_t images = 0, original = 0, encoded = 0, pixels = 0;
-  int64_t damaged = 0;  // left out
-  int64_t resumed = 0;  // kept from an interrupted run
+  int64_t damaged = 0;  // images left out
+  int64_t resumed = 0;  // images kept from an interrupted run
   uint64_t file_bytes = 0, index_bytes = 0;
 
   int64_t& of(Packed kind) {
@@ -22,18 +23,18 @@ struct PackSummary {
   }
 };
 
-// Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Writes to
-// `path`.partial and renames it at the end. After an interruption the same call continues. Calls
-// `progress` now and then with the number of images done, and `warning` for each damaged image,
-// which is left out. Throws std::invalid_argument for mistakes of the user (`path` exists, invalid
-// options, no readable image), std::runtime_error with path and reason for system errors (a full
-// disk; another run that writes there, see FileLock).
+// Packs `source` into `path`: a file, or with shard_bytes a folder (shards.h). Each file has the
+// extension .partial until it is complete. After an interruption, the same call continues the work.
+// Calls `progress` now and then with the number of images done, and `warning` for each damaged
+// image, which is left out. Throws std::invalid_argument for mistakes of the user (`path` exists,
+// invalid options, no readable image), std::runtime_error with path and reason for other errors (a
+// full disk; another run that writes to `path`, see FileLock).
 PackSummary write_pack(const Dataset& source, const std::string& path, const PackOptions& options,
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});
 
-// True if `path` is the complete result of write_pack() with the same arguments. Throws
-// std::invalid_argument if it is something else.
+// Whether `path` is the complete result of write_pack() with the same arguments. Throws
+// std::invalid_argument if `path` contains something else.
 bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data
