@@ -1,6 +1,6 @@
 #pragma once
-// What a loader reads: a Dataset (dataset.h), whose images can be read in any order, or a Stream
-// (stream/stream.h), which gives its images one after the other.
+// A source of images for a loader: a Dataset (dataset.h), whose images can be read in any order, or
+// a Stream (stream/stream.h), whose images can only be read one after the other.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual Access access() const = 0;
-  // Number of images in an epoch, over all readers of the source; 0 for Access::pipe.
+  // Number of images in an epoch, over all processes that read the source; 0 for Access::pipe.
   virtual int64_t size() const = 0;
   // Class names, sorted. A label is an index into them.
   virtual const std::vector<std::string>& classes() const = 0;

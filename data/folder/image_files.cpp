@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-// The extensions of images in WebDataset samples come first.
+// The first kSampleExtensions are those of images in WebDataset samples.
 constexpr std::string_view kExtensions[] = {
     "jpg", "jpeg", "png", "webp", "jpe",  "jfif", "bmp",  "dib", "tif", "tiff", "gif", "ppm",
     "pgm", "pbm",  "pnm", "jp2",  "heic", "heif", "avif", "jxl", "ico", "tga",  "exr", "hdr"};

@@ -1,5 +1,5 @@
 #pragma once
-// Decides which files of a source are images. The others are left out and reported.
+// Decides which files of a source are images. Other files are left out and reported.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,27 +13,28 @@ namespace shoal::data {
 // Number of leading bytes of a file that show whether it is an image.
 constexpr size_t kImageHead = 32;
 
-// Whether `name` has the extension of an image format, even of one that cannot be read here. Such a
-// file counts as an image whatever its content, so that damage is noticed.
+// Whether `name` has the extension of an image format, even one that shoal cannot read. Such a file
+// counts as an image whatever its content is, so that damaged images are reported.
 bool has_image_extension(std::string_view name);
 
-// Whether `extension` (without the dot, in any case) marks the image of a WebDataset sample: jpg,
-// jpeg, png or webp. Other image formats in a sample are further data, such as masks.
+// Whether `extension` (without the dot, in upper or lower case) marks the image of a WebDataset
+// sample: jpg, jpeg, png or webp. Files of other image formats in a sample are extra data, such as
+// masks.
 bool is_sample_extension(std::string_view extension);
 
-// Whether the file is an image by its name or its first bytes (kImageHead, or all of a shorter
-// file).
+// Whether a file is an image by its name or by its first bytes. `head`: the first kImageHead bytes,
+// or all of a shorter file.
 bool is_image(std::string_view name, std::span<const uint8_t> head);
 
-// The same for a file on disk, which is opened only if its name does not decide. A file that cannot
+// The same for a file on disk. Opens the file only if its name does not decide. A file that cannot
 // be opened counts as an image: reading it will report the reason.
 bool is_image_file(const std::string& path);
 
 // Files of a source that are left out.
 struct LeftOut {
-  int64_t files = 0;                  // no images by name or content
-  std::vector<std::string> examples;  // names of the first three of them
-  int64_t hidden = 0;                 // files whose names start with a dot
+  int64_t files = 0;                  // number of files that are not images by name or content
+  std::vector<std::string> examples;  // names of the first three of these files
+  int64_t hidden = 0;                 // number of files whose names start with a dot
 
   void add(std::string_view file);
   void add(const LeftOut& more);

@@ -13,8 +13,8 @@
 namespace shoal::data {
 namespace {
 
-// Errors of this file alone count as a damaged image. The others (no memory, no descriptors, a
-// folder or file server that is gone) would hit the next file too.
+// Whether an error concerns only this file, which then counts as a damaged image. Other errors (no
+// memory, no descriptors, a folder or file server that is gone) would affect the next file too.
 bool concerns_one_file(int error, const std::string& path) {
   std::error_code ignored;
   switch (error) {
@@ -25,7 +25,7 @@ bool concerns_one_file(int error, const std::string& path) {
     case ELOOP:
       return true;
     case ENOENT:
-    case ESTALE:  // also if one file was replaced on its server
+    case ESTALE:  // also occurs if a single file was replaced on its server
       return std::filesystem::is_directory(std::filesystem::path(path).parent_path(), ignored);
     default:
       return false;

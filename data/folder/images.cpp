@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One image file, or one set of images.
+// One image file, or one dataset of images.
 struct ImageSource {
   std::string file;
   std::shared_ptr<const Dataset> set;
-  int64_t end = 0;  // the sample after its last one
+  int64_t end = 0;  // index of the sample after its last one
 };
 
 class Images : public BasicDataset {

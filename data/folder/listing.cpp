@@ -19,7 +19,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int kMaxDepth = 40;            // of folders in a class; more means a loop of links
+constexpr int kMaxDepth = 40;            // of folders in a class; deeper means a loop of links
 constexpr int64_t kProgressStep = 1000;  // files
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
@@ -38,10 +38,10 @@ DirectoryStamp stamp_of(const struct stat& s) {
 struct Entries {
   DirectoryStamp stamp;
   std::vector<std::string> folders, files;  // sorted
-  int64_t hidden = 0;                       // files
+  int64_t hidden = 0;                       // number of hidden files
 };
 
-// Type of a directory entry after following links; DT_UNKNOWN for a broken link.
+// Returns the type of a directory entry after following links; DT_UNKNOWN for a broken link.
 unsigned char kind_of(int directory, const dirent& entry) {
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return entry.d_type;
   struct stat s {};
@@ -79,7 +79,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Removes those of `files` in `path` below `root` that are not images.
+// Removes from `files`, the files in the folder root/path, those that are not images. Returns them.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;
@@ -93,7 +93,7 @@ std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::
   return left_out;
 }
 
-// A class folder and all folders below it, ordered by path.
+// Lists a class folder and all folders below it, sorted by path.
 std::vector<Folder> walk(const std::string& root, const std::string& name) {
   std::vector<Folder> found;
   const auto visit = [&](const auto& self, const std::string& path, int depth) -> void {
@@ -112,7 +112,7 @@ std::vector<Folder> walk(const std::string& root, const std::string& name) {
   return found;
 }
 
-// Walks all classes on several threads.
+// Lists all class folders on several threads.
 class ParallelWalk {
  public:
   ParallelWalk(const std::string& root, const std::vector<std::string>& classes,
@@ -208,7 +208,7 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
       throw std::invalid_argument(
           "the class folder " + root + "/" + listing.classes[i] + " has no image" +
           (listing.left_out.size() > others
-               ? " (" + listing.left_out[others].path + " is not one by name or content)"
+               ? " (" + listing.left_out[others].path + " is not an image by name or content)"
                : "") +
           "; add some or remove the folder");
   }

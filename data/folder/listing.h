@@ -29,48 +29,48 @@ struct Listing {
   DirectoryStamp root;
   std::vector<std::string> classes;    // names of the class folders, sorted bytewise
   std::vector<Directory> directories;  // every directory below the root, by class and path
-  std::vector<uint64_t> name_ends;     // for each file: end of its name in `names`
+  std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
-  // Files that are not images by name or content (image_files.h), by class and path below the root.
-  // Their stamps are kept, because new content can turn them into images.
+  // Files that are not images by name or content (image_files.h). Paths are relative to the root.
+  // The listing keeps their stamps, because a change can turn such a file into an image.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;
   };
   std::vector<LeftOutFile> left_out;
-  int64_t hidden = 0;  // files whose names start with a dot; left out too
+  int64_t hidden = 0;  // number of files whose names start with a dot; also left out
 
   int64_t files() const { return static_cast<int64_t>(name_ends.size()); }
   const Directory& directory_of(int64_t file) const;
   std::string_view name_of(int64_t file) const;
 };
 
-// Called now and then with the number of files found so far: from any thread, one call at a time.
+// Called now and then with the number of files found so far, from any thread, one call at a time.
 using ListingProgress = std::function<void(int64_t files)>;
 
-// Lists `root` in the order of torchvision's ImageFolder. Each folder in it is a class; classes are
-// sorted by name. In a class, folders at any depth (links are followed) are sorted by path and
-// files by name, all bytewise. Leaves out names that start with a dot and files that are not images
-// by name or content. Reads class folders with `threads` threads. Throws std::invalid_argument for
-// mistakes of the user (no such folder, no class folder in it, a class without images),
-// std::runtime_error with path and reason for system errors.
+// Lists `root` in the order of torchvision's ImageFolder. Each folder in `root` is a class; classes
+// are sorted by name. Within a class, folders at any depth (links are followed) are sorted by path
+// and files by name, all bytewise. Leaves out names that start with a dot and files that are not
+// images by name or content. Reads class folders with `threads` threads. Throws
+// std::invalid_argument for mistakes of the user (no such folder, no class folder in it, a class
+// without images), std::runtime_error with path and reason for system errors.
 Listing list_folder(const std::string& root, int threads, const ListingProgress& progress = {});
 
-// Returns the cached listing of `root` in `cache_dir` if it is complete and no directory and no
-// left-out file has changed since.
+// Returns the cached listing of `root` in `cache_dir`. Returns nothing if there is none, it is
+// damaged, or a directory or a left-out file has changed since.
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root);
 
-// Writes the cache atomically; creates `cache_dir`. Returns false without writing if a directory or
-// a left-out file changed so recently that another change might not alter its time stamp. Throws
-// std::runtime_error.
+// Writes the cached listing atomically; creates `cache_dir`. Returns false without writing if a
+// directory or a left-out file changed so recently that another change might not alter its time
+// stamp. Throws std::runtime_error.
 bool save_listing(const std::string& cache_dir, const std::string& root, const Listing& listing);
 
-// Path of the cached listing of `root`.
+// Returns the path of the cached listing of `root`.
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root);
 
-// Returns nothing if the directory does not exist.
+// Returns the stamp of a directory, or nothing if it does not exist.
 std::optional<DirectoryStamp> directory_stamp(const std::string& path);
-// Returns nothing if it is not a regular file.
+// Returns the stamp of a file, or nothing if it is not a regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);
 
 }  // namespace shoal::data

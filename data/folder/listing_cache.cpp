@@ -1,6 +1,6 @@
-// Cache of listings: one file per listed folder. A listing is valid if every directory has the same
-// modification and change times as before (one stat() per directory instead of reading it) and no
-// file that was left out for its content has changed.
+// Cache of listings: one file per listed folder. A cached listing is valid if every directory has
+// the same modification and change times as before (which takes one stat() per directory instead of
+// reading it) and no file that was left out because of its content has changed.
 #include <filesystem>
 
 #include "data/cache_file.h"

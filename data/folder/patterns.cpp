@@ -22,7 +22,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// Expands one pair of braces.
+// Returns the words that one pair of braces stands for. `inside`: the text between the braces.
 std::vector<std::string> alternatives(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> words;
   if (const size_t dots = inside.find(".."); dots != std::string::npos) {
@@ -49,7 +49,7 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
   return words;
 }
 
-// Replaces the first pair of braces by each of its words, then the next pair.
+// Adds to `names` all texts that result from replacing each pair of braces by one of its words.
 void expand_braces(const std::string& text, const std::string& pattern,
                    std::vector<std::string>& names) {
   const size_t open = text.find('{');
@@ -76,7 +76,7 @@ std::vector<std::string> matches(const std::string& name) {
   if (result != 0 && result != GLOB_NOMATCH)
     throw std::runtime_error("cannot look for files named " + name);
   std::erase_if(paths, [](const std::string& path) { return fs::is_directory(path); });
-  return paths;  // glob sorts by locale; the caller sorts bytewise
+  return paths;  // glob() sorts by locale; the caller must sort bytewise
 }
 
 }  // namespace

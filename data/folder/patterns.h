@@ -1,21 +1,21 @@
 #pragma once
-// Patterns that name several files: shard-{000000..000012}.tar, {train,extra}-*.tar.
+// Patterns that name several files, such as shard-{000000..000012}.tar or {train,extra}-*.tar.
 
 #include <string>
 #include <vector>
 
 namespace shoal::data {
 
-// True if `text` has braces or wildcards and no file or folder has this name.
+// Whether `text` has braces or wildcards and no file or folder has this exact name.
 bool is_pattern(const std::string& text);
 
-// Expands a pattern to file paths: {A..B} counts (padded to the digits of A if A starts with a
-// zero), {a,b} lists alternatives, then * ? [ ] match existing files, sorted. Throws
-// std::invalid_argument if a file named by braces does not exist, nothing matches, or the braces
-// are malformed.
+// Expands a pattern to file paths. {A..B} stands for the numbers from A to B (padded with zeros to
+// the length of A if A starts with a zero), {a,b} for alternatives. Then * ? [ ] match existing
+// files, sorted. Throws std::invalid_argument if a file named by braces does not exist, nothing
+// matches, or the braces are malformed.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
-// True if a file matches. Wildcards only, no braces.
+// Whether any file matches the pattern. Supports wildcards only, no braces.
 bool matches_files(const std::string& pattern);
 
 // Returns the sorted paths of the regular files in a folder whose names do not start with a dot.

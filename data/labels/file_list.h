@@ -34,8 +34,8 @@ class FileListDataset : public BasicDataset {
   std::vector<std::string> classes_;
 };
 
-// Opens a folder of images without class folders. options.labels gives their classes. Samples are
-// sorted by class and name. Throws std::invalid_argument.
+// Opens a folder of images without class folders. The file options.labels contains their classes.
+// Samples are sorted by class and name. Throws std::invalid_argument.
 std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
                                                 const OpenOptions& options);
 

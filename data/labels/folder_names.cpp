@@ -64,7 +64,7 @@ class FolderCatalogue {
     if (flat_ == static_cast<int64_t>(scans_[0].size()))
       throw std::invalid_argument(
           files_[0].path +
-          " has images without classes; name the file of their classes with --val-labels FILE, "
+          " has images without classes; name a file with their classes with --val-labels FILE, "
           "or put them into class folders");
     throw std::invalid_argument(files_[0].path + " has " + first_flat(0) +
                                 " outside of any class folder");
@@ -77,7 +77,7 @@ class FolderCatalogue {
     return "an image";
   }
 
-  // Of several tars, either each is a class or each has class folders.
+  // Checks that every tar has images and that none of them are in folders: each tar is a class.
   void check_class_tars() const {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)
@@ -90,7 +90,8 @@ class FolderCatalogue {
     }
   }
 
-  // True if all names are in one more common folder that contains another folder.
+  // Whether all names have, after the first skip_ bytes, the same next folder (top_), and another
+  // folder inside it.
   bool shares_top_folder() {
     bool first = true;
     for (const Scan& scan : scans_) {
@@ -136,7 +137,8 @@ class FolderCatalogue {
     return count;
   }
 
-  // Classes from a file use the training set's class numbers; the others define their own.
+  // Returns the class list: with a file of labels, the classes of the training set if known; else
+  // the names found.
   std::vector<std::string> classes() const {
     if (!label_names_.empty()) return options_.classes.empty() ? label_names_ : options_.classes;
     std::vector<std::string> names;
@@ -150,7 +152,7 @@ class FolderCatalogue {
       return std::tie(a.class_name, a.folder, a.file_name, a.placed.file, a.placed.entry) <
              std::tie(b.class_name, b.folder, b.file_name, b.placed.file, b.placed.entry);
     });
-    // If several have the same name, keep the last one, as unpacking would.
+    // If several images have the same name, keeps the last one, as unpacking the tars would.
     const auto same = [](const Part& a, const Part& b) {
       return std::tie(a.class_name, a.folder, a.file_name) ==
              std::tie(b.class_name, b.folder, b.file_name);
@@ -175,10 +177,10 @@ class FolderCatalogue {
   const std::vector<SourceFile>& files_;
   const std::vector<Scan>& scans_;
   const OpenOptions& options_;
-  std::vector<int64_t> flat_of_file_;  // images outside of any folder
-  int64_t flat_ = 0;
-  size_t skip_ = 0;       // length of the common folders around all images
-  std::string_view top_;  // the next common folder
+  std::vector<int64_t> flat_of_file_;  // number of images outside of any folder, per file
+  int64_t flat_ = 0;                   // their sum
+  size_t skip_ = 0;                    // length of the common folders around all images
+  std::string_view top_;               // the next common folder
   std::vector<std::string> stems_, label_names_;
   std::vector<Part> parts_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Takes the classes of images from folders in tars or from the names of tars.
+// Determines the classes of images in tars from folders in the tars or from the names of the tars.
 
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace shoal::data {
 
-// Returns a catalogue of all images by class, folder and name, in the order of list_folder(). The
-// classes follow the rules of tar_source.h. Images without classes get them from options.labels.
-// Throws std::invalid_argument.
+// Returns a catalogue of all images, sorted by class, folder and name like list_folder(). The rules
+// for classes are those of tar_source.h. Images without folders get their classes from
+// options.labels. Throws std::invalid_argument.
 Catalogue catalogue_by_folder(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                               const OpenOptions& options);
 

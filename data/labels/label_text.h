@@ -11,20 +11,20 @@
 namespace shoal::data {
 
 struct LabelText {
-  int64_t number = kNoNumber;  // 0 or more if the text is a number
-  std::string text;            // else the name of a class
+  int64_t number = kNoNumber;  // 0 or more if the label is a number
+  std::string text;            // name of the class if the label is not a number
   bool operator==(const LabelText&) const = default;
 };
 
-// Parses a number or a one-line name; ignores blanks around it. Returns nothing for other texts:
-// empty, several lines, longer than 200 bytes, or below 0.
+// Parses a number or a one-line name; ignores blanks around it. Returns nothing for other texts: an
+// empty text, several lines, more than 200 bytes, a negative number.
 std::optional<LabelText> parse_label(std::string_view text);
 
-// The same for JSON: a number or a string, or an object with one in `label`, `cls`, `class`,
-// `target` or `class_name`, the first of these that exists.
+// The same for JSON: a number, a string, or an object that contains one of them. In an object, uses
+// the first member that exists of `label`, `cls`, `class`, `target` and `class_name`.
 std::optional<LabelText> parse_json_label(std::string_view json);
 
-// Stores the label in `entry`; `scan` keeps the names of classes.
+// Stores the label in `entry`, and the name of its class in `scan`.
 void set_label(const LabelText& label, Scan& scan, ScanEntry& entry);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Classes of images from a separate file, as for ImageNet's validation images.
+// Reads the classes of images from a separate file, such as those of ImageNet's validation images.
 
 #include <cstdint>
 #include <map>
@@ -9,29 +9,29 @@
 
 namespace shoal::data {
 
-// The file of --val-labels. Immutable after construction; thread-safe.
+// The content of the file named by --val-labels. Immutable after construction; thread-safe.
 class LabelFile {
  public:
   // `path` contains one of
-  //   * lines `NAME CLASS` (blanks or a comma between), the name with or without folder and
-  //     extension, the class by name or, if all are numbers, as an index into `known`;
-  //   * ImageId,PredictionString: Kaggle's LOC_val_solution.csv;
-  //   * numbers alone, line N for the image whose name ends in N: the devkit's
-  //     ILSVRC2012_validation_ground_truth.txt. `synsets` maps these numbers to classes: the devkit's
-  //     meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
-  //   * the whole devkit as downloaded (devkit.h), which contains both.
-  // Throws std::invalid_argument for everything else, also if `synsets` is missing or not needed.
+  //   * lines `NAME CLASS`, separated by blanks or a comma. NAME with or without folder and
+  //     extension. CLASS is a name or, if all are numbers, an index into `known`;
+  //   * the header ImageId,PredictionString, then such lines: Kaggle's LOC_val_solution.csv;
+  //   * only numbers, where line N is for the image whose name ends in N: the devkit's
+  //     ILSVRC2012_validation_ground_truth.txt. The file `synsets` maps these numbers to classes:
+  //     the devkit's meta.mat, or lines `CLASS NUMBER`, as in map_clsloc.txt;
+  //   * the whole devkit as downloaded (devkit.h), which contains both files.
+  // Throws std::invalid_argument for anything else, and if `synsets` is missing or not needed.
   LabelFile(const std::string& path, const std::string& synsets,
             const std::vector<std::string>& known);
 
   // All class names in the file, sorted.
   const std::vector<std::string>& classes() const { return classes_; }
   // Returns the class of the image with this name, as an index into classes(). Throws
-  // std::invalid_argument if it has none.
+  // std::invalid_argument if the file does not contain the image.
   size_t class_of(const std::string& name) const;
 
  private:
-  // Both map keys (image numbers or image names) to names of classes.
+  // Read the file into by_number_ and by_name_, which map images to names of classes.
   void read_numbers(const std::vector<std::string>& lines,
                     const std::map<int64_t, std::string>& names);
   void read_pairs(const std::vector<std::string>& lines, const std::vector<std::string>& known);

@@ -1,8 +1,8 @@
-// After a header of 128 bytes come elements: a type, a size, and the data padded to 8 bytes; small
-// elements fit into 8 bytes as a whole. Type 15 is a compressed element. A matrix (type 14)
-// contains elements: flags with its class, dimensions, name, then its content. The content of an
-// array of structures is the length of the field names, the names, and a matrix for every field of
-// every structure.
+// Format: a header of 128 bytes, then elements. An element is a type, a size, and the data padded
+// to 8 bytes; a small element fits into 8 bytes as a whole. Type 15 is a compressed element. A
+// matrix (type 14) contains elements: flags, which include its class, then dimensions, name and
+// content. The content of an array of structures is the length of a field name, the field names,
+// and a matrix for every field of every structure.
 #include "data/labels/mat_file.h"
 
 #include <cstring>
@@ -79,7 +79,7 @@ Matrix matrix_of(const Element& element) {
   return matrix;
 }
 
-// Reads one number of any type that MATLAB uses.
+// Reads one number, stored in any of MATLAB's number types.
 double number_of_matrix(const Matrix& matrix) {
   Bytes rest = matrix.content;
   const Element element = next_element(rest);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78u;  // bits reversed
 
-// tables[k][b]: what byte b does to the sum when k more bytes follow it.
+// tables[k][b]: contribution of byte b to the sum if k more bytes follow it.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {

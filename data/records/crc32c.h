@@ -1,5 +1,5 @@
 #pragma once
-// CRC-32C (Castagnoli), the checksum of TFRecords. Source: RFC 3720, appendix B.4. Own code,
+// CRC-32C (Castagnoli), the checksum of TFRecords. Source: RFC 3720, appendix B.4. Implemented here
 // because Debian 12 has no C or C++ library for it.
 
 #include <cstddef>
@@ -7,15 +7,16 @@
 
 namespace shoal::data {
 
-// Goes on from `crc`, which is 0 at the start. With the processor's instruction where it has one.
+// Returns the checksum of earlier bytes, whose checksum is `crc` (0 if there are none), followed by
+// these bytes. Uses the processor's CRC instruction if it has one.
 uint32_t crc32c(uint32_t crc, const void* bytes, size_t count);
 
-// The form in which TFRecords store it.
+// Converts a checksum to the form in which TFRecords store it.
 inline uint32_t masked_crc(uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-// The same by table, for any processor.
+// Like crc32c(), but computed with tables, for any processor.
 uint32_t crc32c_portable(uint32_t crc, const void* bytes, size_t count);
 
 }  // namespace shoal::data

@@ -1,4 +1,5 @@
-// CRC-32C with the instruction of SSE4.2. Kernels only: built for that instruction set.
+// CRC-32C with the instruction of SSE4.2. This file is compiled for SSE4.2, so it must not contain
+// any other code.
 #include <nmmintrin.h>
 
 #include <cstddef>

@@ -18,7 +18,7 @@ T number_in(std::string_view text, const std::string& word) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    refuse_keys(word, "needs a number behind the =");
+    refuse_keys(word, "needs a number after the =");
   return value;
 }
 
@@ -27,7 +27,8 @@ void read_shape(std::string_view text, const std::string& word, ExampleKeys& key
   const std::string_view whole = text;
   for (int i = 0; i < 3; ++i) {
     const size_t end = i < 2 ? text.find('x') : text.size();
-    if (end == std::string_view::npos) refuse_keys(word, "must be HxWxC or CxHxW, as 32x32x3");
+    if (end == std::string_view::npos)
+      refuse_keys(word, "must be HxWxC or CxHxW, for example 32x32x3");
     sides[i] = number_in<int64_t>(text.substr(0, end), word);
     text.remove_prefix(i < 2 ? end + 1 : end);
   }
@@ -73,9 +74,10 @@ void read_pair(const std::string& word, ExampleKeys& keys) {
     keys.scale = number_in<double>(value, word);
     if (!std::isfinite(keys.scale) || keys.scale <= 0) refuse_keys(word, "must be above 0");
   } else {
-    refuse_keys(word,
-                "is not known; there are image, label, class, name, label-offset, raw, shape and "
-                "scale");
+    refuse_keys(
+        word,
+        "is unknown; valid keys are image, label, class, name, label-offset, raw, shape and "
+        "scale");
   }
 }
 

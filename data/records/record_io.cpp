@@ -52,7 +52,9 @@ class RecordScan {
     }
   }
 
-  // The image begins `skip` bytes into the payload. A record in parts is stored by its first head.
+  // Returns the entry of an image that begins `skip` bytes into the payload. For a record in one
+  // part, `offset` and `bytes` locate the image in the file. For a record in several parts,
+  // `offset` locates its first head, `before` is `skip` and `behind` is the number of parts.
   static ScanEntry entry_of(const RecordExtent& record, uint32_t skip) {
     constexpr uint64_t kPartHead = 8;
     ScanEntry entry;
@@ -110,7 +112,7 @@ class RecordIoDataset : public ContainerDataset {
       return ContainerDataset::read(sample, bytes);
     bytes.resize(p.bytes);
     if (!read_payload(*open_file(p.file), p.offset, p.before, bytes.data(), p.bytes))
-      throw DamagedImage("its record is no longer what it was");
+      throw DamagedImage("its record has changed since it was listed");
   }
 };
 

@@ -53,7 +53,7 @@ class RecordIoStream : public RecordStream {
     image.damage.clear();
   }
 
-  // Returns true if the image has its label.
+  // Returns true if the image's label came before it, so that the image is complete.
   bool wrapped_image(StreamImage& image) {
     if (pairing_.image_waits()) reader_.refuse(image_number_, "is an image without a label");
     if (const auto label = pairing_.image()) {
@@ -79,7 +79,7 @@ class RecordIoStream : public RecordStream {
   const StreamLabels& labels_;
   LabelPairing pairing_;
   std::vector<uint8_t> payload_;
-  std::vector<uint8_t> image_;  // waits for its label
+  std::vector<uint8_t> image_;  // the image that waits for its label
   int64_t image_number_ = 0;
 };
 

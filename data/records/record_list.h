@@ -1,5 +1,6 @@
 #pragma once
-// NAME.lst beside NAME.rec: the file that each record was made from, as written by MXNet's im2rec.
+// NAME.lst beside NAME.rec, as written by MXNet's im2rec: the path of the file from which each
+// record was made.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +18,8 @@ struct RecordList {
   std::string stamp;  // changes when the file changes
 };
 
-// Reads the list beside `records`; empty if there is none. Lines are INDEX, LABEL, PATH, separated by
-// tabs. Throws std::invalid_argument for any other line.
+// Reads the list beside the file `records`; returns an empty list if there is none. Lines consist
+// of INDEX, LABEL and PATH, separated by tabs. Throws std::invalid_argument for any other line.
 RecordList read_record_list(const std::string& records);
 
 }  // namespace shoal::data

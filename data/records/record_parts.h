@@ -1,5 +1,5 @@
 #pragma once
-// The records of RecordIO and their parts (record_io.h).
+// Reads the records of RecordIO files and the parts that they consist of (record_io.h).
 
 #include <cstdint>
 #include <optional>
@@ -33,20 +33,21 @@ struct RecordExtent {
   uint32_t parts = 1;
 };
 
-// Whether bytes begin with the magic number of a part.
+// Whether the bytes begin with the magic number of a part.
 bool begins_record_io(std::span<const uint8_t> bytes);
 
-// Splits RecordIO bytes into records and puts their parts together.
+// Splits RecordIO bytes into records and joins the parts of each record.
 class RecordIoReader {
  public:
   explicit RecordIoReader(ByteSource& source) : source_(source) {}
 
-  // Passes the next record and returns false at the end. Replaces `payload` with what it holds,
-  // unless null. Throws std::invalid_argument naming place and record if it is damaged, cut short, or
-  // too large for `payload`.
+  // Reads the next record; returns false at the end. Replaces `payload`, unless null, with the
+  // record's payload. Throws std::invalid_argument naming record and position if the record is
+  // damaged, cut short, or too large for `payload`.
   bool next(RecordExtent& record, std::vector<uint8_t>* payload = nullptr);
-  int64_t number() const { return number_; }  // of the record, from 0 on
+  int64_t number() const { return number_; }  // of the last record read, counted from 0
   std::string name() const { return "record " + std::to_string(number_); }
+  // Throws std::invalid_argument: "SOURCE:record NUMBER WHAT (before byte POSITION)".
   [[noreturn]] void refuse(const std::string& what) const { refuse(number_, what); }
   [[noreturn]] void refuse(int64_t number, const std::string& what) const;
 
@@ -55,20 +56,21 @@ class RecordIoReader {
   int64_t number_ = -1;
 };
 
-// Reads `bytes` bytes of the payload of the record at `record`, from byte `from` of the payload on.
-// Returns false if the file has become shorter or is no longer the same.
+// Reads `bytes` bytes of a payload, from byte `from` of the payload on. `record`: offset of the
+// record in the file. Returns false if the file has become shorter or has changed.
 bool read_payload(const File& file, uint64_t record, uint64_t from, uint8_t* to, uint64_t bytes);
 
-// Labels in records of their own belong to the image before them or behind them: to the image before
-// if that has none yet.
+// Assigns labels that are stored in records of their own to images. A label belongs to the image
+// before it if that has no label yet, else to the image after it.
 class LabelPairing {
  public:
-  // Call for each image. Returns its label if that came before it.
+  // Call for each image. Returns its label if the label came before it.
   std::optional<LabelText> image() {
     image_waits_ = !label_;
     return std::exchange(label_, std::nullopt);
   }
-  // Call for each label. Returns true if it belongs to the last image; else it waits for the next.
+  // Call for each label. Returns true if the label belongs to the last image. Otherwise keeps the
+  // label for the next image.
   bool label(const LabelText& label) {
     if (std::exchange(image_waits_, false)) return true;
     label_ = label;

@@ -17,7 +17,7 @@ struct MxnetHead {
 };
 static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
 
-constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag means that this is no MXNet record
+constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
 
 }  // namespace
 
@@ -34,7 +34,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
   const uint32_t skip = sizeof mxnet + mxnet.flag * sizeof mxnet.label;
   if (bytes <= skip) return payload;
   if (mxnet.flag > 1 && !unlabelled)
-    throw std::invalid_argument("carries " + std::to_string(mxnet.flag) +
+    throw std::invalid_argument("has " + std::to_string(mxnet.flag) +
                                 " labels; shoal trains on one label for each image");
   float label = mxnet.label;
   if (mxnet.flag == 1) std::memcpy(&label, head.data() + sizeof mxnet, sizeof label);
@@ -44,7 +44,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
   if (unlabelled) return payload;
   if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
     throw std::invalid_argument("has the label " + std::to_string(label) +
-                                "; it must be a whole number from 0 on");
+                                "; it must be a whole number, 0 or more");
   payload.number = static_cast<int64_t>(label);
   return payload;
 }

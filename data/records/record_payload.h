@@ -11,21 +11,23 @@
 namespace shoal::data {
 
 struct RecordPayload {
-  enum class Kind { image, mxnet, other };  // mxnet: an image behind MXNet's head
+  enum class Kind { image, mxnet, other };  // mxnet: an image after MXNet's header
   Kind kind = Kind::other;
   uint32_t skip = 0;           // bytes before the image
-  int64_t number = kNoNumber;  // MXNet: the label
-  uint64_t id = 0;             // MXNet: the number of the record
+  int64_t number = kNoNumber;  // the label in MXNet's header
+  uint64_t id = 0;             // the id in MXNet's header
 };
 constexpr size_t kPayloadHead = 28;  // bytes needed to recognise the payload
 
-// `head`: the first kPayloadHead bytes, or all; `bytes`: size of the whole payload. Unless
-// `unlabelled`, throws std::invalid_argument for several labels and for a label that is not a whole
-// number >= 0, with a message to follow the name of the record.
+// Finds out what a payload contains. `head`: its first kPayloadHead bytes, or all of a shorter one;
+// `bytes`: size of the whole payload. Unless `unlabelled`, throws std::invalid_argument for several
+// labels and for a label that is not a whole number >= 0; the caller puts the record's name before
+// the message.
 RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
                               bool unlabelled = false);
 
-// Parses a payload of Kind::other as a label: a number, a name or JSON. Nothing if it is none.
+// Parses a payload of Kind::other as a label: a number, a name or JSON. Returns nothing if it is
+// not a label.
 std::optional<LabelText> parse_wrapped_label(const std::string& text);
 constexpr uint64_t kLargestWrappedLabel = 64 * 1024;  // bytes
 

@@ -9,9 +9,10 @@
 
 namespace shoal::data {
 
-// Converts a tensor (little-endian, type keys.raw, shape from keys) to uncompressed RGB
-// (raw_pixels.h). Multiplies values by keys.scale, rounds and clamps them to 0 … 255; repeats a
-// single channel. Throws DamagedImage if the number of bytes does not match the shape.
+// Converts a tensor to an uncompressed RGB image (raw_pixels.h). The tensor is little-endian and
+// has the type and shape given by `keys`. Multiplies values by keys.scale, rounds them and clamps
+// them to 0 … 255. Repeats a single channel in all three. Throws DamagedImage if the number of
+// bytes does not match the shape.
 std::vector<uint8_t> image_of_tensor(std::span<const uint8_t> tensor, const ExampleKeys& keys);
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
-// An Example is a message with one field, Features: a map from strings to Feature. A Feature has one
-// of three lists: bytes, floats or integers.
+// An Example is a message with one field, Features: a map from strings to Feature. A Feature
+// contains one of three kinds of list: of byte strings, floats or integers.
 #include "data/records/tf_example.h"
 
 #include <stdexcept>
@@ -62,7 +62,7 @@ class ExampleReader {
     } else if (key == keys_.label && kind == kNumberList) {
       example_.number = only_number(key, list);
     } else if (key == keys_.label && kind == kFloatList) {
-      throw std::invalid_argument("has a label under '" + key + "' that is no whole number");
+      throw std::invalid_argument("has a label under '" + key + "' that is not a whole number");
     } else if (key == keys_.label || key == keys_.class_name) {
       example_.class_name = wire_.text(only_bytes(key, kind, list));
     } else if (key == keys_.name) {
@@ -83,7 +83,7 @@ class ExampleReader {
     return only;
   }
 
-  // The values may be separate fields or packed into one.
+  // Returns the only number of a list. The numbers may be separate fields or packed into one field.
   int64_t only_number(const std::string& key, Extent list) {
     uint64_t value = 0;
     int64_t count = 0;
@@ -107,7 +107,7 @@ class ExampleReader {
   const ExampleKeys& keys_;
   WireReader wire_;
   Example example_;
-  std::string found_;  // keys
+  std::string found_;  // all keys of this example, for messages
 };
 
 }  // namespace

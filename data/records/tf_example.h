@@ -11,36 +11,37 @@
 
 namespace shoal::data {
 
-// Which features to look for. --tfrecord-keys: image=KEY,label=KEY,class=KEY,name=KEY,
-// label-offset=N,raw=uint8|float32|float64,shape=HxWxC or CxHxW,scale=X. Keys that are not named keep their defaults.
+// Which features to look for: the value of --tfrecord-keys, a list of image=KEY, label=KEY,
+// class=KEY, name=KEY, label-offset=N, raw=uint8|float32|float64, shape=HxWxC or CxHxW, scale=X,
+// separated by commas. Settings that are not given keep their defaults.
 struct ExampleKeys {
   std::string image = "image/encoded";            // bytes of a JPEG, PNG …, or of a tensor (raw)
   std::string label = "image/class/label";        // a number, or the class's name as bytes
   std::string class_name = "image/class/synset";  // bytes; may be missing
   std::string name = "image/filename";            // bytes; may be missing
-  // Number of the first class. Unset: 1 for image/class/label if no 0 occurs, else 0.
+  // Label of the first class. Unset: 1 if the key is image/class/label and no label is 0, else 0.
   std::optional<int64_t> label_offset;
-  // The number of the first class unless a label 0 occurs.
+  // Returns the label of the first class, assuming that no label is 0.
   int64_t first_label() const {
     return label_offset.value_or(label == ExampleKeys().label ? 1 : 0);
   }
 
   enum class Raw { no, uint8, float32, float64 };
   Raw raw = Raw::no;                            // the image is a tensor of that type
-  int64_t height = 0, width = 0, channels = 0;  // of it; 1 or 3 channels
-  bool planar = false;                          // C×H×W, else H×W×C
-  double scale = 1;                             // multiplies its values to give levels 0 … 255
+  int64_t height = 0, width = 0, channels = 0;  // of the tensor; 1 or 3 channels
+  bool planar = false;                          // true: C×H×W, false: H×W×C
+  double scale = 1;                             // factor that converts its values to 0 … 255
 
   bool unlabelled = false;  // ignores label and class_name
 };
 
-// Throws std::invalid_argument naming --tfrecord-keys.
+// Parses the value of --tfrecord-keys. Throws std::invalid_argument naming the option.
 ExampleKeys parse_example_keys(const std::string& text);
 
 struct Example {
   uint64_t image = 0, image_bytes = 0;  // offset and size in the file
-  std::optional<int64_t> number;
-  std::string class_name, name;
+  std::optional<int64_t> number;        // the label, if it is a number
+  std::string class_name, name;         // empty if missing
 };
 
 // Parses the example in [begin, end) of `file` without reading the image. Throws

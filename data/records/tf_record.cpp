@@ -23,7 +23,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kKeptUnpacked = 2;  // files: the one that is read and the next
+constexpr size_t kKeptUnpacked = 2;  // unpacked files in memory: the current one and the next
 
 enum class Packing { none, whole_file, no_records };
 
@@ -31,7 +31,7 @@ Packing packing_of(const File& file) {
   std::array<uint8_t, 4096> head{};
   const int64_t count = file.read_at(0, head.data(), static_cast<int64_t>(head.size()));
   const std::span<const uint8_t> known(head.data(), static_cast<size_t>(count));
-  // First, since a length may look like the beginning of zlib data.
+  // Checked first, because the length of a record may look like the beginning of zlib data.
   if (begins_tf_record(known)) return Packing::none;
   if (!is_compressed(known)) return Packing::no_records;
   return begins_tf_record(inflate_head(known, kTfRecordHead)) ? Packing::whole_file
@@ -90,7 +90,7 @@ class TfRecordScan {
   static int64_t checked(int64_t label) {
     if (label < 0 || label > INT32_MAX)
       throw std::invalid_argument("has the label " + std::to_string(label) +
-                                  "; it must be a number from 0 on");
+                                  "; it must be a number, 0 or more");
     return label;
   }
 
@@ -102,7 +102,7 @@ class TfRecordScan {
   Scan scan_;
 };
 
-// Makes the numbers of labels start at 0.
+// Subtracts the label of the first class, so that labels start at 0.
 void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
                   std::vector<Scan>& scans) {
   int64_t offset = keys.first_label();
@@ -116,13 +116,13 @@ void shift_labels(const std::vector<SourceFile>& files, const ExampleKeys& keys,
       if (number < offset)
         throw std::invalid_argument(files[file].path + ":" + std::string(scans[file].name(i)) +
                                     " has the label " + std::to_string(number) +
-                                    ", which lies before label-offset=" + std::to_string(offset));
+                                    ", which is below label-offset=" + std::to_string(offset));
       number -= offset;
     }
   }
 }
 
-// Unpacks compressed files and keeps the last ones. Thread-safe.
+// Unpacks compressed files and keeps the last kKeptUnpacked in memory. Thread-safe.
 class UnpackedFiles {
  public:
   std::shared_ptr<const File> open(uint32_t number, const File& packed) const {
@@ -155,7 +155,7 @@ class TfRecordDataset : public ContainerDataset {
     if (packed_[p.file]) file = unpacked_.open(p.file, *file);
     bytes.resize(p.bytes);
     read_fully(*file, p.offset, bytes.data(), static_cast<int64_t>(p.bytes));
-    thread_local std::vector<uint8_t> around;  // keeps its memory
+    thread_local std::vector<uint8_t> around;  // the record's other bytes; reuses its memory
     around.resize(size_t{p.before} + p.behind + kTfRecordCheck);
     read_fully(*file, p.offset - p.before, around.data(), p.before);
     read_fully(*file, p.offset + p.bytes, around.data() + p.before,
@@ -165,8 +165,7 @@ class TfRecordDataset : public ContainerDataset {
     sum = crc32c(sum, around.data() + p.before, p.behind);
     uint32_t check = 0;
     std::memcpy(&check, around.data() + p.before + p.behind, sizeof check);
-    if (masked_crc(sum) != check)
-      throw DamagedImage("its record does not have the checksum it was written with");
+    if (masked_crc(sum) != check) throw DamagedImage("its record has a wrong checksum");
     if (keys_.raw != ExampleKeys::Raw::no) bytes = image_of_tensor(bytes, keys_);
   }
 

@@ -1,12 +1,12 @@
 #pragma once
 // TFRecord files of tf.Examples, as TensorFlow's ImageNet scripts write them.
 //
-// Images are read in place. The checksum of the record is verified at each read; if it is wrong, the
-// image counts as damaged. A file may be compressed as a whole by gzip or zlib. No image of it can
-// then be reached without unpacking everything before it (points to start from would each need 32
-// KiB of history and cost more than decoding the image), so such files are opened only for reading
-// in order (`shoal pack`), each unpacked once. Source: TensorFlow's guide "TFRecord and
-// tf.train.Example".
+// Images are read in place. Each read verifies the checksum of the record; if it is wrong, the
+// image counts as damaged. A file may be compressed as a whole by gzip or zlib. Then an image can
+// be reached only by unpacking everything before it. (An index of starting points would need 32 KiB
+// of history for each, and using one would cost more than decoding the image.) Therefore compressed
+// files are opened only for reading in order (`shoal pack`), and each is unpacked once. Source:
+// TensorFlow's guide "TFRecord and tf.train.Example".
 
 #include <memory>
 #include <string>
@@ -20,14 +20,15 @@ namespace shoal::data {
 
 bool is_tf_record(const File& file);
 
-// Images in the order of files and records; classes by `image/class/synset` or similar if the records
-// have it, else by number. Skips a record that is so damaged that its label cannot be found, with a
-// call of options.warning. Throws std::invalid_argument naming file and record; also for compressed
-// files unless options.in_order.
+// Opens all images, in the order of files and records. Classes are the names under
+// `image/class/synset` (or the given key) if the records have them, else numbers. Skips a record
+// whose label cannot be found because of damage, and calls options.warning. Throws
+// std::invalid_argument naming file and record, and for compressed files unless options.in_order is
+// set.
 std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& paths,
                                                const OpenOptions& options);
 
-// The images of records that come one after the other. The arguments must outlive the stream.
+// Reads the images of records from front to back. The arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_tf_record_stream(ByteSource& source, const StreamLabels& labels,
                                                     const ExampleKeys& keys);
 

@@ -12,22 +12,24 @@
 
 namespace shoal::data {
 
-constexpr size_t kTfRecordHead = 12, kTfRecordCheck = 4;  // bytes before and behind the data
-// The length in the head of a record; nothing if its checksum is wrong.
+constexpr size_t kTfRecordHead = 12, kTfRecordCheck = 4;  // bytes before and after the data
+
+// Returns the data length from the head of a record; nothing if the head's checksum is wrong.
 std::optional<uint64_t> tf_record_length(const uint8_t* head);
-// Whether bytes begin with the head of a record.
+// Whether the bytes begin with the head of a record.
 bool begins_tf_record(std::span<const uint8_t> bytes);
-// Whether `data` has the checksum that is stored behind it at `check` (4 bytes, unaligned).
+// Whether `data` has the checksum stored at `check` (4 bytes, unaligned).
 bool tf_record_is_whole(std::span<const uint8_t> data, const uint8_t* check);
 
 class TfRecordReader {
  public:
   explicit TfRecordReader(ByteSource& source) : source_(source) {}
 
-  // Reads the head of the next record; the source then continues with its data. Returns false at the
-  // end. Throws std::invalid_argument naming place and record if it is damaged or cut short.
+  // Reads the head of the next record; the source then continues with the record's data. Returns
+  // false at the end. Throws std::invalid_argument naming record and position if the head is
+  // damaged or cut short.
   bool next();
-  int64_t number() const { return number_; }                // of the record, from 0 on
+  int64_t number() const { return number_; }                // of the record, counted from 0
   uint64_t data() const { return place_ + kTfRecordHead; }  // position of its data
   uint64_t length() const { return length_; }               // of its data, bytes
   std::string name() const { return "record " + std::to_string(number_); }

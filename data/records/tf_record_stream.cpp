@@ -24,12 +24,12 @@ class TfRecordStream : public RecordStream {
     if (!append_bytes(source_, length + kTfRecordCheck, record_)) reader_.refuse("is cut short");
     image.damage = tf_record_is_whole(std::span(record_).first(length), record_.data() + length)
                        ? ""
-                       : "its record does not have the checksum it was written with";
+                       : "its record has a wrong checksum";
     try {
       take(length, image);
     } catch (const std::invalid_argument& error) {
       if (image.damage.empty()) reader_.refuse(error.what());
-      image.bytes.clear();  // its label is not known either
+      image.bytes.clear();  // the record is damaged, so image and label cannot be found
       image.label = 0;
       image.name = name();
     }
@@ -50,8 +50,8 @@ class TfRecordStream : public RecordStream {
       image.bytes = image_of_tensor(image.bytes, keys_);
   }
 
-  // A stream cannot be searched for a label 0, so the first class is 1 under ImageNet's key unless
-  // --tfrecord-keys says otherwise.
+  // A stream cannot be searched for a label 0. Therefore labels under ImageNet's key start at 1,
+  // unless --tfrecord-keys sets label-offset.
   int32_t label_of(const Example& example) const {
     if (!example.class_name.empty()) {
       try {
@@ -63,8 +63,8 @@ class TfRecordStream : public RecordStream {
     const int64_t offset = keys_.first_label();
     if (*example.number < offset)
       throw std::invalid_argument("has the label " + std::to_string(*example.number) +
-                                  ", which lies before label-offset=" + std::to_string(offset) +
-                                  "; say where labels begin with --tfrecord-keys label-offset=N");
+                                  ", which is below label-offset=" + std::to_string(offset) +
+                                  "; set the first label with --tfrecord-keys label-offset=N");
     return labels_.label_of({*example.number - offset, ""});
   }
 

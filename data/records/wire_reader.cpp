@@ -9,7 +9,7 @@ constexpr uint64_t kLongestText = 4096;  // bytes
 enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 [[noreturn]] void no_message() {
-  throw std::invalid_argument("is no protocol buffer of the expected kind");
+  throw std::invalid_argument("is not a protocol buffer of the expected kind");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the wire format of protocol buffers in place; unwanted fields are skipped unread. Source:
-// protobuf.dev, "Encoding".
+// Reads the wire format of protocol buffers in place, and skips unwanted fields without reading
+// them. Source: protobuf.dev, "Encoding".
 
 #include <array>
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace shoal::data {
 
 struct Extent {
-  uint64_t begin = 0, end = 0;  // in the file
+  uint64_t begin = 0, end = 0;  // offsets in the file
   uint64_t bytes() const { return end - begin; }
 };
 
 struct WireField {
   uint64_t number = 0;
-  uint64_t value = 0;       // of a varint
-  Extent content;           // of a length-delimited field
+  uint64_t value = 0;       // value, if the field is a varint
+  Extent content;           // place of the content, for all other fields
   bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 
@@ -27,8 +27,8 @@ class WireReader {
  public:
   explicit WireReader(const Readable& file) : file_(file) {}
 
-  // Reads the first field of `rest` and removes it from there; returns false at the end. Throws
-  // std::invalid_argument if the bytes are not fields.
+  // Reads the first field of `rest` and removes it from `rest`. Returns false if `rest` is empty.
+  // Throws std::invalid_argument if the bytes are not a field.
   bool next(Extent& rest, WireField& field);
   uint64_t varint(Extent& rest);
   std::string text(Extent content);

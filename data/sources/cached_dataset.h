@@ -1,5 +1,5 @@
 #pragma once
-// A dataset whose encoded images stay in memory once they have been read.
+// A dataset that keeps encoded images in memory once they have been read.
 
 #include <atomic>
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace shoal::data {
 
-// Keeps images until `limit_bytes` are used and never evicts one: the order of an epoch is random,
-// so no image is worth more than another. Needs 8 bytes per image in addition to the limit.
+// Keeps images until `limit_bytes` are used, and never evicts one: the order of an epoch is random,
+// so each image is equally useful. Needs 8 bytes per image in addition to the limit.
 class CachedDataset : public ForwardingDataset {
  public:
   CachedDataset(std::shared_ptr<const Dataset> source, int64_t limit_bytes);

@@ -14,7 +14,7 @@ namespace shoal::data {
 namespace {
 
 constexpr int64_t kMostClasses = 1'000'000;
-constexpr size_t kReadForward = 24;  // open files with Reads::forward, 8 MiB of memory each
+constexpr size_t kReadForward = 24;  // maximum of open files with Reads::forward, 8 MiB each
 
 // Calls visit(file, entry number, entry) for every entry of the scans.
 template <class Visit>

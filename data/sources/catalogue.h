@@ -16,44 +16,46 @@
 namespace shoal::data {
 
 struct Image {
-  uint64_t offset = 0, bytes = 0;  // in its file
-  uint32_t file = 0;               // number of the file
+  uint64_t offset = 0, bytes = 0;  // place in its file
+  uint32_t file = 0;               // index of the file
   int32_t label = 0;               // index into the classes
-  // Bytes of its record before and behind the image. For RecordIO records in parts, see record_io.cpp.
+  // Number of bytes of its record before and after the image. For RecordIO records in several parts
+  // the fields have other meanings, see record_io.cpp.
   uint32_t before = 0, behind = 0;
 };
 
 struct Catalogue {
   std::vector<std::string> classes;
   std::vector<Image> images;
-  std::vector<uint64_t> name_ends;  // per image: end of its name in `names`
-  std::string names;                // names inside their files, one after the other
+  std::vector<uint64_t> name_ends;  // per image: offset of its name's end in `names`
+  std::string names;                // names of the images inside their files, concatenated
 
   std::string_view name(int64_t sample) const;
 };
 
-// An entry of a scan, with its label.
+// Refers to one entry of the scans: file index and entry index. With the image's label.
 struct Placed {
   uint32_t file = 0, entry = 0;
   int32_t label = 0;
 };
 
-// Makes a catalogue of `placed`, in that order.
+// Returns a catalogue of the images `placed`, in this order. scans[i] belongs to file i.
 Catalogue make_catalogue(const std::vector<Scan>& scans, const std::vector<Placed>& placed,
                          std::vector<std::string> classes);
 
-// Makes a catalogue of all images, in the order of files and records, with the labels of the scans.
-// With `known` (classes of the training set), a label is one of these names or an index into them.
-// Without, the classes are the names, sorted, or the numbers from 0 to the largest, padded with zeros
-// to the same length. Throws std::invalid_argument naming an image that has no label or one outside
-// the classes.
+// Returns a catalogue of all images, in the order of files and records, with the labels of the
+// scans. `known`: classes of the training set; a label is one of these names or an index into them.
+// If `known` is empty, the classes are the names that occur, sorted, or the numbers from 0 to the
+// largest label, padded with zeros to the same length. Throws std::invalid_argument naming an image
+// that has no label or a label that is not in the classes.
 Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::vector<Scan>& scans,
                              const std::vector<std::string>& known);
 
-// Makes a catalogue of all images in the same order, with one class that has an empty name.
+// Returns a catalogue of all images in the same order, with a single class, whose name is empty.
 Catalogue catalogue_unlabelled(const std::vector<Scan>& scans);
 
-// Reads images that are stored in one piece. Names are PATH:NAME.
+// Dataset of the images of a catalogue, each stored in one piece in its file. Image names are
+// PATH:NAME.
 class ContainerDataset : public BasicDataset {
  public:
   ContainerDataset(std::vector<SourceFile> files, Catalogue catalogue,
@@ -70,8 +72,8 @@ class ContainerDataset : public BasicDataset {
     return FilePlace{image(sample).file, image(sample).offset};
   }
   void start_over() const override { files_.close_all(); }
-  // Throws DamagedImage if only this image cannot be read, std::runtime_error if its file has changed
-  // or is gone.
+  // Throws DamagedImage if only this image cannot be read, std::runtime_error if its file has
+  // changed or was removed.
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override;
   void will_read(int64_t first, int64_t count) const override;
 
@@ -79,7 +81,8 @@ class ContainerDataset : public BasicDataset {
   const Image& image(int64_t sample) const {
     return catalogue_.images[static_cast<size_t>(sample)];
   }
-  // Stays open while the caller holds it. Throws like OpenFiles::open.
+  // Returns the file, which stays open while the caller holds it. Throws what OpenFiles::open()
+  // throws.
   std::shared_ptr<const File> open_file(uint32_t file) const { return files_.open(file); }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// The table of record formats: files that hold many images. A new format is a reader and a row.
+// The table of record formats: formats of files that contain many images. To add a format, write a
+// reader and add a row.
 
 #include <memory>
 #include <span>
@@ -14,11 +15,11 @@ namespace shoal::data {
 
 struct RecordFormat {
   std::string_view name;  // for messages
-  // Files.
+  // Functions for files.
   bool (*is_file)(const File&);
   std::shared_ptr<const Dataset> (*open_files)(const std::vector<std::string>& paths,
                                                const OpenOptions&);
-  // Streams. `begins` gets the first kFormatHead bytes, or all.
+  // Functions for streams. `begins` gets the first kFormatHead bytes, or all of a shorter stream.
   bool (*begins)(std::span<const uint8_t>);
   std::unique_ptr<RecordStream> (*open_stream)(ByteSource&, const StreamLabels&,
                                                const ExampleKeys&);

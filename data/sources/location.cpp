@@ -1,4 +1,4 @@
-// The table of kinds.
+// The kinds of locations are listed in the table kKinds.
 #include "data/sources/location.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ Opened open_synthetic(const std::string& text, const OpenOptions& given) {
 
 Opened refuse_pipe(const std::string& path, const OpenOptions&) {
   throw std::invalid_argument("the images of pipe:" + path +
-                              " come only once, in an order of their own; only train and eval can "
-                              "read them");
+                              " can be read only once and in the order of the pipe; only train and "
+                              "eval can read them");
 }
 
 struct KindRow {
@@ -87,7 +87,7 @@ const KindRow& row_of(std::string_view text) {
                        [&](const KindRow& row) { return text.starts_with(row.prefix); });
 }
 
-// Where `folder` may hold a split, in this order.
+// Returns the places in `folder` that may contain a split, in the order in which to try them.
 std::vector<std::string> candidates(const std::string& folder, const std::string& split) {
   const std::string place = folder + "/" + split;
   std::vector<std::string> all = {place,          place + ".pack",
@@ -101,7 +101,7 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
 
 Location resolve(const std::string& text) {
   Location location{row_of(text).kind, text};
-  // Opening a pattern with braces names the first file that is missing.
+  // Patterns count as existing: opening a pattern with braces reports the first missing file.
   if (location.kind == Location::Kind::path) location.exists = is_pattern(text) || fs::exists(text);
   return location;
 }

@@ -43,7 +43,7 @@ class LocalPlaces {
   }
 
  private:
-  // Number of leading folders of `rest` that do not exist below the root.
+  // Returns how many leading folders of `rest` must be dropped to find the file below the root.
   size_t fitting(std::string_view rest, const std::string& place) const {
     for (size_t count = 0;; ++count) {
       if (!rest.empty() && fs::is_regular_file(root_ + "/" + std::string(rest))) return count;
@@ -56,7 +56,7 @@ class LocalPlaces {
   }
 
   std::string manifest_, root_;
-  std::optional<size_t> dropped_;  // decided by the first image
+  std::optional<size_t> dropped_;  // number of leading folders to drop; set by the first image
 };
 
 class ManifestScan {
@@ -120,7 +120,7 @@ class ManifestScan {
     }
   }
 
-  // Sets the label from the one attribute that is a label, and its class name from the metadata.
+  // Sets the label from the only attribute that is a label, and the class name from its metadata.
   void label(const json& entry, ScanEntry& image) {
     std::string names;
     std::optional<LabelText> found;

@@ -1,15 +1,15 @@
 #pragma once
-// SageMaker manifests whose files are in the folder of the manifest. Source: Amazon SageMaker's documentation,
-// "S3DataSource" and "Augmented Manifest".
+// SageMaker manifests. The images must be in the folder of the manifest. Source: Amazon SageMaker's
+// documentation, "S3DataSource" and "Augmented Manifest".
 //
 //   manifest             [{"prefix": "s3://bucket/path/"}, "cat/1.jpg", …]: the class is the first
-//                        folder behind the prefix
+//                        folder after the prefix
 //   augmented manifest   a line {"source-ref": "s3://…/1.jpg", "NAME": 3, "NAME-metadata": {…}} for
 //                        each image: the class is NAME's number or text, or the metadata's
 //                        class-name
 //
-// For a path on S3, looks in the folder of the manifest for the longest end of the path that exists
-// there. The first image decides how many leading folders are dropped.
+// To find an S3 path in the folder of the manifest, drops as few leading folders as needed for the
+// rest of the path to exist there. The first image decides how many folders are dropped.
 
 #include <memory>
 #include <string>
@@ -23,7 +23,8 @@ namespace shoal::data {
 // Whether the file begins like JSON.
 bool is_manifest(const File& file);
 
-// Images in the order of the manifest. Throws std::invalid_argument naming file and line or entry.
+// Opens all images, in the order of the manifest. Throws std::invalid_argument naming file and line
+// or entry.
 std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& paths,
                                              const OpenOptions& options);
 

@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<std::string>;
 
-// Recognised only if the user names the file itself: other JSON may lie beside records.
+// Recognised only if the user names the file itself, because folders of records may contain other
+// JSON files.
 constexpr RecordFormat kManifest = {"a manifest", is_manifest, open_manifest, nullptr, nullptr};
 
 const RecordFormat* format_of(const std::string& path, bool named = false) {
@@ -47,7 +48,7 @@ bool file_is_image(const std::string& path) {
     throw std::invalid_argument(path +
                                 " is compressed, so its images cannot be read in any order; "
                                 "unpack it (gunzip)");
-  throw std::invalid_argument(path + " is of no kind that can be read: " + format_names());
+  throw std::invalid_argument(path + " has an unknown format; shoal reads " + format_names());
 }
 
 std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,

@@ -38,8 +38,9 @@ std::shared_ptr<const File> OpenFiles::open(uint32_t file) const {
   return opened;
 }
 
-// With Reads::forward, a closed file starts again at its beginning, so the least recently used one is
-// closed. Other files open quickly: there the order of opening will do.
+// Marks a file as used. With Reads::forward, reopening a file reads it again from its beginning, so
+// the least recently used file must be closed first. Otherwise reopening is quick, so the order of
+// opening suffices.
 void OpenFiles::used(uint32_t file) const {
   if (order_.back() == file) return;
   order_.erase(std::find(order_.begin(), order_.end(), file));

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps a limited number of many files open.
+// Opens files on demand and keeps a limited number of them open.
 
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace shoal::data {
 
-// A file of a source, with its stamp when its images were listed.
+// A file of a source, and the stamp that it had when its images were listed.
 struct SourceFile {
   std::string path;
   FileStamp stamp;
@@ -21,17 +21,17 @@ struct SourceFile {
 // Thread-safe.
 class OpenFiles {
  public:
-  // Keeps at most `most` files open, plus those that callers hold. With Reads::forward each open file
-  // holds memory (File).
+  // Keeps at most `most` files open, plus those that callers hold. With Reads::forward, each open
+  // file needs 8 MiB of memory (Reads).
   OpenFiles(std::vector<SourceFile> files, size_t most, Reads reads = Reads::seeking);
 
-  // Returns file number `file`; it stays open while the caller holds it. Throws std::runtime_error if
-  // it cannot be opened or has changed.
+  // Returns file number `file`, which stays open while the caller holds it. Throws
+  // std::runtime_error if it cannot be opened or has changed.
   std::shared_ptr<const File> open(uint32_t file) const;
-  // Files that callers hold stay open as long as they do.
+  // Closes all files. Those that callers hold stay open until the callers release them.
   void close_all() const;
   const SourceFile& at(uint32_t file) const { return files_[file]; }
-  size_t open_now() const;  // files
+  size_t open_now() const;  // number of files kept open
 
  private:
   void used(uint32_t file) const;
@@ -41,10 +41,10 @@ class OpenFiles {
   Reads reads_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const File>> open_;  // by number; null: closed
-  mutable std::deque<uint32_t> order_;  // by time of opening; with Reads::forward, of last use
+  mutable std::deque<uint32_t> order_;  // by time of opening; by last use with Reads::forward
 };
 
-// Number of files that may be open: a quarter of the process limit, at most 1024.
+// Returns how many files may be kept open: a quarter of the process limit, at most 1024.
 size_t open_files_limit();
 
 // Returns the paths with their stamps. Throws std::invalid_argument for a path that is not a file.

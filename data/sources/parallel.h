@@ -11,8 +11,8 @@
 
 namespace shoal::data {
 
-// Calls work(i) for i = 0 … count-1, in any order, on at most `threads` threads including the
-// caller. Re-throws the first exception after all threads have stopped.
+// Calls work(i) for i = 0 … count-1, in any order, on at most `threads` threads, including the
+// calling one. Re-throws the first exception after all threads have stopped.
 template <class Work>
 void for_each_index(size_t count, int threads, const Work& work) {
   std::atomic<size_t> next = 0;

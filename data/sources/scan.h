@@ -16,17 +16,17 @@ constexpr int64_t kNoNumber = -1;
 // An image in a file, with the label stored beside it.
 struct ScanEntry {
   uint64_t offset = 0, bytes = 0;   // of the image in the file
-  uint32_t before = 0, behind = 0;  // bytes of its record before and behind, for checksums
-  int32_t text = -1;                // index of its label in `texts`; -1: none
+  uint32_t before = 0, behind = 0;  // bytes of its record before and after the image, see Image
+  int32_t text = -1;                // index of its label in Scan::texts; -1: none
   uint32_t unused = 0;
   int64_t number = kNoNumber;  // its label as a number; kNoNumber: none
 };
 
 struct Scan {
   std::vector<ScanEntry> entries;
-  std::vector<uint64_t> name_ends;  // per entry: end of its name in `names`
-  std::string names;                // all names, one after the other
-  std::vector<std::string> texts;   // different labels
+  std::vector<uint64_t> name_ends;  // per entry: offset of its name's end in `names`
+  std::string names;                // names of all entries, concatenated
+  std::vector<std::string> texts;   // all labels that are texts, each once
   LeftOut left_out;
 
   size_t size() const { return entries.size(); }
@@ -43,16 +43,16 @@ struct Scan {
   int32_t place_of(const std::string& text);
 };
 
-// Cache of scans between runs. `kind`: the format and all options that change what is found.
+// Caches scans on disk between runs. `kind`: the format, and all options that affect the scan.
 class ScanCache {
  public:
   ScanCache(const std::string& cache_dir, std::string kind, const std::vector<SourceFile>& files);
 
-  // Sets the scans of files that have not changed; returns the indices of the others.
+  // Loads the scans of files that have not changed. Returns the indices of the other files.
   std::vector<size_t> load(std::vector<Scan>& scans) const;
 
-  // Does nothing without a cache folder, or if a file changed so recently that another change might
-  // leave its time as it is. Throws std::runtime_error.
+  // Saves the scans of all files. Does nothing without a cache folder, or if a file changed so
+  // recently that another change might not alter its time stamp. Throws std::runtime_error.
   void save(const std::vector<Scan>& scans) const;
 
  private:

@@ -59,7 +59,7 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
 
 void refuse_labels(const std::string& path) {
   throw std::invalid_argument(path +
-                              " has classes of its own; leave out --val-labels and --val-synsets");
+                              " contains its own classes; remove --val-labels and --val-synsets");
 }
 
 }  // namespace shoal::data

@@ -1,5 +1,5 @@
 #pragma once
-// Finds the images in the files of a source, in the cache or with several threads.
+// Finds the images in the files of a source, from the cache or by scanning with several threads.
 
 #include <functional>
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace shoal::data {
 
-// Calls `scan` for each file that is not in the cache for `kind` (scan.h) and caches the results.
-// Throws std::invalid_argument if no file holds an image, and what `scan` throws.
+// Returns the scan of each file. Calls `scan` for files that the cache for `kind` (scan.h) does not
+// contain, and caches the results. Throws std::invalid_argument if no file contains an image, and
+// what `scan` throws.
 std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFile>& files,
                              const OpenOptions& options,
                              const std::function<Scan(const File&)>& scan);
 
-// Throws std::invalid_argument: OpenOptions::labels cannot be used with `path`.
+// Throws std::invalid_argument with the message that OpenOptions::labels cannot be used with
+// `path`.
 [[noreturn]] void refuse_labels(const std::string& path);
 
 }  // namespace shoal::data

@@ -28,7 +28,8 @@ class Subset : public ForwardingDataset {
 
 std::string split_key(const std::string& class_name, const std::string& name) {
   const std::string_view all = name;
-  // Searches from the last folder up, as folders above the class folder may have the same name.
+  // Searches from the innermost folder outwards, because outer folders may have the same name as
+  // the class folder.
   for (size_t end = all.find_last_of("/:"); end != all.npos;) {
     const size_t before = end == 0 ? all.npos : all.find_last_of("/:", end - 1);
     const size_t begin = before == all.npos ? 0 : before + 1;

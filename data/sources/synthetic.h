@@ -1,6 +1,6 @@
 #pragma once
-// A synthetic dataset: JPEGs of coloured shapes in noise, encoded once and kept in memory. For tests
-// and benchmarks.
+// A synthetic dataset: JPEGs of coloured discs with noise, encoded once and kept in memory. For
+// tests and benchmarks.
 
 #include <cstdint>
 #include <memory>
@@ -12,14 +12,14 @@ namespace shoal::data {
 struct SyntheticOptions {
   int64_t images = 256;
   int64_t classes = 10;
-  // Number of different images, rounded up to a multiple of classes; the others repeat them.
+  // Number of different images, rounded up to a multiple of `classes`. The dataset repeats them.
   int64_t distinct = 32;
   int64_t width = 500, height = 375;  // pixels
   uint64_t seed = 0;
 };
 
-// Deterministic. The label of sample i is i % classes. A model can learn it: the label decides the
-// colour and the position of the shape.
+// Deterministic. The label of sample i is i % classes. A model can learn the labels: the label
+// determines the colour and the position of the disc.
 std::shared_ptr<const Dataset> make_synthetic(const SyntheticOptions& options);
 
 }  // namespace shoal::data

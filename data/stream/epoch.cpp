@@ -65,7 +65,8 @@ void StreamEpoch::read_all(const std::function<std::unique_ptr<RecordStream>()>&
   changed_.notify_all();
 }
 
-// Publishes an image when its spares are known. Returns false if no more images are wanted.
+// Adds the next image of the stream. Publishes an image once its spares have been read. Returns
+// false if no more images are wanted.
 bool StreamEpoch::take(std::shared_ptr<const StreamImage> image) {
   coming_.push_back(std::move(image));
   return coming_.size() <= kSpares || publish(kSpares);

@@ -1,8 +1,9 @@
 #pragma once
 // The images of one epoch of a stream, on one rank.
 //
-// A reader thread reads ahead; workers draw images by number, in any order. Which image has which
-// number is a pure function of the stream's order, seed and epoch, independent of threads and timing.
+// A reader thread reads ahead; workers draw images by number, in any order. The number of each
+// image is a pure function of the stream's order, seed and epoch; threads and timing do not affect
+// it.
 
 #include <array>
 #include <chrono>
@@ -26,49 +27,51 @@ struct EpochRequest {
   uint64_t seed = 0;
   int64_t epoch = 0;
   bool shuffled = true;
-  // Number of the first image wanted (those before it are read and dropped), and the maximum count;
-  // 0: no limit.
+  // Only the images with numbers in [first, limit) are wanted. Those before `first` are read and
+  // dropped. limit 0: no limit.
   int64_t first = 0, limit = 0;
 };
 
 struct StreamCounts {
-  // Images read so far, including those before EpochRequest::first and those that nobody draws.
+  // Number of images read so far, including those before EpochRequest::first and those not drawn.
   int64_t read = 0;
   bool complete = false;  // the stream was read to its end
 };
 
 class StreamEpoch {
  public:
-  // Number of images kept to replace a damaged one: those after it in the stream's order; at the end
-  // of the stream, those before it.
+  // Number of spare images that can replace a damaged one: the images after it in the stream's
+  // order; at the end of the stream, also those before it.
   static constexpr size_t kSpares = 4;
-  static constexpr int64_t kReadAhead = 256;  // images; the usual `ready`
+  static constexpr int64_t kReadAhead = 256;  // images; default for `ready` below
   struct Drawn {
     std::shared_ptr<const StreamImage> image;
-    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null: no more
+    std::array<std::shared_ptr<const StreamImage>, kSpares> spares;  // null after the last one
   };
 
-  // `open` returns the stream; it is called on the reader thread. `interrupt` makes the current and
-  // all later reads throw Interrupted. `ready`: number of images to read ahead.
+  // `open` opens the stream; the reader thread calls it. `interrupt` must make the current and all
+  // later reads throw Interrupted. `ready`: number of images to read ahead.
   StreamEpoch(std::function<std::unique_ptr<RecordStream>()> open, std::function<void()> interrupt,
               const EpochRequest& request, int64_t ready);
   ~StreamEpoch();
   StreamEpoch(const StreamEpoch&) = delete;
   StreamEpoch& operator=(const StreamEpoch&) = delete;
 
-  // Returns image number `index`, only once. Blocks until it was read. Returns nothing if the epoch
-  // ended before it or was abandoned. Throws what the stream threw. Any thread.
+  // Returns image number `index`; call only once for each index. Blocks until the image has been
+  // read. Returns nothing if the epoch ended before it or was abandoned. Throws what the stream
+  // threw. Thread-safe.
   std::optional<Drawn> draw(int64_t index);
-  // Whether the epoch has at least `count` images. Blocks until that is known or `give_up`, polled ten
-  // times a second, returns true. Throws what the stream threw.
+  // Whether the epoch has at least `count` images. Blocks until that is known or `give_up`, polled
+  // ten times a second, returns true. Throws what the stream threw.
   bool has(int64_t count, const std::function<bool()>& give_up = {});
-  // Stops reading and wakes all waiting threads. Any thread.
+  // Stops reading and wakes all waiting threads. Thread-safe.
   void abandon();
-  // Same, and joins the reader thread. Call from one thread.
+  // Calls abandon() and joins the reader thread. Call from one thread only.
   void end();
-  // Reads the rest of the epoch without keeping it, so that counts() includes it. Returns at the end,
-  // after `patience`, or when `give_up` returns true. Images that were kept ready can still be drawn.
-  // If the stream throws, counts() stays incomplete and this does not throw. Any thread.
+  // Reads the rest of the epoch without keeping it, so that counts() includes it. Returns at the
+  // end of the stream, after `patience`, or when `give_up` returns true. Images that were read
+  // ahead before can still be drawn. Does not throw if the stream throws; counts() then stays
+  // incomplete. Thread-safe.
   void pass_rest(std::chrono::milliseconds patience, const std::function<bool()>& give_up = {});
   StreamCounts counts() const;
 
@@ -84,7 +87,7 @@ class StreamEpoch {
 
   // Used by the reader thread only.
   std::deque<std::shared_ptr<const StreamImage>> coming_,
-      gone_;          // gone_: the last published images, newest first
+      gone_;          // coming_: images not yet published; gone_: last published ones, newest first
   int64_t next_ = 0;  // number of coming_.front()
 
   mutable std::mutex mutex_;

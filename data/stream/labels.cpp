@@ -45,8 +45,8 @@ int32_t StreamLabels::label_of_name(std::string_view name) const {
   }
   const std::string_view file = name.substr(name.rfind('/') + 1);
   if (const auto* found = find(file.substr(0, file.find('_')))) return *found;
-  throw std::invalid_argument(std::string("has no label beside it and no known class in its name") +
-                              kNameThem);
+  throw std::invalid_argument(
+      std::string("has neither a label beside it nor a known class in its name") + kNameThem);
 }
 
 }  // namespace shoal::data

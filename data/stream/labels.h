@@ -1,5 +1,6 @@
 #pragma once
-// Labels of images in a stream. Its classes must be known, as it cannot be searched beforehand.
+// Converts labels in a stream to class indices. The classes must be known beforehand, because a
+// stream cannot be searched for them.
 
 #include <cstdint>
 #include <string>
@@ -17,11 +18,11 @@ class StreamLabels {
   explicit StreamLabels(std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
-  // Returns the index of a name in classes(); a number is an index already. Throws
-  // std::invalid_argument with a message to follow the name of the image.
+  // Returns the index of a label in classes(); a label that is a number is already the index.
+  // Throws std::invalid_argument; the caller puts the image's name before the message.
   int32_t label_of(const LabelText& label) const;
-  // Returns the class in the name of an image: the innermost folder that is a class, else the part of
-  // the file name before the first '_'. Throws likewise.
+  // Returns the class that the name of an image contains: the innermost folder that is a class,
+  // else the part of the file name before the first '_'. Throws like label_of().
   int32_t label_of_name(std::string_view name) const;
 
  private:

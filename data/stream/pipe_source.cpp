@@ -1,6 +1,6 @@
-// Pipes are opened without blocking, so that open() cannot hang if no writer comes. Until the first
-// writer opens the pipe, poll() reports nothing; then POLLIN for bytes, and POLLHUP once the last
-// writer has closed it, even if it wrote nothing.
+// Pipes are opened without blocking, so that open() cannot hang if there is no writer. poll()
+// reports nothing until a writer opens the pipe, then POLLIN for bytes, and POLLHUP once the last
+// writer has closed the pipe, even if nothing was written.
 #include "data/stream/pipe_source.h"
 
 #include <fcntl.h>
@@ -75,7 +75,7 @@ void PipeSource::open() {
     if (seconds_since(start) > patience_.appear_seconds)
       throw std::runtime_error(path_ + " has not appeared within " +
                                whole_seconds(patience_.appear_seconds) +
-                               "; check the name of the channel and that it is in Pipe mode");
+                               "; check the channel's name and that its input mode is Pipe");
     pause();
   }
   struct stat status {};

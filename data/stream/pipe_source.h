@@ -1,5 +1,5 @@
 #pragma once
-// Reads a named pipe, or a file like one, from its first byte to its end.
+// Reads a named pipe from its first byte to its end. Also accepts a regular file.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace shoal::data {
 
-// Wakes the thread that waits in a PipeSource. Thread-safe.
+// Interrupts a thread that waits in a PipeSource. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -21,7 +21,7 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  void raise();  // stays raised
+  void raise();  // makes the current and all later reads throw Interrupted
   int descriptor() const { return descriptor_; }
 
  private:
@@ -36,13 +36,14 @@ class Interrupted : public std::runtime_error {
 
 class PipeSource : public ByteSource {
  public:
-  // The first read() opens the pipe and waits for it to appear and for a writer. The stream ends when
-  // the last writer closes the pipe, even if it wrote nothing.
+  // The first read() waits for the pipe to appear, opens it, and waits for a writer. The stream
+  // ends when the last writer closes the pipe, even if nothing was written.
   PipeSource(std::string path, std::shared_ptr<Interrupt> interrupt, const PipePatience& patience);
-  ~PipeSource() override;  // writers get EPIPE
+  ~PipeSource() override;  // closes the pipe; writers then get EPIPE
 
-  // Throws Interrupted; std::runtime_error naming the pipe after a timeout (PipePatience) or if the
-  // system fails; std::invalid_argument for a path that is neither a pipe nor a file.
+  // Throws Interrupted after Interrupt::raise(), std::runtime_error naming the pipe after a timeout
+  // (PipePatience) or for system errors, std::invalid_argument if the path is neither a pipe nor a
+  // file.
   size_t read(void* to, size_t bytes) override;
   uint64_t position() const override { return position_; }
   const std::string& name() const override { return path_; }
@@ -60,7 +61,7 @@ class PipeSource : public ByteSource {
   bool ended_ = false, opened_ = false;  // opened_: a writer has opened the pipe
   uint64_t position_ = 0;
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0, end_ = 0;  // unread bytes in buffer_
+  size_t begin_ = 0, end_ = 0;  // range of the unread bytes in buffer_
 };
 
 }  // namespace shoal::data

@@ -12,7 +12,7 @@
 namespace shoal::data {
 namespace {
 
-// A stream together with the pipe that it reads.
+// A stream that owns the pipe that it reads.
 class PipedStream : public RecordStream {
  public:
   PipedStream(const std::string& path, std::shared_ptr<Interrupt> interrupt,
@@ -26,7 +26,7 @@ class PipedStream : public RecordStream {
   std::unique_ptr<RecordStream> stream_;
 };
 
-// Every `count`-th image of another stream, from number `index` on.
+// Returns every `count`-th image of another stream, starting with image number `index`.
 class SharedStream : public RecordStream {
  public:
   SharedStream(std::unique_ptr<RecordStream> stream, int64_t index, int64_t count)
@@ -60,7 +60,7 @@ class Pipes : public Stream, public std::enable_shared_from_this<Pipes> {
         patience_(options.pipe_patience) {}
 
   ~Pipes() override {
-    std::error_code ignored;  // not empty while other processes still use it
+    std::error_code ignored;  // fails while other processes still use the folder
     if (relay_.count > 1) std::filesystem::remove(relay_.folder, ignored);
   }
   Pipes(const Pipes&) = delete;
@@ -83,7 +83,7 @@ class Pipes : public Stream, public std::enable_shared_from_this<Pipes> {
   }
 
  private:
-  // The images that this process takes from pipe `number`.
+  // Returns the images of pipe `number` that this process takes.
   std::unique_ptr<RecordStream> open_own(int64_t number,
                                          const std::shared_ptr<Interrupt>& interrupt) const {
     if (path_.empty()) return std::make_unique<NoImages>();

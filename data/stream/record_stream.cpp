@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-// Recognises the format when the first image is asked for.
+// Recognises the format at the first call of next().
 class AnyStream : public RecordStream {
  public:
   AnyStream(ByteSource& source, const StreamLabels& labels, const ExampleKeys& keys)
@@ -33,8 +33,8 @@ class AnyStream : public RecordStream {
           source_.name() +
           " is compressed; unpack it before it is written to the pipe (on SageMaker: set the "
           "channel's CompressionType to Gzip)");
-    throw std::invalid_argument(source_.name() +
-                                " holds nothing that can be read: " + format_names());
+    throw std::invalid_argument(source_.name() + " has an unknown format; shoal reads " +
+                                format_names());
   }
 
   PeekSource source_;

@@ -1,9 +1,9 @@
 #pragma once
-// Images with their labels, one after the other, from bytes that are read once.
+// Streams of labelled images, read from bytes that can be read only once. Formats:
 //
 //   tar        WebDataset samples (tar/webdataset.h); images in class folders, or in class tars
-//              inside a tar; images whose names begin with their class (n01440764_10026.JPEG). Tars
-//              may follow one another, as the objects in a pipe do.
+//              inside a tar; images whose names begin with their class (n01440764_10026.JPEG).
+//              Several tars may follow one another, like the objects in a SageMaker pipe.
 //   TFRecord   tf.Examples (records/tf_record.h)
 //   RecordIO   MXNet's image records; images and labels wrapped by SageMaker
 //              (records/record_io.h)
@@ -30,13 +30,13 @@ struct StreamImage {
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
-  // Reads the next image; returns false at the end. Throws std::invalid_argument naming place and
-  // reason if bytes are damaged, cut short or of another format, or if an image has no label; and
-  // what the source throws.
+  // Reads the next image; returns false at the end. Throws std::invalid_argument naming position
+  // and reason if the bytes are damaged, cut short or of another format, or if an image has no
+  // label. Throws what the source throws.
   virtual bool next(StreamImage& image) = 0;
 };
 
-// Recognises the format by the first bytes; no bytes at all are a stream without images. The
+// Recognises the format by the first bytes. A source without bytes is a stream without images. The
 // arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
                                           const ExampleKeys& keys);

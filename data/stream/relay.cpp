@@ -16,9 +16,9 @@ namespace shoal::data {
 namespace {
 
 constexpr uint32_t kEnd = UINT32_MAX;
-constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows
+constexpr int kRelayBuffer = 1 << 20;  // bytes, if the system allows this size
 
-// Header of an image in a pipe: sizes of what follows (bytes, name, damage), and the label.
+// Header of an image in a pipe: the sizes in bytes of the three parts that follow, and the label.
 struct Frame {
   uint32_t bytes = 0, name = 0, damage = 0;
   int32_t label = 0;
@@ -28,7 +28,7 @@ std::string relay_path(const StreamRelay& relay, int64_t epoch, int64_t place) {
   return relay.folder + "/" + std::to_string(epoch) + "_" + std::to_string(place);
 }
 
-// The writing end of the pipe to another process.
+// The write end of the pipe to another process.
 class PipeSink {
  public:
   PipeSink(std::string path, std::shared_ptr<Interrupt> interrupt, double patience)
@@ -62,7 +62,7 @@ class PipeSink {
   }
 
  private:
-  // Waits for the reader: a pipe without one cannot be opened for writing.
+  // Waits for the reader, because a pipe without a reader cannot be opened for writing.
   void open() {
     const auto start = std::chrono::steady_clock::now();
     while ((descriptor_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
@@ -70,7 +70,7 @@ class PipeSink {
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (waited.count() > patience_)
         throw std::runtime_error(path_ +
-                                 ": the process that reads its images from here has not "
+                                 ": the process that must read images from this pipe has not "
                                  "opened it; see the log of that rank");
       wait(-1, 0, 5);
     }
@@ -175,7 +175,7 @@ std::unique_ptr<RecordStream> open_relay(std::unique_ptr<RecordStream> stream,
 std::unique_ptr<RecordStream> open_relayed(const StreamRelay& relay, int64_t epoch,
                                            std::shared_ptr<Interrupt> interrupt,
                                            const PipePatience& patience) {
-  // Longer, as the first process itself waits for the pipe and its first image.
+  // Waits longer than the first process, which itself waits for the pipe and its first image.
   const PipePatience longer{2 * patience.appear_seconds + patience.stall_seconds,
                             patience.stall_seconds};
   return std::make_unique<RelayedStream>(relay_path(relay, epoch, relay.place),

@@ -10,10 +10,11 @@
 
 namespace shoal::data {
 
-// Holds `size` images. Each call returns a random one of them and replaces it by the next image of
-// the stream. The order is a pure function of seed, epoch, size and the order of the stream; an
-// image moves forward by at most size - 1 positions. With size 0 or 1 the order does not change.
-// Memory: the encoded images, about 110 KB each for ImageNet.
+// Keeps `size` images in a buffer. Each call of next() returns a random image of the buffer and
+// replaces it by the next image of the stream. The order is a pure function of seed, epoch, size
+// and the order of the stream. No image is returned more than size - 1 positions early. With size 0
+// or 1 the order does not change. Needs memory for `size` encoded images, about 110 KB each for
+// ImageNet.
 class ShuffledStream : public RecordStream {
  public:
   ShuffledStream(std::unique_ptr<RecordStream> stream, int64_t size, uint64_t seed, int64_t epoch);

@@ -1,6 +1,6 @@
 #pragma once
-// A source whose images come one after the other: pipes (stream/pipes.h), files that are read from
-// front to back (stream/whole_files.h).
+// A source whose images can only be read one after the other: pipes (stream/pipes.h), or files that
+// are read from front to back (stream/whole_files.h).
 
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace shoal::data {
 
 class Stream : public Source {
  public:
-  // Starts the next epoch and returns its images. End the previous epoch first.
+  // Starts the next epoch and returns its images. Call end() of the previous epoch before.
   virtual std::shared_ptr<StreamEpoch> begin_epoch(const EpochRequest& request) const = 0;
 };
 

@@ -17,15 +17,16 @@ namespace {
 
 constexpr size_t kFilesAtATime = 16;  // in training
 
-// A range of places in the line of all images.
+// A range [begin, end) of positions in the list `line` of all samples.
 struct Stretch {
   int64_t begin = 0, end = 0;
 };
 
-// The images of some stretches: reads `at_a_time` stretches at once, an image of each in turn.
+// Returns the images of some stretches: reads `at_a_time` stretches at once, one image of each in
+// turn.
 class TurnsStream : public RecordStream {
  public:
-  // `line`: the sample at each place. When `*stop` is true, the next read throws Interrupted.
+  // `line`: all samples by file and offset. When `*stop` is true, the next read throws Interrupted.
   TurnsStream(std::shared_ptr<const Dataset> set, std::shared_ptr<const std::vector<int64_t>> line,
               std::vector<Stretch> stretches, size_t at_a_time,
               std::shared_ptr<const std::atomic<bool>> stop)
@@ -109,13 +110,13 @@ class WholeFiles : public Stream {
   }
 
  private:
-  // The parts of files, in the order of this epoch, that this reader reads.
+  // Returns the parts of files that this process reads, in the order of this epoch.
   std::vector<Stretch> own_stretches(const EpochRequest& request) const {
     const int64_t begin = size() * share_.index / share_.count;
     const int64_t end = size() * (share_.index + 1) / share_.count;
     const EpochOrder order(static_cast<int64_t>(files_.size()), request.seed, request.epoch);
     std::vector<Stretch> own;
-    int64_t place = 0;  // in the line of this epoch
+    int64_t place = 0;  // of `file` in the sequence of this epoch
     for (int64_t i = 0; i < order.size(); ++i) {
       const Stretch& file = files_[static_cast<size_t>(request.shuffled ? order(i) : i)];
       const int64_t from = std::max(begin - place, int64_t{0});
@@ -128,8 +129,8 @@ class WholeFiles : public Stream {
 
   std::shared_ptr<const Dataset> set_;
   WholeFilesShare share_;
-  std::shared_ptr<const std::vector<int64_t>> line_;  // by file and offset
-  std::vector<Stretch> files_;                        // the place of each file in the line
+  std::shared_ptr<const std::vector<int64_t>> line_;  // all samples by file and offset
+  std::vector<Stretch> files_;                        // the range of each file in line_
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMostInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
-constexpr size_t kMostOfOne = 1032;         // bytes that deflate can make of one byte, at most
+constexpr size_t kMostOfOne = 1032;         // maximum compression ratio of deflate
 
 class Inflater {
  public:
@@ -67,7 +67,7 @@ std::shared_ptr<const File> inflate_file(const File& file) {
   std::vector<uint8_t> in(kPiece), out(kPiece);
   Inflater stream;
   uint64_t at = 0, written = 0;
-  bool ended = false, full = false;  // full: the input read so far may give more output
+  bool ended = false, full = false;  // full: `out` was filled, so there may be more output
   for (;;) {
     if (stream->avail_in == 0 && !full) {
       const int64_t count = file.read_at(at, in.data(), static_cast<int64_t>(in.size()));

@@ -10,14 +10,14 @@
 
 namespace shoal::data {
 
-// True if the bytes start like gzip or zlib data.
+// Whether the bytes start like gzip or zlib data.
 bool is_compressed(std::span<const uint8_t> head);
 
-// Returns up to `bytes` bytes decompressed from `head`; fewer if it is cut short or damaged.
+// Returns the first `bytes` decompressed bytes of `head`; fewer if `head` is cut short or damaged.
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes);
 
-// Decompresses the whole file into memory. The result keeps the path. Concatenates several gzip
-// members. Throws std::invalid_argument if the file is damaged, cut short, or larger than 4 GiB
+// Decompresses the whole file, including all of its gzip members, into a file in memory with the
+// same path(). Throws std::invalid_argument if the file is damaged, cut short, or larger than 4 GiB
 // decompressed.
 std::shared_ptr<const File> inflate_file(const File& file);
 

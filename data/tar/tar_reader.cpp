@@ -24,7 +24,7 @@ class TarLister {
       else
         add_file(entry);
     }
-    // Otherwise another tar after the end mark would be ignored silently.
+    // Checks for another tar after the end mark, which would otherwise be ignored silently.
     if (walker_.next_archive(kMostBehind))
       refuse("has several tars one after the other; put them into separate files", walker_.place());
     return std::move(members_);
@@ -60,7 +60,7 @@ class TarLister {
   TarWalker walker_;
   const KeepContent& keep_;
   std::vector<TarMember> members_;
-  std::unordered_map<std::string, size_t> by_name_;  // the first `noted_` members
+  std::unordered_map<std::string, size_t> by_name_;  // indices of the first `noted_` members
   size_t noted_ = 0;
 };
 

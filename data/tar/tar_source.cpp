@@ -20,12 +20,12 @@ bool is_tar_name(std::string_view name) {
   return name.ends_with(".tar");
 }
 
-// Labels of WebDataset samples are small files beside the images.
+// Whether a member can be the label of a WebDataset sample: these are small files.
 bool is_small_label(std::string_view name, uint64_t bytes) {
   return is_label_name(name) && bytes <= kLargestSampleLabel;
 }
 
-// Number of bytes of a member's content that scan_tar() needs.
+// Returns how many bytes of a member's content scan_tar() needs.
 uint64_t content_needed(std::string_view name, uint64_t bytes) {
   if (is_small_label(name, bytes)) return bytes;
   const bool named = has_image_extension(name) || is_tar_name(name) || is_hidden(name);
@@ -48,7 +48,8 @@ void remove_others(std::vector<TarMember>& members, LeftOut& left_out) {
   });
 }
 
-// Lists a tar of tars with several threads, so that a single large file does not occupy one thread.
+// Lists the tars inside a tar. Uses several threads, because a single large file would otherwise be
+// listed by one thread.
 std::vector<TarMember> members_inside(const File& file, const std::vector<TarMember>& tars,
                                       int threads, LeftOut& left_out) {
   std::vector<std::vector<TarMember>> found(tars.size());
@@ -88,7 +89,7 @@ Scan scan_tar(const File& file, int threads, Reads reads, bool unlabelled) {
                                   [](const TarMember& m) { return is_tar_name(m.name); });
   if (tars > 0 && tars < static_cast<int64_t>(members.size()))
     throw std::invalid_argument(file.path() + " has both tars and other files; separate them");
-  if (tars > 0 && reads == Reads::forward)  // reads the file a second time from the start
+  if (tars > 0 && reads == Reads::forward)  // opens the file again, to read it from the start
     members = members_inside(File(file.path(), reads), members, 1, scan.left_out);
   else if (tars > 0)
     members = members_inside(file, members, threads, scan.left_out);

@@ -1,15 +1,15 @@
 #pragma once
 // Dataset of images in tars, read in place. The content decides how the tars are read:
 //
-//   several tars without folders in them       class tars: the class is the tar's name
-//   a tar of tars                              the same, inside one (ILSVRC2012_img_train.tar)
-//   folders                                    class folders; a single folder around all is ignored
+//   several tars without folders in them       class tars: the name of a tar is the class
+//   one tar that contains tars                 class tars, too (ILSVRC2012_img_train.tar)
+//   folders                                    class folders; a folder around all others is ignored
 //   images beside .cls, .json or .txt files    WebDataset shards (webdataset.h)
-//   one tar without folders                    images without labels, which come from
-//                                              OpenOptions::labels (ILSVRC2012_img_val.tar)
+//   one tar without folders                    images whose labels come from OpenOptions::labels
+//                                              (ILSVRC2012_img_val.tar)
 //
-// Except for WebDataset shards, samples are numbered like those of the class folders that unpacking
-// the tars would give, so a run sees the same images in the same order.
+// Except for WebDataset shards, samples have the same numbers as in the class folders that
+// unpacking the tars would create. So a run reads the same images in the same order from both.
 
 #include <memory>
 #include <string>
@@ -19,7 +19,8 @@
 
 namespace shoal::data {
 
-// Throws std::invalid_argument that names the file, the offset or the image.
+// Opens the tars as one dataset. Throws std::invalid_argument naming the file and the offset or
+// image.
 std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
                                          const OpenOptions& options);
 

@@ -16,10 +16,12 @@
 namespace shoal::data {
 namespace {
 
-// Members of the same key stand together; a sample is complete when another key comes.
+// Members with the same key are consecutive; a sample is complete when a member with another key
+// follows.
 class TarStream : public RecordStream {
  public:
-  // `folder`: what stands before the names of the members, for a tar inside a tar.
+  // `folder`: prefix for the names of members when looking for their classes; used for tars inside
+  // a tar.
   TarStream(ByteSource& source, const StreamLabels& labels, std::string folder)
       : source_(source), labels_(labels), folder_(std::move(folder)), walker_(source) {}
 
@@ -48,7 +50,7 @@ class TarStream : public RecordStream {
     throw std::invalid_argument(source_.name() + ":" + name + " " + what);
   }
 
-  // To the next member; false behind the last tar.
+  // Moves to the next member. Returns false after the last tar.
   bool advance() {
     while (!over_) {
       const bool found = walker_.next(entry_);
@@ -87,11 +89,11 @@ class TarStream : public RecordStream {
     image_.name = name;
   }
 
-  // The first is named; every epoch brings the same ones.
+  // Warns only once per process, because every epoch leaves out the same files.
   void leave_out(const std::string& name) const {
     static std::atomic<bool> told = false;
     if (!told.exchange(true))
-      log::warning(source_.name() + ": files that are no images are left out, such as " + name);
+      log::warning(source_.name() + ": files that are not images are left out, such as " + name);
   }
 
   void read_label() {
@@ -116,7 +118,7 @@ class TarStream : public RecordStream {
     std::optional<LabelText> label;
     if (text) label = parse_sample_label(label_name_, *text);
     if (text && !label)
-      refuse(label_name_, "holds no label: it must be a number from 0 on or a class's name");
+      refuse(label_name_, "has no label: it must be a number, 0 or more, or the name of a class");
     try {
       image.label = label ? labels_.label_of(*label) : labels_.label_of_name(folder_ + name);
     } catch (const std::invalid_argument& error) {
@@ -133,14 +135,14 @@ class TarStream : public RecordStream {
   const std::string folder_;
   TarWalker walker_;
   TarEntry entry_;
-  bool unread_ = false;  // the last sample was given when entry_ came, which is still to be read
+  bool unread_ = false;  // next() has returned the sample before entry_, but not yet read entry_
   bool over_ = false;
   std::unique_ptr<Inner> inner_;
-  // The sample so far.
+  // The current sample, as far as it has been read.
   std::string key_;
   bool has_image_ = false;
   StreamImage image_;                 // bytes and the member's name
-  std::optional<std::string> label_;  // its text
+  std::optional<std::string> label_;  // content of the label file
   int label_rank_ = 0;
   std::string label_name_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Images of tars that are read from front to back; tars may follow one another, as the objects in a
-// SageMaker pipe do.
+// Reads the images of tars from front to back. Several tars may follow one another, like the
+// objects in a SageMaker pipe.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
-// A tar is a sequence of blocks of 512 bytes: a header, the content padded with zeros, the next
-// header, and two blocks of zeros at the end. Headers of type L and x have as content what does not
-// fit into the next header: a long name, a large size.
+// A tar is a sequence of blocks of 512 bytes: for each member a header and its content padded with
+// zeros, and two blocks of zeros at the end. The content of headers of type L and x is data that
+// does not fit into the next header: a long name, a large size.
 #include "data/tar/tar_walker.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::string_view field(const TarBlock& block, size_t at, size_t bytes) {
   return all.substr(0, std::min(all.find('\0'), bytes));
 }
 
-// Parses octal digits between blanks, or a big-endian number after a byte 0x80. Returns nothing for
-// others.
+// Parses a number: octal digits between blanks, or big-endian bytes after the byte 0x80. Returns
+// nothing for anything else.
 std::optional<uint64_t> number(const TarBlock& block, size_t at, size_t bytes) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(block[at + i]); };
   uint64_t value = 0;
@@ -43,7 +43,7 @@ std::optional<uint64_t> number(const TarBlock& block, size_t at, size_t bytes) {
 
 bool has_right_checksum(const TarBlock& block) {
   constexpr size_t kAt = 148, kBytes = 8;
-  int64_t plain = 0, with_sign = 0;  // old programs sum signed characters
+  int64_t plain = 0, with_sign = 0;  // with_sign: for old programs, which sum signed characters
   for (size_t i = 0; i < kTarBlock; ++i) {
     const char c = i >= kAt && i < kAt + kBytes ? ' ' : block[i];
     plain += static_cast<uint8_t>(c);
@@ -123,7 +123,7 @@ bool TarWalker::next_archive(uint64_t most) {
   return false;
 }
 
-// Reads the content of a header that describes the next one.
+// Reads the content of a header that contains data for the next header.
 std::string TarWalker::text_content(uint64_t bytes) {
   if (bytes > kMostText) refuse("is damaged: a name in this tar is too long");
   std::string text(bytes, '\0');
@@ -133,8 +133,8 @@ std::string TarWalker::text_content(uint64_t bytes) {
   return text;
 }
 
-// Skips what the caller has not read of the last entry. The padding of the last entry may be
-// missing.
+// Skips the content of the current entry that the caller has not read, and its padding, which may
+// be missing at the end of the source.
 void TarWalker::pass_content() {
   const uint64_t left = content_end_ > source_.position() ? content_end_ - source_.position() : 0;
   if (source_.skip(left) < left) refuse("is cut short: a part of this tar is missing");
@@ -142,7 +142,7 @@ void TarWalker::pass_content() {
   content_end_ = padding_ = 0;
 }
 
-// Records of the form "LENGTH KEY=VALUE\n".
+// Parses records of the form "LENGTH KEY=VALUE\n".
 void TarWalker::read_pax(std::string_view text) {
   while (!text.empty() && text[0] != '\0') {
     size_t length = 0;
@@ -172,7 +172,8 @@ void TarWalker::pax_record(std::string_view key, std::string_view value) {
   if (key.starts_with("GNU.sparse")) refuse(kSparse);
 }
 
-// Returns true if block_ is the header of an entry. Else the header has been handled.
+// Handles the header in block_. Returns true if it is the header of an entry that next() must
+// return.
 bool TarWalker::header(TarEntry& entry) {
   const auto stated = number(block_, 124, 12);
   if (!stated) refuse("is damaged: a header of this tar has no size");

@@ -25,31 +25,33 @@ struct TarEntry {
   uint64_t header_place = 0;  // offset of its header; for messages
 };
 
-// True for files that list_folder() leaves out too: .name, and all in a folder .name.
+// Whether a name, or one of its folders, starts with a dot. list_folder() leaves out such files,
+// too.
 inline bool is_hidden(std::string_view name) {
   return name.starts_with('.') || name.find("/.") != std::string_view::npos;
 }
 
-// Throws std::invalid_argument with name and offset if the tar is damaged, cut short (even if only
-// the end mark is missing), or has a member that cannot be read in place: a sparse file, a symbolic
-// link, a part of a multi-volume archive.
+// All functions throw std::invalid_argument with name and offset if the tar is damaged, cut short
+// (even if only the end mark is missing), or has a member that cannot be read in place: a sparse
+// file, a symbolic link, a part of a multi-volume archive.
 class TarWalker {
  public:
   explicit TarWalker(ByteSource& source) : source_(source) {}
 
   // Finds the next regular file or hard link; skips directories, devices and other members without
-  // content. The source then delivers its content: the caller reads as much of it as it likes.
-  // Returns false at the end mark.
+  // content. Afterwards the source is at the member's content, of which the caller may read any
+  // part. Returns false at the end mark.
   bool next(TarEntry& entry);
 
-  // After the end mark: skips zeros. Returns true if another tar follows, whose entries next() then
-  // returns; false at the end of the source. Reads at most `most` bytes.
+  // Call after the end mark. Skips zeros, and returns true if another tar follows; next() then
+  // returns its entries. Returns false at the end of the source, or after `most` bytes.
   bool next_archive(uint64_t most = UINT64_MAX);
 
   uint64_t place() const { return header_; }  // offset of the last header
 
  private:
-  // Attributes from extended headers before an entry; they override its own header.
+  // Attributes from extended headers before an entry. They override those in the entry's own
+  // header.
   struct Extended {
     std::optional<std::string> name, link;
     std::optional<uint64_t> bytes;
@@ -68,11 +70,11 @@ class TarWalker {
   bool held_ = false;         // block_ is a header that next() has not read yet
   uint64_t header_ = 0;       // offset of block_
   uint64_t content_end_ = 0;  // end of the last entry's content, without padding
-  uint64_t padding_ = 0;      // bytes after it
+  uint64_t padding_ = 0;      // number of bytes between content_end_ and the next header
   Extended extended_;
 };
 
-// True if these bytes are a header whose checksum is right.
+// Whether these bytes begin with a tar header that has a correct checksum.
 bool begins_tar(std::span<const uint8_t> head);
 
 }  // namespace shoal::data

@@ -13,9 +13,9 @@ namespace shoal::data {
 namespace {
 
 constexpr std::string_view kLabelExtensions[] = {"cls", "json",
-                                                 "txt"};  // the first that exists is used
+                                                 "txt"};  // by rank: the first that exists is used
 
-// Offset of the extension's dot; the size of the name if it has none.
+// Returns the offset of the extension's dot, or the size of the name if it has no extension.
 size_t key_length(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;

@@ -14,26 +14,28 @@
 
 namespace shoal::data {
 
-// True if an image has a label (.cls, .json, .txt) with the same key beside it.
+// Whether any image has a label (.cls, .json, .txt) with the same key directly before or after it.
 bool is_webdataset(const std::vector<TarMember>& members);
 
-// Returns the samples of the shard `path` in order, each named by its image. `members` must have
-// the content of labels up to kLargestSampleLabel bytes. The key is the name up to the first dot of
-// its last part. The image is .jpg, .jpeg, .png or .webp. The label is .cls, else .json
-// (label_text.h), else .txt. Ignores other files of a sample. Leaves out files without an image
-// (Scan::left_out). Throws std::invalid_argument that names a sample with several images, a .cls
-// without an image, or a label that is neither a number nor a name.
+// Returns the samples of the shard `path` in order, each with the name of its image. `members` must
+// include the content of labels up to kLargestSampleLabel bytes. The key of a sample is the name of
+// its files up to the first dot of the last path component. The image is .jpg, .jpeg, .png or
+// .webp. The label is .cls, else .json (label_text.h), else .txt. Ignores other files of a sample.
+// Leaves out files without an image (Scan::left_out). Throws std::invalid_argument naming a sample
+// with several images, a .cls without an image, or a label that is neither a number nor a name.
 Scan scan_webdataset(const std::string& path, const std::vector<TarMember>& members);
 
-// The parts of a member's name: the key, and the extension in lower case without the dot.
+// Return the parts of a member's name: the key, and the extension in lower case without the dot.
 std::string_view sample_key(std::string_view name);
 std::string sample_extension(std::string_view name);
 bool is_image_name(std::string_view name);
 bool is_label_name(std::string_view name);
-// If a sample has several labels, the one with the lowest rank is used.
+// Returns the rank of a label file. If a sample has several labels, the one with the lowest rank is
+// used.
 int label_rank(std::string_view name);
 constexpr uint64_t kLargestSampleLabel = uint64_t{1} << 20;  // bytes
-// Parses the content of the label `name`. Returns nothing if it is neither a number nor a name.
+// Parses `text`, the content of the label file `name`. Returns nothing if it is neither a number
+// nor a name.
 std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text);
 
 }  // namespace shoal::data

@@ -127,5 +127,5 @@ TEST_CASE("labels for images that have classes are refused") {
   v.folder.write("cat.tar", make_tar({{"cat/1.jpg", "x"}}));
   for (const std::string& source :
        {v.folder / "folder", v.folder / "cat.tar", std::string("synthetic:2")})
-    CHECK_THAT(message_of(source, v.options), Contains("leave out --val-labels"));
+    CHECK_THAT(message_of(source, v.options), Contains("remove --val-labels"));
 }

@@ -53,7 +53,7 @@ TEST_CASE("when threads wait for reads, the advice is more threads than processo
   CHECK(advice.bound == Bound::disk);
   CHECK(advice.threads == 8);
   CHECK_THAT(advice.sentence, Contains("disk-bound") && Contains("20.0 MB/s") &&
-                                  Contains("more threads wait") && Contains("need 8 threads"));
+                                  Contains("more threads help") && Contains("need 8 threads"));
 }
 
 TEST_CASE("slow copies from the page cache count as CPU-bound") {
@@ -69,7 +69,7 @@ TEST_CASE("if threads neither read nor compute, the advice blames other programs
   rate.stages.cpu_seconds = 0.4;
   const Advice advice = advise({rate}, 2, 0);
   CHECK(advice.bound == Bound::processors);
-  CHECK_THAT(advice.sentence, Contains("a core for only 44 % of the time"));
+  CHECK_THAT(advice.sentence, Contains("ran only 44 % of the time"));
   // With one processor, the loader's own threads compete.
   CHECK_THAT(advise({rate}, 1, 0).sentence, !Contains("other programs"));
   CHECK_THAT(advise({measured(2, 1000, 0.45, 0.55)}, 2, 0).sentence, !Contains("other programs"));

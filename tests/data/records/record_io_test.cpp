@@ -84,7 +84,7 @@ TEST_CASE("images wrapped by SageMaker get the label record before or after them
 
 TEST_CASE("records without exactly one usable label are refused by name") {
   CHECK_THAT(message_of(golden_record("several.rec")),
-             Contains("several.rec:record 0 carries 2 labels") && Contains("one label"));
+             Contains("several.rec:record 0 has 2 labels") && Contains("one label"));
   TempFolder t;
   for (const float label : {-1.0F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 1e9F}) {
     std::string bytes = golden_record_bytes("plain.rec");

@@ -140,11 +140,11 @@ TEST_CASE("examples without exactly one image and one label are refused by recor
   CHECK_THAT(refused(image + feature("image/class/label", 3, field(1, "\1\2"))),
              Contains("has 2 labels"));
   CHECK_THAT(refused(image + feature("image/class/label", 2, field(1, "abcd"))),
-             Contains("no whole number"));
+             Contains("not a whole number"));
   CHECK_THAT(refused(label + feature("image/encoded", 1, field(1, "x") + field(1, "y"))),
              Contains("one block of bytes under 'image/encoded'"));
   t.write("a", framed("no message at all"));
-  CHECK_THAT(message_of(t / "a"), Contains("a:record 0 is no protocol buffer"));
+  CHECK_THAT(message_of(t / "a"), Contains("a:record 0 is not a protocol buffer"));
 }
 
 TEST_CASE("a changed bit is a damaged image, a skipped record, or an error that names the record",

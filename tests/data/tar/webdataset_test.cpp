@@ -67,7 +67,7 @@ TEST_CASE("incomplete samples are refused by name") {
   OpenOptions options;
   options.labels = "labels.txt";
   t.write("b.tar", make_tar(good));
-  CHECK_THAT(message_of(t / "b.tar", options), Contains("leave out --val-labels"));
+  CHECK_THAT(message_of(t / "b.tar", options), Contains("remove --val-labels"));
 }
 
 TEST_CASE("labels are numbers, 0 or more, or one-line names") {
