@@ -110,7 +110,8 @@ struct LoaderOptions {
   // host, and other hosts may have a different number of images.
   bool uneven = false;
   int64_t rank = 0, world_size = 1;
-  // Side of the output images: transform.size and its schedules in training, else eval_size.
+  // Returns the schedule of the output size: in training `progression` with transform.size, in
+  // evaluation the constant transform.eval_size.
   Progression sides() const {
     Progression sides = train ? progression : Progression();
     sides.size = train ? transform.size : transform.eval_size;
@@ -155,8 +156,8 @@ struct PackOptions {
   int64_t shard_bytes = 0;
   bool overwrite = false;
   int threads = 1;
-  // Seconds between fsyncs. After an interruption, images packed since the last fsync are packed
-  // again.
+  // Seconds between fsyncs. After an interruption, images written since the last fsync are read
+  // back and checked.
   double flush_seconds = 10;
 };
 

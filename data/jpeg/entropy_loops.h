@@ -145,8 +145,8 @@ struct Lane {
       drop(entry);
     position += (entry >> 8) & 255;
   }
-  // Whether the block ended with damage. fill() reads up to 8 bytes ahead; a position beyond that
-  // means that the stream is truncated.
+  // Whether the block ended with damage or beyond the end of the stream. fill() reads up to 8 bytes
+  // ahead; if `at` is more than 8 bytes beyond the end, the stream is truncated.
   SHOAL_INLINE bool broken(const Stream& s) const { return position - 64 < 64u || at > s.end + 8; }
   SHOAL_INLINE bool next_block(Stream& s) {
     block[64] = 0;

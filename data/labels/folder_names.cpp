@@ -77,7 +77,7 @@ class FolderCatalogue {
     return "an image";
   }
 
-  // Checks that every tar has images and that none of them are in folders: each tar is a class.
+  // Checks that every tar has images that are not in folders. Each tar is then a class.
   void check_class_tars() const {
     for (uint32_t file = 0; file < scans_.size(); ++file) {
       if (scans_[file].size() == 0)

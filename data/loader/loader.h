@@ -76,7 +76,8 @@ class Loader {
   // until that is known or `give_up` returns true; throws what the stream threw. Datasets: true.
   bool has_batches(int64_t count, const std::function<bool()>& give_up = {});
   // Streams: call after the last batch of an epoch. Reads the rest of the stream, for at most
-  // `patience` or until `give_up` returns true, and returns how many images it has in all.
+  // `patience` or until `give_up` returns true. Returns how many images were read in all, and
+  // whether that is the whole stream.
   StreamCounts count_rest(std::chrono::milliseconds patience,
                           const std::function<bool()>& give_up = {});
 
