@@ -23,7 +23,7 @@ int write_text(int descriptor, const std::string& text) {
   return write_all(descriptor, text.data(), text.size());
 }
 
-// The terminal: whole lines above, the status line at the bottom.
+// Writes whole lines, and keeps the status line below them at the bottom of the terminal.
 class Screen {
  public:
   void print(int file, const std::string& text) {

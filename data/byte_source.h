@@ -11,7 +11,7 @@
 
 namespace shoal::data {
 
-// For one thread.
+// Not thread-safe.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

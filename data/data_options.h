@@ -25,9 +25,9 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// Augmentation of a training image after crop and flip, in this order.
+// Augmentations of a training image after crop and flip, applied in this order.
 struct AugmentOptions {
-  // Changes the result.
+  // These options change the result.
   std::string policy = "none";     // see augment/policy.h
   std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
   double grayscale = 0;            // probability of converting to grey
@@ -49,7 +49,7 @@ inline int64_t count_of(Views views) {
 }
 
 struct TransformOptions {
-  // Changes the result.
+  // These options change the result.
   int64_t size = 224;                        // pixels, side of the output
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;        // width / height of a random crop
@@ -72,7 +72,7 @@ enum class MixMode { batch, pair, elem, half };
 enum class EraseFill : uint8_t { constant, color, noise };
 
 struct MixOptions {
-  // Changes the result.
+  // These options change the result.
   double mixup = 0;         // alpha of the Beta distribution; 0: off
   double cutmix = 0;        // alpha of the Beta distribution; 0: off
   double mix = 1;           // probability that a draw applies mixup or cutmix at all
@@ -92,7 +92,7 @@ struct MixOptions {
 inline constexpr int64_t kMostErasures = 4;
 
 struct LoaderOptions {
-  // Changes the result.
+  // These options change the result.
   uint64_t seed = 0;
   bool train = true;  // true: random order and augmentation; false: listing order and centre crop
   TransformOptions transform;
@@ -117,11 +117,11 @@ struct LoaderOptions {
     sides.size = train ? transform.size : transform.eval_size;
     return sides;
   }
-  // Changes only the speed.
+  // These options change only the speed.
   int threads = 1;        // worker threads
   int64_t hosts = 1;      // number of hosts that read parts of the same epoch order
   int batches_ahead = 3;  // batches prefetched or in progress
-  bool hash = false;      // computes the hash of the epoch (debugging)
+  bool hash = false;      // computes LoaderStats::hash, for debugging
   bool profile = false;   // measures stage times
   // Folder for the seek indexes of this dataset's JPEGs (jpeg/index_store.h); empty: none are
   // stored.

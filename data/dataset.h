@@ -138,7 +138,8 @@ uint64_t listing_hash(const Dataset& dataset, const std::string& source);
 // Returns at most five names, quoted, and the number of the others: "'a', 'b', …, 'e' and 3 more".
 std::string quoted_names(const std::vector<std::string>& names);
 
-// Throws std::invalid_argument naming the first classes that differ.
+// Throws std::invalid_argument if the two sources have different classes. The message names up to
+// five classes that are only in one of them.
 void check_same_classes(const Source& train, const Source& val);
 
 }  // namespace shoal::data

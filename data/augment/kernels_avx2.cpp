@@ -45,7 +45,7 @@ void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
   }
 }
 
-// One 32-bit value for each half.
+// Fills each half of a register with one 32-bit value.
 inline __m256i spread(int32_t low, int32_t high) {
   return _mm256_set_m128i(_mm_set1_epi32(high), _mm_set1_epi32(low));
 }
@@ -53,7 +53,7 @@ inline __m256 spread(float low, float high) {
   return _mm256_set_m128(_mm_set1_ps(high), _mm_set1_ps(low));
 }
 
-// Two adjacent 16-bit weights.
+// Packs two adjacent 16-bit weights into 32 bits.
 inline int32_t pair(int32_t first, int32_t second) {
   return static_cast<int32_t>(static_cast<uint32_t>(first & 0xffff) | static_cast<uint32_t>(second)
                                                                           << 16);
@@ -71,7 +71,7 @@ inline void store(__m256 value, uint8_t* out) {
   __builtin_memcpy(out + 3, &high, 4);
 }
 
-// Neighbors 0 and 1 (or 2 and 3) of each channel as pairs of 16-bit values.
+// Shuffles that widen neighbors 0 and 1 (or 2 and 3) of each channel to pairs of 16-bit values.
 inline __m256i first_pairs() {
   return _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));

@@ -1,5 +1,5 @@
 #pragma once
-// Limits on the memory that a file can make us allocate.
+// Limits on the memory that shoal allocates for a file.
 
 #include <cstdint>
 #include <string>

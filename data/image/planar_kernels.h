@@ -8,7 +8,7 @@
 
 namespace shoal::data {
 
-enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight
+enum : int32_t { kPlanarBits = 14, kPlanarHalf = 1 << 13 };  // fractional bits of a weight; 1/2
 
 // Computes rows that are weighted sums of input rows. Rows with weight zero must be readable too.
 // Reads and writes each row up to the next multiple of 32 bytes.

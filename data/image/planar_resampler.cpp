@@ -100,7 +100,7 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
   reserve(row_, 3 * width + 64);
   for (int64_t i = 0; i < height; ++i) {
     const uint8_t* const luma = planes_[0].data() + i * row;
-    // The conversion writes beyond the end of the row.
+    // Converts into row_ first, because the conversion writes beyond the end of the row.
     if (header.count == 1)
       colours_.grey_to_rgb(luma, row_.data(), width);
     else

@@ -129,7 +129,8 @@ struct Lane {
     if ((entry & kIncomplete) && store_long(entry)) return true;
     return next_block(s);
   }
-  // Handles what one look-up of step() did not cover. Returns false at the end of the block.
+  // Decodes a coefficient that one look-up of step() did not cover. Returns false at the end of the
+  // block.
   SHOAL_INLINE bool store_long(uint32_t entry) {
     entry = complete(entry, *table, false);
     position += ((entry >> 8) & 255) - kUnseen;

@@ -172,7 +172,8 @@ class Parser {
     return sampling && header.vertical >= 1 && single(all[1]) && single(all[2]) && is_ycc();
   }
 
-  // The usual rules for the color space of three components.
+  // Whether three components are YCbCr: decided by the JFIF marker, the Adobe marker or the
+  // component ids, in this order.
   bool is_ycc() const {
     if (jfif_) return true;
     if (adobe_ >= 0) return adobe_ == 1;

@@ -33,7 +33,7 @@ struct Header {
   int count = 0;  // number of components: 1 or 3
   Component components[3];
   int horizontal = 1, vertical = 1;   // luma blocks in one MCU
-  uint16_t quantisation[4][64] = {};  // natural order
+  uint16_t quantisation[4][64] = {};  // row by row, not in zigzag order
   HuffmanSpec dc[4], ac[4];
   size_t scan = 0;  // offset of the first entropy-coded byte
 

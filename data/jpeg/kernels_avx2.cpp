@@ -111,11 +111,11 @@ inline void transpose(__m256i* v) {
 inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
   __m256i a[4], b[4];
   for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(columns[2 * i], columns[2 * i + 1]);
-  for (int i = 0; i < 2; ++i) {  // 0 and 4, 1 and 5, 2 and 6, 3 and 7
+  for (int i = 0; i < 2; ++i) {  // columns 0 and 4, 1 and 5, 2 and 6, 3 and 7
     b[2 * i] = _mm256_unpacklo_epi8(a[i], a[i + 2]);
     b[2 * i + 1] = _mm256_unpackhi_epi8(a[i], a[i + 2]);
   }
-  for (int i = 0; i < 2; ++i) {  // all even, all odd ones
+  for (int i = 0; i < 2; ++i) {  // all even columns, all odd columns
     a[2 * i] = _mm256_unpacklo_epi8(b[i], b[i + 2]);
     a[2 * i + 1] = _mm256_unpackhi_epi8(b[i], b[i + 2]);
   }

@@ -21,7 +21,8 @@ struct Row {
   int32_t erase[kMostErasures][4] = {};
   uint8_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
-  // Evaluation only: the image could not be read. Its pixels are zero and it does not count.
+  // Evaluation only: the image could not be read. The row's pixels are zero, and the results must
+  // not include it.
   bool unreadable = false;
 };
 

@@ -32,7 +32,7 @@ struct Course {
 Course parse_course(const std::string& text);
 
 struct Progression {
-  // Changes the result.
+  // All of these change the result of training.
   int64_t size = 224;  // side of the images in pixels, unless a schedule below is set
   Course sizes;        // side by epoch, rounded to multiples of kStep
   // Multi-scale: draws the side of each step's images from the multiples of kStep between

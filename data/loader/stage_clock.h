@@ -21,7 +21,7 @@ enum class Stage {
 inline constexpr int kStages = 7;
 std::string stage_name(Stage stage);
 
-// Sums over images.
+// Times and counts, summed over images.
 struct StageTimes {
   std::array<double, kStages> seconds{};
   double cpu_seconds = 0;  // CPU time of the threads; less than the sum of seconds if they waited

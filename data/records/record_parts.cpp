@@ -46,7 +46,7 @@ bool RecordIoReader::next(RecordExtent& record, std::vector<uint8_t>* payload) {
       if (!first) payload->insert(payload->end(), magic, magic + sizeof PartHead::kMagic);
       if (!append_bytes(source_, head.bytes(), *payload)) refuse("is cut short");
     }
-    source_.skip(head.padded() - head.bytes());  // missing at the very end of some files
+    source_.skip(head.padded() - head.bytes());  // some files lack the padding at their end
     if (head.ends()) break;
   }
   record.end = source_.position();

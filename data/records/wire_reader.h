@@ -22,7 +22,7 @@ struct WireField {
   bool has_length = false;  // length-delimited: strings, bytes, messages, packed numbers
 };
 
-// For one thread.
+// Not thread-safe.
 class WireReader {
  public:
   explicit WireReader(const Readable& file) : file_(file) {}

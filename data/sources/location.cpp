@@ -40,7 +40,7 @@ Opened open_path(const std::string& path, const OpenOptions& options) {
   return open_folder(path, options);
 }
 
-// `text`: IMAGES[:CLASSES[:WIDTHxHEIGHT]].
+// Opens a synthetic dataset. `text`: IMAGES[:CLASSES[:WIDTHxHEIGHT]].
 Opened open_synthetic(const std::string& text, const OpenOptions& given) {
   if (!given.labels.empty()) refuse_labels("synthetic:" + text);
   SyntheticOptions options;

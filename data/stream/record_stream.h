@@ -23,10 +23,10 @@ struct StreamImage {
   std::vector<uint8_t> bytes;  // encoded
   int32_t label = 0;
   std::string name;    // PATH:NAME, for messages
-  std::string damage;  // not empty: the bytes are damaged, for this reason
+  std::string damage;  // why the bytes are damaged; empty if they are not
 };
 
-// For one thread at a time.
+// Not thread-safe.
 class RecordStream {
  public:
   virtual ~RecordStream() = default;

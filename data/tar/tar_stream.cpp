@@ -56,7 +56,7 @@ class TarStream : public RecordStream {
       const bool found = walker_.next(entry_);
       if (!found) {
         over_ = !walker_.next_archive();
-        key_.clear();  // its first member begins a sample
+        key_.clear();  // the next tar begins a new sample
       }
       if (found && is_hidden(entry_.name)) continue;
       if (found && entry_.is_link)
@@ -111,7 +111,7 @@ class TarStream : public RecordStream {
     const auto text = std::exchange(label_, std::nullopt);
     if (!std::exchange(has_image_, false)) {
       if (text && label_rank_ == 0) refuse(label_name_, "is a label without an image beside it");
-      if (text) leave_out(label_name_);  // a README.txt
+      if (text) leave_out(label_name_);  // such as a README.txt
       return false;
     }
     const std::string name = std::move(image_.name);
