@@ -138,7 +138,7 @@ class ManifestScan {
     }
     if (!found) refuse("there is no label: a number >= 0 or the name of a class");
     if (names.find(',') != std::string::npos)
-      refuse("there are several labels (" + names + "); leave one");
+      refuse("there are several labels (" + names + "); keep only one");
     set_label(*found, scan_, image);
   }
 

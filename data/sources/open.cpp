@@ -63,8 +63,8 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
       continue;
     }
     if (format != nullptr && format != found)
-      throw std::invalid_argument(folder + " holds files of several kinds: " + paths[0] + " is " +
-                                  std::string(format->name) + ", " + path + " is " +
+      throw std::invalid_argument(folder + " contains files of several formats: " + paths[0] +
+                                  " is " + std::string(format->name) + ", " + path + " is " +
                                   std::string(found->name) + "; keep them apart");
     format = found;
     paths.push_back(path);
@@ -74,9 +74,9 @@ std::shared_ptr<const Dataset> open_folder_of_files(const std::string& folder,
     throw std::invalid_argument(
         folder +
         (file_is_image(strange)
-             ? " holds images without class folders; expected " + folder +
+             ? " contains images without class folders; expected " + folder +
                    "/<class>/<images>, or --val-labels FILE for validation images"
-             : " holds no class folders; expected " + folder +
+             : " contains no class folders; expected " + folder +
                    "/<class>/<images>, or files of a kind that can be read: " + format_names()));
   }
   if (!strange.empty() && options.warning)

@@ -45,9 +45,9 @@ std::vector<Scan> scan_files(const std::string& kind, const std::vector<SourceFi
   });
   tell_left_out(files, scans, options);
   if (std::all_of(scans.begin(), scans.end(), [](const Scan& s) { return s.size() == 0; }))
-    throw std::invalid_argument((files.empty() ? "the source" : files[0].path) +
-                                (files.size() > 1 ? " and the files beside it hold" : " holds") +
-                                " no image");
+    throw std::invalid_argument(
+        (files.empty() ? "the source" : files[0].path) +
+        (files.size() > 1 ? " and the files beside it contain" : " contains") + " no image");
   if (missing.empty()) return scans;
   try {
     cache.save(scans);
