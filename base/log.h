@@ -17,13 +17,13 @@ namespace log {
 // and errors, ranks above 0 with the prefix "[rank N]". Default: level info, rank 0.
 void set_level(const std::string& level, int rank);
 
-// Each prints one time-stamped line on stderr, with secrets masked (secrets.h) and control
-// characters escaped (text.h, printable): a file name cannot imitate another message.
+// Each prints one time-stamped line on stderr. Masks secrets (secrets.h) and escapes control
+// characters (printable() in text.h), so that a file name cannot imitate another message.
 void debug(const std::string& text);
 void info(const std::string& text);
 void warning(const std::string& text);
 void error(const std::string& text);
-// Prints each line of `text` as a message of its own.
+// Print each line of `text` as a separate message.
 void info_lines(const std::string& text);
 void debug_lines(const std::string& text);
 

@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr std::string_view kMask = "***";
-// Words in the names of secret variables and settings, in lower case.
+// A variable or setting is secret if its name contains one of these words. In lower case.
 constexpr std::string_view kWords[] = {"password",   "passwd",       "secret",    "token",
                                        "credential", "api_key",      "api-key",   "apikey",
                                        "access_key", "access-key",   "accesskey", "private_key",
@@ -26,7 +26,7 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
-// Whether `c` can be part of a token: base64 (also its URL form), with the dots of a web token.
+// Whether `c` can be part of a token: base64, its URL-safe form, and the dots of JSON web tokens.
 bool is_token(char c) {
   return is_word(c) || c == '.' || c == '/' || c == '+' || c == '=';
 }
@@ -41,13 +41,14 @@ size_t value_end(std::string_view text, size_t at) {
   return at;
 }
 
-// Each of the following returns where the secret ends that begins at text[at], or `at` if none does.
+// The functions below find a secret at text[at]. The first returns the secret's end, the others its
+// begin and end. If there is no secret, begin and end are `at`.
 
-// A key or token that is known by its first characters.
+// Finds a key or token that has a known prefix.
 size_t known_token(std::string_view text, size_t at) {
   static constexpr struct {
     std::string_view start;
-    size_t least;  // characters after the start
+    size_t least;  // minimum number of characters after `start`
   } kForms[] = {{"AKIA", 16},  {"ASIA", 16}, {"ghp_", 20}, {"gho_", 20},        {"ghs_", 20},
                 {"ghu_", 20},  {"ghr_", 20}, {"hf_", 20},  {"github_pat_", 20}, {"xoxb-", 10},
                 {"xoxp-", 10}, {"eyJ", 30},  {"IQoJ", 40}, {"FwoG", 40},        {"FQoG", 40}};
@@ -67,7 +68,7 @@ size_t known_token(std::string_view text, size_t at) {
   return end == text.npos ? text.size() : end + 5;
 }
 
-// What follows "://" up to '@': the password of "user:password@", or a token alone.
+// Finds the password in "user:password@" or the token in "token@". `at`: the position after "://".
 std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   const size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
   const size_t sign = text.substr(0, end).rfind('@');
@@ -76,8 +77,8 @@ std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   return {colon < sign ? colon + 1 : at, sign};
 }
 
-// The value in name=value, "name": "value" and `Authorization: value`, where the name has a word of
-// kWords that begins at text[at].
+// Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords in
+// the name begins at text[at]. `lower_text`: `text` in lower case.
 std::pair<size_t, size_t> named_value(std::string_view text, std::string_view lower_text,
                                       size_t at) {
   for (const std::string_view word : kWords) {

@@ -58,7 +58,7 @@ struct Character {
   size_t bytes = 0;  // 0: not well-formed UTF-8
 };
 
-// The character that `text` begins with. `text` is not empty.
+// Returns the first character of `text`, which must not be empty.
 Character first_character(std::string_view text) {
   const auto lead = static_cast<uint8_t>(text[0]);
   const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : 4;
