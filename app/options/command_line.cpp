@@ -1,5 +1,5 @@
-// Parses the words of a command line into Arguments, with cxxopts. First rewrites what cxxopts does
-// not support: '_' for '-', --no-flag, the value of a flag or of --resume in the next word, and
+// Parses a command line into Arguments. First rewrites the words to forms that cxxopts supports:
+// replaces '_' by '-', resolves --no-NAME, joins an optional value with its option, and translates
 // other programs' options.
 #include <algorithm>
 #include <cxxopts.hpp>
@@ -19,15 +19,14 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kOrigin = "command line";
 
-// The option that --no-NAME switches off, or null.
+// Returns the option that the name `no-NAME` switches off, or null.
 const Option* find_negated(Command command, const std::string& name) {
   if (name.substr(0, 3) != "no-" && name.substr(0, 3) != "no_") return nullptr;
   const Option* option = find_option(command, name.substr(3));
   return option && (option->kind == Kind::flag || !option->off.empty()) ? option : nullptr;
 }
 
-// Whether `next` (null at the end of the line) is the value of an option that was written without
-// "=".
+// Whether `next` is the value of an option that was written without "=". Null: no word follows.
 bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
            const std::string* next) {
   const std::optional<std::string> plain = next ? decoded(*next) : std::nullopt;
@@ -50,7 +49,7 @@ bool takes(Command command, const std::string& written, Kind kind, const Words& 
   return true;
 }
 
-// From words to words that cxxopts understands: our options only, each as --name or --name=VALUE.
+// Rewrites the words for cxxopts: only our own options, each as --name or --name=VALUE.
 class Normaliser {
  public:
   Normaliser(Command command, Arguments& arguments) : command_(command), arguments_(arguments) {}
@@ -77,13 +76,14 @@ class Normaliser {
     return result_;
   }
 
-  const std::string& defaults() const { return defaults_; }  // a recipe of another program's
-  // How each option in the result was written, in its order; empty where one option of another
-  // program became several.
+  // The recipe with the defaults of the program whose options were given; may be empty.
+  const std::string& defaults() const { return defaults_; }
+  // The user's spelling of each option in the result, in the same order. Empty if one option of
+  // another program became several.
   const Words& written() const { return written_; }
 
  private:
-  // Both return whether the next word was taken.
+  // Both return whether the next word is the option's value.
   bool long_option(const std::string& word, const std::string* next) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(2, equals - 2);
@@ -110,7 +110,7 @@ class Normaliser {
       return false;
     }
     Words values = option->choices;
-    if (!option->refused.empty()) values.push_back(option->refused);  // apply() says why
+    if (!option->refused.empty()) values.push_back(option->refused);  // apply() gives the reason
     const bool took = takes(command_, written, option->kind, values, next);
     // Toolkits write --flag ''.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
@@ -118,7 +118,7 @@ class Normaliser {
     return took;
   }
 
-  // -x VALUE, -xVALUE, -x=VALUE: all of other programs.
+  // Handles other programs' one-letter options: -x VALUE, -xVALUE and -x=VALUE.
   bool short_option(const std::string& word, const std::string* next) {
     const std::string name = word.substr(1, 1);
     const ForeignOption* other = foreign(name);
@@ -129,8 +129,8 @@ class Normaliser {
     return false;
   }
 
-  // Notes the option and goes on, so that all of them are named. `next` is taken for its value
-  // where it looks like one.
+  // Records an unknown option and continues, so that one error names all of them. Skips `next` if
+  // it looks like the option's value.
   bool unknown(const std::string& written, const std::string* next) {
     unknown_.push_back(written);
     const auto is_digit = [&](size_t i) { return next->find_first_of("0123456789.") == i; };
@@ -163,14 +163,14 @@ class Normaliser {
   Command command_;
   Arguments& arguments_;
   Words result_;
-  Words written_, unknown_;  // names as they were written
+  Words written_, unknown_;  // names in the user's spelling
   std::string defaults_;
 };
 
-// The options in the order they were written, and the positional words.
+// Returns the options and values in the order of `words`, and stores the positional words.
 Pairs tokenize(Command command, const Words& words, Words& positional) {
   cxxopts::Options known("shoal");
-  known.allow_unrecognised_options();  // positional words count as such
+  known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
   for (const Option& option : options()) {
     if (!(option.commands & static_cast<unsigned>(command))) continue;
     auto value = cxxopts::value<std::string>();
@@ -191,14 +191,14 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   }
 }
 
-// `given`: names of what is set apart from the recipe.
+// `given`: names of the options that are set outside the recipe.
 void apply_recipe(Arguments& arguments, const std::string& name,
                   const std::set<std::string>& given) {
   arguments.recipe = name;
   if (name == "list" || name == "none") return;
   if (const Recipe* recipe = find_recipe(name)) {
     for (const auto& [option, value] : recipe->values) {
-      // One of the two follows from the other.
+      // The given option determines this one.
       if (option == "batch-size" && given.contains("global-batch-size")) continue;
       if (option == "val-size" && given.contains("size")) continue;
       apply(arguments, option, value, "recipe " + name);
@@ -212,13 +212,14 @@ void apply_recipe(Arguments& arguments, const std::string& name,
     list += (list.empty() ? "" : ", ") + known.name;
   }
   const std::string near = nearest(name, names);
-  throw UserError("--recipe is '" + name + "'" +
-                  (near.empty() ? "; there are: " : "; did you mean " + near + "? There are: ") +
-                  list);
+  throw UserError(
+      "--recipe is '" + name + "'" +
+      (near.empty() ? "; the recipes are: " : "; did you mean " + near + "? The recipes are: ") +
+      list);
 }
 
-// The settings that have a value, with our names only; `defaults` becomes the recipe of the program
-// whose they are.
+// Translates the settings to our names. If a setting identifies another program, sets `defaults` to
+// the recipe with that program's defaults.
 std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Setting>& settings,
                                   std::string& defaults) {
   std::vector<Setting> ours;
@@ -238,8 +239,8 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
   return ours;
 }
 
-// A word that is no option: images for `predict`, the data folder for `train`, as the imagenet
-// example has it.
+// Handles positional words. For `train` a single one is the data folder, as in PyTorch's imagenet
+// example; other commands either take paths or reject the word.
 void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setting>& ours,
                      std::string& defaults) {
   Words& words = arguments.paths;
@@ -259,21 +260,22 @@ void take_positional(Arguments& arguments, const Pairs& pairs, std::vector<Setti
                   command_name(arguments.command) + " --help`");
 }
 
-// Removes settings without a value. Notes each setting that the same source overrides later under
-// another name.
+// Removes settings without a value, and reports those from the command line in `ineffective`. Also
+// reports each setting that the same source overrides later under another spelling.
 void drop_overridden(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
   for (auto first = ours.begin(); first != ours.end(); ++first) {
     if (!decoded(first->value) && first->origin == kOrigin)
       ineffective.push_back(first->written + " has no effect: " + first->value +
-                            " leaves an option as it is");
+                            " leaves the option unchanged");
     const auto again = std::find_if(first + 1, ours.end(), [&](const Setting& later) {
       return later.name == first->name && later.origin == first->origin &&
              later.written != first->written && later.value != first->value &&
              !later.written.empty() && decoded(later.value);
     });
     if (again != ours.end() && !first->written.empty() && decoded(first->value))
-      ineffective.push_back(first->written + " " + first->value + " has no effect: " +
-                            again->written + " " + again->value + " means the same and wins");
+      ineffective.push_back(first->written + " " + first->value +
+                            " has no effect: " + again->written + " " + again->value +
+                            " is the same option and takes precedence");
   }
   std::erase_if(ours, [](const Setting& setting) { return !decoded(setting.value); });
 }

@@ -21,7 +21,7 @@ enum class Command : unsigned {
 #include "app/options/commands.def"
 };
 
-// kTrain, kEval …: the bits as numbers.
+// kTrain, kEval, …: the bit of each command as a number.
 #define COMMAND(name, constant, ...) \
   inline constexpr unsigned constant = static_cast<unsigned>(Command::name);
 #include "app/options/commands.def"
@@ -29,7 +29,7 @@ enum class Command : unsigned {
 struct CommandRow {
   Command command;
   std::string name, arguments, summary;
-  bool takes_paths;  // words that are no options are paths
+  bool takes_paths;  // whether positional words are paths
 };
 
 // In the order of `shoal help`.

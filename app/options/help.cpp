@@ -11,7 +11,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr size_t kColumn = 30;  // column of the explanations
+constexpr size_t kColumn = 30;  // column where the explanations start
 constexpr size_t kWidth = 100;
 constexpr int kScreen = 40;  // lines of a typical terminal
 
@@ -48,7 +48,7 @@ std::string usage(Command command) {
   return "";
 }
 
-// One entry of the help: an option, a recipe or an exit code.
+// One entry of the help text: an option, a recipe or an exit code.
 struct Entry {
   std::string section, left, right;
   bool common = false;
@@ -56,15 +56,15 @@ struct Entry {
 
 std::vector<Entry> exit_codes() {
   const std::vector<std::pair<std::string, std::string>> codes = {
-      {std::to_string(kOk), "done"},
-      {std::to_string(kFailure), "failed: I/O, memory or network; --resume continues"},
-      {std::to_string(kUsage), "user error: wrong option, value or data folder"},
+      {std::to_string(kOk), "success"},
+      {std::to_string(kFailure), "failure, such as I/O, memory or network; continue with --resume"},
+      {std::to_string(kUsage), "user error, such as a wrong option, value or data folder"},
       {std::to_string(kSetupMissing), "a program, library or device must be installed first"},
       {std::to_string(kPeerLost),
-       "lost the connection to a process that failed first; --resume continues"},
+       "lost the connection to a process that failed first; continue with --resume"},
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
-       "stopped by SIGINT or SIGTERM after saving; --resume continues (on SageMaker: 0)"},
-      {"128+N", "a process was killed by signal N; --resume continues"}};
+       "stopped by SIGINT or SIGTERM after saving; continue with --resume (on SageMaker: 0)"},
+      {"128+N", "signal N killed a process; continue with --resume"}};
   std::vector<Entry> entries;
   for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});
   return entries;
@@ -138,7 +138,7 @@ std::string command_help(Command command, const std::string& topic) {
   std::erase_if(common, [](const Entry& entry) { return !entry.common; });
   return title + "\n" + lines_of(common, /*headings=*/false) + "\nAll options" +
          (command == Command::train ? ", recipes" : "") + " and exit codes: `shoal " +
-         command_name(command) + " --help all`; what mentions a word: `--help WORD`\n";
+         command_name(command) + " --help all`; search: `--help WORD`\n";
 }
 
 }  // namespace shoal::app

@@ -9,7 +9,7 @@ using Case = const Circumstances&;
 using Optimizer = train::OptimizerOptions::Kind;
 using Schedule = train::ScheduleOptions::Kind;
 
-// Named in a command line or in hyperparameters, not by a recipe, a checkpoint or the platform.
+// Whether the user gave the value, on the command line or in hyperparameters.
 bool is_users(const std::string& origin) {
   for (const char* start : {"command line", "hyperparameters.json", "SM_HP"}) {
     if (origin.starts_with(start)) return true;
@@ -32,7 +32,7 @@ bool mixes(Case c) {
 bool sized_by_epoch(Case c) {
   return c.run.size_schedule != "none" || c.run.multi_scale != "none";
 }
-// A fresh run's --val-size is unset here where nobody named it.
+// Whether --val-size has a value from the user, a recipe or a checkpoint.
 bool has_own_val_size(Case c) {
   return c.arguments.job.val_size.has_value();
 }
@@ -52,7 +52,7 @@ bool names_all_images(Case c) {
   return !job.eval_only && !job.val_dir.empty() && !job.train_dir.empty();
 }
 
-// What only training looks at.
+// Options that only training uses.
 std::vector<std::string> of_training() {
   std::vector<std::string> names;
   for (const Option& option : options())
@@ -66,13 +66,13 @@ std::vector<NoEffect> all_rows() {
        ": --eval-only trains nothing",
        [](Case c) { return c.run.eval_only && c.run.val_split == 0; }},
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.eval_only; }},
-      {{"export"}, ": there is no --export-dir", [](Case c) { return c.run.export_dir.empty(); }},
+      {{"export"}, ": --export-dir is not given", [](Case c) { return c.run.export_dir.empty(); }},
       {{"weights", "weights-entry"},
-       ": the run goes on from a checkpoint, which holds the weights",
+       ": the run continues from a checkpoint, which contains the weights",
        [](Case c) { return c.continued; }},
-      {{"data"}, ": --train and --val say where all images are", names_all_images},
+      {{"data"}, ": --train and --val locate all images", names_all_images},
       {{"data"},
-       ": --val says where the images are",
+       ": --val locates the images",
        [](Case c) { return c.run.eval_only && !c.arguments.job.val_dir.empty(); }},
       {{"steps-per-epoch"},
        ": the training images do not come through a pipe",
@@ -80,23 +80,23 @@ std::vector<NoEffect> all_rows() {
       {{"shuffle-buffer"},
        ": the training images neither come through a pipe nor are read with --forward-reads",
        [](Case c) { return !streamed(c); }},
-      {{"cache", "seek-index"}, ": the training images are read from front to back", streamed},
+      {{"cache", "seek-index"}, ": the training images are read sequentially", streamed},
       {{"order"},
-       ": the training images are read from front to back",
+       ": the training images are read sequentially",
        [](Case c) { return streamed(c) && c.run.order == data::Order::chunked; }},
       {{"sharded"},
        ": there is one host",
        [](Case c) { return c.run.world_size == c.run.local_world_size; }},
       {{"size"},
-       ": --size-schedule or --multi-scale says how large training images are, --val-size those of "
-       "evaluation",
+       ": --size-schedule or --multi-scale sets the size of training images, and --val-size that "
+       "of evaluation images",
        [](Case c) { return sized_by_epoch(c) && has_own_val_size(c); }},
       {{"size"},
-       " in training: --size-schedule or --multi-scale decides there; evaluation uses it",
+       " in training: --size-schedule or --multi-scale sets the size; evaluation uses --size",
        [](Case c) { return sized_by_epoch(c) && !has_own_val_size(c); }},
 
       {{"strength-schedule"},
-       ": there is no RandAugment, AugMix, mixup, cutmix or dropout whose strength could change",
+       ": RandAugment, AugMix, mixup, cutmix and dropout are all off",
        [](Case c) { return !has_strength(c); }},
       {{"mixup-prob", "mixup-switch-prob", "mixup-mode"},
        ": neither --mixup nor --cutmix is above 0",
@@ -110,12 +110,12 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return c.run.mix.erase <= 0; }},
 
       {{"max-steps"},
-       ": the run ends sooner, after --epochs",
+       ": the run ends earlier, after --epochs",
        [](Case c) {
          return !c.run.open_ended && c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
        }},
       {{"momentum"},
-       ": --optimizer is adamw, whose --beta1 is its momentum",
+       ": --optimizer is adamw, which uses --beta1 instead",
        [](Case c) { return optimizer(c) == Optimizer::adamw; }},
       {{"nesterov"},
        ": --optimizer is not sgd",
@@ -127,7 +127,7 @@ std::vector<NoEffect> all_rows() {
        ": --optimizer is not adamw",
        [](Case c) { return optimizer(c) != Optimizer::adamw; }},
       {{"eps"},
-       ": --optimizer is sgd, which divides by nothing",
+       ": --optimizer is sgd, which does not use it",
        [](Case c) { return optimizer(c) == Optimizer::sgd; }},
 
       {{"warmup-epochs", "warmup-start"},
@@ -146,7 +146,7 @@ std::vector<NoEffect> all_rows() {
        ": --schedule is not step",
        [](Case c) { return schedule(c) != Schedule::step; }},
       {{"decay-rate"},
-       ": the run ends before --decay-epochs are over",
+       ": the run ends before the first drop after --decay-epochs",
        [](Case c) { return c.run.schedule.decay_epochs >= c.run.epochs; }},
 
       {{"backend"},
@@ -176,7 +176,7 @@ std::vector<std::string> no_effect(const Circumstances& circumstances) {
     const auto origin = arguments.origins.find(option.name);
     if (origin == arguments.origins.end() || !is_users(origin->second)) continue;
     if (is_off(option, arguments)) continue;
-    for (const NoEffect& row : no_effect_table()) {  // the first reason will do
+    for (const NoEffect& row : no_effect_table()) {  // report only the first reason
       if (std::find(row.options.begin(), row.options.end(), option.name) == row.options.end() ||
           !row.holds(circumstances))
         continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Which of the options that the user named do nothing in this run, and why. Torch-free.
+// Reports options that the user gave but that have no effect in this run, and why. Torch-free.
 
 #include <string>
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace shoal::app {
 
-// What a row may look at.
+// The facts that decide whether an option has an effect.
 struct Circumstances {
   const Arguments& arguments;
   const train::ResolvedJob& run;
-  bool continued = false;  // the run goes on from a checkpoint
+  bool continued = false;  // the run continues from a checkpoint
 };
 
 // One reason why options have no effect.
 struct NoEffect {
   std::vector<std::string> options;
-  std::string why;  // follows "--NAME has no effect": starts with ": ", or with where that is so
+  std::string why;  // text after "--NAME has no effect": ": REASON" or " in training: …"
   bool (*holds)(const Circumstances&);
 };
 
 const std::vector<NoEffect>& no_effect_table();
 
-// Returns one line for each such option: "--decay-rate has no effect: --schedule is not step".
-// Options of other programs that mean nothing here come first. Leaves out values of recipes,
-// checkpoints and the platform, and options that are off anyway.
+// Returns one line per option without effect: "--decay-rate has no effect: --schedule is not step".
+// Other programs' options without effect come first. Omits options that are switched off and values
+// that come from recipes, checkpoints or the platform.
 std::vector<std::string> no_effect(const Circumstances& circumstances);
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// What the files of the option table share. For option_table*.cpp only.
+// Declarations shared by the option_table*.cpp files. Not for other files.
 
 #include <string>
 #include <utility>

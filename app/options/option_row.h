@@ -1,6 +1,6 @@
 #pragma once
-// Helpers that make one Option out of a field: how text becomes a value of the field's type, and
-// back. For the option tables only.
+// Helpers that build the Option of one field and convert the field's value to text and back. For
+// the option tables only.
 
 #include <algorithm>
 #include <charconv>
@@ -19,8 +19,8 @@
 
 namespace shoal::app {
 
-// true/false, yes/no, on/off, 1/0 in any case; the empty text is true, as a bare --flag.
-// std::invalid_argument otherwise.
+// Parses true/false, yes/no, on/off or 1/0, ignoring case. The empty text means true, like a bare
+// --flag. Throws std::invalid_argument for any other text.
 bool parse_flag(const std::string& text);
 
 template <class T>
@@ -37,14 +37,14 @@ void store(T& field, const std::string& text) {
     field = value;
     return;
   }
-  // JSON and YAML make 64.0 and 1e3 of whole numbers.
+  // JSON and YAML may write whole numbers as 64.0 or 1e3.
   double number = 0;
   const auto [stop, fault] = std::from_chars(begin, last, number);
   const double most = std::min(9007199254740992.0, double(std::numeric_limits<T>::max()));
   const double least = std::is_unsigned_v<T> ? 0 : -most;
   if (fault != std::errc() || stop != last || number != std::floor(number) || number < least ||
       number > most) {
-    const char* what = std::is_unsigned_v<T> ? "a whole number from 0 on" : "a whole number";
+    const char* what = std::is_unsigned_v<T> ? "a whole number of 0 or more" : "a whole number";
     throw std::invalid_argument(what);
   }
   field = static_cast<T>(number);
@@ -61,12 +61,12 @@ inline void store(double& field, const std::string& text) {
   field = value;
 }
 inline void store(std::string& field, const std::string& text) {
-  if (text.empty()) throw std::invalid_argument("a text that is not empty");
+  if (text.empty()) throw std::invalid_argument("a non-empty text");
   if (lower(text) == "true" || lower(text) == "false")
-    throw std::invalid_argument("a text, not true or false");
+    throw std::invalid_argument("a text other than true or false");
   field = text;
 }
-// `none`, and `off` for numbers: as if nobody had named it.
+// `none`, and for numbers also `off`, unset the field as if the option were not given.
 template <class T>
 void store(std::optional<T>& field, const std::string& text) {
   if (text == "none" || (text == "off" && std::is_arithmetic_v<T>)) return field.reset();
@@ -93,7 +93,7 @@ std::string text_of(const std::optional<T>& field) {
   return field ? text_of(*field) : "";
 }
 
-// Selects a field of Arguments for row() and choice().
+// Names a field of Arguments, for row() and choice().
 template <class Select>
 struct ArgumentField {
   Select select;
@@ -102,7 +102,7 @@ struct ArgumentField {
 };
 template <class Select>
 ArgumentField(Select) -> ArgumentField<Select>;
-// Selects a field of train::Job, and the field of the same name in train::ResolvedJob if any.
+// Names a field of train::Job and, if there is one, the field of the same name in ResolvedJob.
 template <class Select>
 struct JobField {
   Select select;
@@ -122,8 +122,8 @@ JobField(Select) -> JobField<Select>;
     [](auto& job) -> decltype((job.path)) { return job.path; } \
   }
 
-// `write` makes the text of a decided value. A decided 0 where the job has an unset optional means
-// that there is none.
+// Sets option.resolved if ResolvedJob has the field. `write` converts a resolved value to text. If
+// the field is an optional number in Job, the resolved value 0 means unset and becomes `none`.
 template <class Select, class Write>
 void add_resolved(Option& option, const ArgumentField<Select>&, Write) {
   (void)option;
@@ -144,7 +144,7 @@ void add_resolved(Option& option, const JobField<Select>& field, Write write) {
   }
 }
 
-// A row for a field; the kind follows from the field's type.
+// Returns the row for a field: a flag if the field is a bool, else an option with a value.
 template <class Field>
 Option row(std::string name, unsigned commands, std::string placeholder, std::string help,
            Field field) {
@@ -163,10 +163,11 @@ Option row(std::string name, unsigned commands, std::string placeholder, std::st
   return option;
 }
 
-// Bytes with an optional K, M, G or T (of 1024). std::invalid_argument otherwise.
+// Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). Throws
+// std::invalid_argument for any other text.
 int64_t parse_bytes(const std::string& text);
 
-// A row for a number of bytes.
+// Returns the row for a number of bytes.
 template <class Field>
 Option memory_row(std::string name, unsigned commands, std::string help, Field field) {
   Option option = row(std::move(name), commands, "BYTES", std::move(help), field);
@@ -176,7 +177,7 @@ Option memory_row(std::string name, unsigned commands, std::string help, Field f
   return option;
 }
 
-// A row for an enumeration: the texts that are allowed and what each means.
+// Returns the row for an enumeration. `values`: the allowed texts and the enumerator of each.
 template <class Enum, class Field>
 Option choice(std::string name, unsigned commands, std::string help,
               std::vector<std::pair<std::string, Enum>> values, Field field) {
@@ -203,7 +204,7 @@ Option choice(std::string name, unsigned commands, std::string help,
   return option;
 }
 
-// A row for a text field of which only some values are allowed.
+// Returns the row for a text field with a fixed set of allowed values.
 template <class Field>
 Option text_choice(std::string name, unsigned commands, std::string help,
                    std::vector<std::string> values, Field field) {

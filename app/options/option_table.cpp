@@ -1,5 +1,5 @@
-// The rows of the table of options, in the order of --help. This file: general, model, length,
-// optimizer, learning rate.
+// Rows of the option table: general, model, length, optimizer and learning rate. build() joins the
+// rows of all files in the order of --help.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 #include "app/options/options.h"
@@ -13,19 +13,19 @@ using train::Precision;
 using train::ScheduleOptions;
 
 constexpr const char* kStartAnew =
-    "give the setting it was made with, or start anew in another --output";
+    "use the checkpoint's setting, or start a new run in another --output";
 
 Option help_row() {
   Option option =
       row("help", ~0u, "all|WORD",
-          "Show the common options, all of them, or those that mention WORD", FIELD(help))
+          "Show the common options, all options, or the options that mention WORD", FIELD(help))
           .unset_is("none");
   option.kind = Kind::optional_value;
   option.bare = kCommonHelp;
   return option;
 }
 
-// Other programs write hyphens in model names (efficientnet-b4) where we have underscores.
+// Other programs write model names with hyphens (efficientnet-b4) instead of underscores.
 template <class Field>
 Option model_row(unsigned commands, std::string help, Field field) {
   Option option = row("model", commands, "NAME", std::move(help), field);
@@ -40,7 +40,7 @@ Option model_row(unsigned commands, std::string help, Field field) {
 Option amp_row() {
   Option option =
       choice<Precision>("amp", kTrain | kCommon,
-                        "Precision of the network's arithmetic: float32 (off) or bfloat16",
+                        "Precision of the network's computation: float32 (off) or bfloat16",
                         {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
           .refuses("fp16", "bf16 is as fast and needs no loss scaling")
           .changes_results();
@@ -50,10 +50,12 @@ Option amp_row() {
   return option;
 }
 
-// Older checkpoints say "off" where there is no average.
+// Without an average, checkpoints store "off". Older checkpoints already do.
 Option ema_row() {
   Option option = row("ema", kTrain, "DECAY",
-                      "Keep averaged weights with this decay per step, typically 0.9999", JOB(ema))
+                      "Keep an exponential moving average of the weights with this decay per step, "
+                      "typically 0.9999",
+                      JOB(ema))
                       .unset_is("no average")
                       .from_below(0, 1)
                       .off_is("none")
@@ -69,33 +71,37 @@ void add_model(std::vector<Option>& table) {
       {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
-       model_row(kEval | kPredict, "Network that --weights are for; `shoal models` lists them",
+       model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
-           .unset_is("the one that the file names"),
+           .unset_is("the network named in the file"),
        row("weights", kRun | kCommon, "PATH",
-           "Weights to start from (eval, predict: to use): a checkpoint, a run, or a file of "
-           "another program (.pth, .pth.tar, safetensors); `pretrained`: the SageMaker channel of "
+           "Initial weights (eval, predict: to use): a checkpoint, a run's folder or another "
+           "program's file (.pth, .pth.tar, safetensors); `pretrained`: the SageMaker channel of "
            "that name",
            JOB(weights))
            .unset_is("random weights"),
        row("weights-entry", kRun, "NAME",
-           "Entry of the --weights file to use when it holds several sets of weights: model, "
-           "model_ema, state_dict_ema, …",
+           "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
+           "state_dict_ema, …",
            JOB(weights_entry))
            .unset_is("the averaged weights, if any"),
-       row("drop-path", kTrain, "P", "Stochastic depth of the last block", JOB(model.drop_path))
+       row("drop-path", kTrain, "P",
+           "Stochastic depth: drop probability, rising linearly from 0 (first block) to almost P "
+           "(last block)",
+           JOB(model.drop_path))
            .unset_is("the model's own")
            .from_below(0, 1)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("dropout", kTrain, "P", "Dropout before the classifier", JOB(model.dropout))
+       row("dropout", kTrain, "P", "Dropout probability before the classifier", JOB(model.dropout))
            .unset_is("the model's own")
            .from_below(0, 1)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("sync-bn", kTrain, "", "Compute batch-norm statistics over all processes", JOB(sync_bn))
+       row("sync-bn", kTrain, "", "Compute batch normalization statistics over all processes",
+           JOB(sync_bn))
            .of_training()
            .changes_results()});
 }
@@ -106,31 +112,32 @@ void add_length(std::vector<Option>& table) {
            .above(0, 1e6)
            .of_training()
            .changes_results(),
-       row("max-steps", kTrain, "N", "Stop after N steps; the schedule still spans --epochs",
-           JOB(max_steps))
+       row("max-steps", kTrain, "N",
+           "Stop after N steps; the learning rate schedule still spans --epochs", JOB(max_steps))
            .unset_is("no limit")
            .at_least(1)
            .of_training()
            .off_is("none"),
-       row("batch-size", kTrain | kEval | kCommon, "N", "Images per process and forward pass",
+       row("batch-size", kTrain | kEval | kCommon, "N", "Images per forward pass of each process",
            JOB(batch_size))
-           .unset_is("32, or the share of the global batch")
+           .unset_is("32, or derived from --global-batch-size")
            .within(1, 1 << 20),
        row("global-batch-size", kTrain, "N", "Images per step, over all processes",
            JOB(global_batch_size))
            .unset_is("batch-size × processes × accumulate")
            .within(1, 1 << 24)
            .changes_results(MayDiffer::never,
-                            "add --global-batch-size {} (any number of processes that divides it "
-                            "continues the same run)")
+                            "add --global-batch-size {} (the run can continue with any number of "
+                            "processes that divides it)")
            .replaced_by("batch-size"),
        row("accumulate", kTrain, "N",
-           "Forward passes per step; follows from the two batch sizes when both are given",
+           "Forward passes per step (gradient accumulation); computed if both batch sizes are "
+           "given",
            JOB(accumulate))
            .within(1, 1 << 16)
            .changes_results(MayDiffer::never, kStartAnew),
        row("batch-per-host", kTrain, "",
-           "Divide --batch-size and --workers among the processes of a host",
+           "Interpret --batch-size and --workers as totals per host, divided among its processes",
            JOB(batch_per_host))});
 }
 
@@ -138,13 +145,13 @@ void add_optimizer(std::vector<Option>& table) {
   using Kind = OptimizerOptions::Kind;
   add(table, "Optimizer",
       {choice<Kind>("optimizer", kTrain | kCommon,
-                    "Optimizer: SGD, RMSprop as in TensorFlow, or AdamW",
+                    "Optimizer: SGD, RMSprop (TensorFlow's variant) or AdamW",
                     {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
                     JOB(optimizer.kind))
            .also_called({"opt"})
            .of_training()
            .changes_results(MayDiffer::never, kStartAnew),
-       row("momentum", kTrain, "X", "SGD, RMSprop: momentum", JOB(optimizer.momentum))
+       row("momentum", kTrain, "X", "SGD, RMSprop: momentum coefficient", JOB(optimizer.momentum))
            .from_below(0, 1)
            .off_is("0")
            .of_training()
@@ -159,7 +166,8 @@ void add_optimizer(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("alpha", kTrain, "X", "RMSprop: decay rate of the mean square", JOB(optimizer.alpha))
+       row("alpha", kTrain, "X", "RMSprop: decay rate of the mean squared gradient",
+           JOB(optimizer.alpha))
            .from_below(0, 1)
            .of_training()
            .changes_results(),
@@ -171,19 +179,21 @@ void add_optimizer(std::vector<Option>& table) {
            .from_below(0, 1)
            .of_training()
            .changes_results(),
-       row("eps", kTrain, "X", "RMSprop, AdamW: term that keeps the denominator above zero",
+       row("eps", kTrain, "X",
+           "RMSprop, AdamW: epsilon, added to the denominator for numerical stability",
            JOB(optimizer.eps))
            .unset_is("0.001 for rmsprop, 1e-8 for adamw")
            .above(0)
            .of_training()
            .changes_results(),
-       row("clip", kTrain, "NORM", "Largest L2 norm of all gradients together; 0: no limit",
+       row("clip", kTrain, "NORM", "Clip gradients to this global L2 norm; 0: no clipping",
            JOB(optimizer.clip))
            .at_least(0)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("label-smoothing", kTrain, "X", "Share of the target spread over all classes",
+       row("label-smoothing", kTrain, "X",
+           "Label smoothing: share of the target probability spread evenly over all classes",
            JOB(label_smoothing))
            .from_below(0, 1)
            .off_is("0")
@@ -191,46 +201,48 @@ void add_optimizer(std::vector<Option>& table) {
            .changes_results(),
        ema_row(), amp_row(),
        row("non-finite-limit", kTrain, "N",
-           "Consecutive steps with a non-finite loss or gradient after which the run stops",
+           "Stop the run after this many consecutive steps with a non-finite loss or gradient",
            JOB(non_finite_limit))
            .at_least(1)
            .of_training(),
        choice<train::OnSpike>(
            "on-spike", kTrain,
-           "When the loss spikes: log it; also save a checkpoint; or roll back to the last good "
-           "checkpoint and skip the images since",
+           "When the loss spikes: log it; log it and save a checkpoint; or roll back to the last "
+           "good checkpoint and skip the images used since then",
            {{"log", train::OnSpike::log},
             {"checkpoint", train::OnSpike::checkpoint},
             {"rollback", train::OnSpike::rollback}},
            JOB(on_spike))
            .of_training()
            .changes_results(),
-       row("spike-ratio", kTrain, "X", "Ratio of loss to running median that counts as a spike",
+       row("spike-ratio", kTrain, "X",
+           "Loss divided by its running median above which the loss counts as a spike",
            JOB(spike_ratio))
            .within(1.01, 1000)
            .of_training()
            .changes_results(),
-       row("seed", kTrain, "N", "Seed of weights, order, augmentation and dropout", JOB(seed))
+       row("seed", kTrain, "N",
+           "Random seed for initial weights, image order, augmentation and dropout", JOB(seed))
            .changes_results(MayDiffer::never, kStartAnew)});
 }
 
 void add_schedule(std::vector<Option>& table) {
   using Kind = ScheduleOptions::Kind;
   add(table, "Learning rate",
-      {row("lr", kTrain | kCommon, "X", "Peak learning rate, for the global batch",
-           JOB(schedule.lr))
+      {row("lr", kTrain | kCommon, "X", "Peak learning rate for the global batch", JOB(schedule.lr))
            .above(0)
            .of_training()
            .changes_results()
            .replaced_by("scale-lr"),
        row("scale-lr", kTrain, "N",
-           "Global batch size that --lr is meant for; --lr is scaled linearly from it",
+           "Global batch size that --lr was tuned for; scales --lr linearly to the actual global "
+           "batch size",
            JOB(scale_lr))
-           .unset_is("--lr is used unchanged")
+           .unset_is("--lr is not scaled")
            .within(1, 1 << 24)
            .of_training()
            .off_is("none"),
-       choice<Kind>("schedule", kTrain | kCommon, "Schedule of the learning rate, step by step",
+       choice<Kind>("schedule", kTrain | kCommon, "Learning rate schedule, updated every step",
                     {{"constant", Kind::constant},
                      {"cosine", Kind::cosine},
                      {"step", Kind::step},
@@ -239,27 +251,32 @@ void add_schedule(std::vector<Option>& table) {
            .also_called({"sched", "lr-scheduler"})
            .of_training()
            .changes_results(),
-       row("warmup-epochs", kTrain | kCommon, "N", "Epochs of linear warm-up",
+       row("warmup-epochs", kTrain | kCommon, "N", "Epochs of linear learning rate warm-up",
            JOB(schedule.warmup_epochs))
            .at_least(0)
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("warmup-start", kTrain, "SHARE", "First learning rate as a share of --lr",
+       row("warmup-start", kTrain, "SHARE",
+           "Learning rate at the start of the warm-up, as a share of --lr",
            JOB(schedule.warmup_start))
            .within(0, 1)
            .of_training()
            .changes_results(),
-       row("min-lr", kTrain, "X", "Final rate of cosine; lowest rate of step", JOB(schedule.min_lr))
+       row("min-lr", kTrain, "X", "Cosine: final learning rate; step: lower limit",
+           JOB(schedule.min_lr))
            .at_least(0)
            .of_training()
            .changes_results(),
-       row("decay-epochs", kTrain, "N", "Step: epochs between two drops",
+       row("decay-epochs", kTrain, "N",
+           "Step schedule: epochs between two drops of the learning rate",
            JOB(schedule.decay_epochs))
            .above(0)
            .of_training()
            .changes_results(),
-       row("decay-rate", kTrain, "X", "Step: factor of each drop", JOB(schedule.decay_rate))
+       row("decay-rate", kTrain, "X",
+           "Step schedule: factor by which each drop multiplies the learning rate",
+           JOB(schedule.decay_rate))
            .above(0, 1)
            .of_training()
            .changes_results()});
@@ -271,7 +288,8 @@ void add_general(std::vector<Option>& table) {
            "Start from a named set of options; `list` shows them", FIELD(recipe))
            .unset_is("none")
            .off_is("none"),
-       row("strict-hyperparameters", kTrain, "", "Refuse hyperparameters that no option knows",
+       row("strict-hyperparameters", kTrain, "",
+           "Stop with an error if a hyperparameter has an unknown name",
            FIELD(strict_hyperparameters)),
        help_row()});
 }

@@ -1,4 +1,4 @@
-// Rows of the table of options: where a command runs, what it writes, packing and measuring.
+// Rows of the option table: hosts and processes, output, packing and measuring.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -14,9 +14,9 @@ Option resume_row() {
   option.kind = Kind::optional_value;
   option.placeholder = "PATH";
   option.help =
-      "Continue from the newest good checkpoint, or from PATH (a file or folder); options that "
-      "are not given keep its settings";
-  option.unset = "a fresh start";
+      "Continue from the newest good checkpoint, or from PATH (a file or folder); options that are "
+      "not given take the checkpoint's values";
+  option.unset = "start a new run";
   option.off = "false";
   option.set = [](Arguments& arguments, const std::string& text) {
     train::Job& job = arguments.job;
@@ -30,13 +30,12 @@ Option resume_row() {
   return option;
 }
 
-// Stores the text of a number as a whole number: 2.0 becomes 2.
+// Row of --nproc. Stores a number as a whole number: 2.0 becomes 2.
 Option nproc_row() {
-  Option option =
-      row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
-          "Processes on this host; auto: one per GPU, or one without GPUs", FIELD(nproc))
-          .unset_is("one, or what the launcher or SageMaker asks for")
-          .also_called({"gpus", "nproc-per-node"});
+  Option option = row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
+                      "Processes on this host; auto: one per GPU, or 1 without GPUs", FIELD(nproc))
+                      .unset_is("1, or as set by the launcher or SageMaker")
+                      .also_called({"gpus", "nproc-per-node"});
   option.set = [](Arguments& arguments, const std::string& text) {
     int64_t count = 0;
     try {
@@ -52,25 +51,26 @@ Option nproc_row() {
 void add_hosts(std::vector<Option>& table, const char* group) {
   add(table, group,
       {row("instance-group", kTrain | kEval | kDoctor, "NAME",
-           "SageMaker instance groups (comma-separated) whose hosts take part",
+           "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
-           .unset_is("all hosts; required when a SageMaker job has several groups")
+           .unset_is("all hosts; required if the SageMaker job has several groups")
            .spells_lists(","),
        row("nnodes", kTrain | kEval, "N",
-           "Number of hosts, if you start shoal on each host yourself", FIELD(nodes.count)),
-       row("node-rank", kTrain | kEval, "N", "Rank of this host, from 0", FIELD(nodes.rank)),
+           "Number of hosts, for starting shoal by hand on each host", FIELD(nodes.count)),
+       row("node-rank", kTrain | kEval, "N", "Rank of this host, from 0 to the number of hosts - 1",
+           FIELD(nodes.rank)),
        row("master-addr", kTrain | kEval, "HOST", "Address of host 0", FIELD(nodes.master_addr))
-           .unset_is("MASTER_ADDR"),
+           .unset_is("value of MASTER_ADDR"),
        row("master-port", kTrain | kEval, "PORT",
-           "Port on host 0 where processes meet; 0: MASTER_PORT", FIELD(nodes.master_port))
+           "Port on host 0 for the rendezvous; 0: value of MASTER_PORT", FIELD(nodes.master_port))
            .within(0, 65535),
        row("workers", kTrain | kEval | kPack | kPrepare, "N",
            "Threads per process that read and decode images", JOB(workers))
-           .unset_is("the process's share of the processors")
+           .unset_is("the process's share of the CPU cores")
            .within(1, 1024),
        row("threads", kRun | kBench, "N",
-           "Compute threads per process; of `bench loader`, loader threads", JOB(threads))
-           .unset_is("the process's share of the processors, or OMP_NUM_THREADS")
+           "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
+           .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
            .within(1, 1024)});
 }
 
@@ -80,29 +80,30 @@ void add_machine(std::vector<Option>& table) {
   const char* const group = "Where it runs (changes only the speed)";
   add(table, group,
       {text_choice("device", kTrain | kEval | kCommon,
-                   "Device; auto: this process's GPU if there is one and the build has CUDA, else "
-                   "the CPU",
+                   "Device; auto: this process's GPU if it has one and the build supports CUDA, "
+                   "else the CPU",
                    {"auto", "cpu", "cuda"}, JOB(device)),
        text_choice("backend", kTrain | kEval,
-                   "Communication between processes; auto: nccl between GPUs, gloo between CPUs "
-                   "and when processes share a GPU",
+                   "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
+                   "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
        nproc_row(),
        row("rendezvous-timeout", kTrain | kEval, "SECONDS",
-           "Time for all processes to find one another; an error then names the missing host",
+           "Time limit for all processes to connect; the error then names the missing host",
            JOB(rendezvous_timeout))
            .within(1, kSecondsMost),
-       text_choice("health-check", kTrain,
-                   "Test of hosts and links before training: off, quick (a few MB) or full (16x)",
-                   {"off", "quick", "full"}, JOB(health_check))
+       text_choice(
+           "health-check", kTrain,
+           "Test hosts and network before training: off, quick (transfers a few MB) or full (16x)",
+           {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
        row("collective-timeout", kTrain | kEval, "SECONDS",
-           "Time that one exchange between processes may take before the run ends",
+           "Time limit for one collective operation between processes; the run then stops",
            JOB(collective_timeout))
            .within(1, kSecondsMost),
        row("stall-warning", kTrain | kEval, "SECONDS",
-           "Time without progress after which a warning names the late processes and what they do; "
-           "0: never",
+           "Time without progress after which a warning names the late processes and their "
+           "activity; 0: never",
            JOB(stall_warning))
            .within(0, kSecondsMost)
            .off_is("0")});
@@ -114,46 +115,49 @@ namespace {
 void add_checkpoints(std::vector<Option>& table, const char* group) {
   add(table, group,
       {row("checkpoint-dir", kTrain | kDoctor, "DIR", "Folder for checkpoints", JOB(checkpoint_dir))
-           .unset_is("OUTPUT/checkpoints, on SageMaker its checkpoint folder"),
+           .unset_is("OUTPUT/checkpoints; on SageMaker the job's checkpoint folder"),
        row("checkpoint-steps", kTrain, "N", "Steps between checkpoints", JOB(checkpoint_steps))
            .unset_is("by time and at epoch ends only")
            .at_least(1)
            .of_training()
            .off_is("none"),
-       row("checkpoint-minutes", kTrain, "MINUTES", "Time between checkpoints; 0: not by time",
-           JOB(checkpoint_minutes))
+       row("checkpoint-minutes", kTrain, "MINUTES",
+           "Time between checkpoints; 0: no checkpoints by time", JOB(checkpoint_minutes))
            .at_least(0)
            .of_training()
            .off_is("0"),
        row("cache-dir", kTrain | kEval | kBench, "DIR",
-           "Folder for listings of large data folders and for seek indexes", JOB(cache_dir))
-           .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker a warm pool's "
-                     "folder"),
+           "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
+           JOB(cache_dir))
+           .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker the warm "
+                     "pool's folder"),
        memory_row("cache", kTrain | kBench,
-                  "Memory per process for caching encoded training images, for slow disks; 0: none",
+                  "Memory per process for caching encoded training images, useful with slow disks; "
+                  "0: no cache",
                   JOB(cache_bytes))
            .of_training()
            .off_is("0"),
        row("seek-index", kTrain | kBench, "",
-           "Index each JPEG in the first epoch, so that later epochs decode little more than the "
-           "crop; up to 4 % of the data's size in --cache-dir",
+           "Index each JPEG during the first epoch, so that later epochs decode little more than "
+           "the crop; uses up to 4 % of the data's size in --cache-dir",
            JOB(seek_index))
            .of_training(),
-       row("keep", kTrain, "N", "Newest checkpoints to keep besides the best", JOB(keep))
+       row("keep", kTrain, "N", "Number of newest checkpoints to keep, in addition to the best one",
+           JOB(keep))
            .at_least(1)
            .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
-           "Weights to use: a file, a folder with model.safetensors, or a run's folder for its "
-           "newest checkpoint (FOLDER/best: its best)",
+           "Weights to use: a file, a folder with model.safetensors, or a run's folder (its newest "
+           "checkpoint; FOLDER/best: its best one)",
            JOB(checkpoint)),
        row("eval-only", kTrain | kCommon, "",
-           "Evaluate the weights of --resume or --weights, and end", JOB(eval_only))});
+           "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});
 }
 
 void add_printing(std::vector<Option>& table, const char* group) {
   add(table, group,
-      {row("print-freq", kTrain, "N", "Steps (evaluation: batches) between two metric lines",
+      {row("print-freq", kTrain, "N", "Steps (in evaluation: batches) between two metric lines",
            JOB(print_freq))
            .at_least(1),
        row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
@@ -161,16 +165,17 @@ void add_printing(std::vector<Option>& table, const char* group) {
                    "Print messages of this level and above", {"debug", "info", "warning", "error"},
                    JOB(log_level)),
        row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
-           "Print JSON", FIELD(json)),
-       row("csv", kPredict | kCommon, "", "Print comma-separated values", FIELD(csv)),
-       row("topk", kPredict | kCommon, "N", "Classes to print for each image, most likely first",
-           FIELD(topk))
+           "Print the result as JSON", FIELD(json)),
+       row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
+       row("topk", kPredict | kCommon, "N",
+           "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
-       row("logits", kPredict, "", "Print each class's logit beside its probability",
+       row("logits", kPredict, "", "Print each printed class's logit next to its probability",
            FIELD(logits)),
-       row("definitions", kMetrics, "", "Print the MetricDefinitions of a SageMaker training job",
-           FIELD(definitions)),
-       row("launcher", kDoctor, "", "Show how this process would find its rank", FIELD(launcher))});
+       row("definitions", kMetrics, "",
+           "Print MetricDefinitions (JSON) for a SageMaker training job", FIELD(definitions)),
+       row("launcher", kDoctor, "", "Show how this process would determine its rank",
+           FIELD(launcher))});
 }
 
 }  // namespace
@@ -179,23 +184,23 @@ void add_output(std::vector<Option>& table) {
   const char* const group = "Output and checkpoints";
   add(table, group,
       {row("output", kTrain | kDoctor | kCommon, "DIR",
-           "Folder for history, summary and checkpoints; on SageMaker its output data folder",
+           "Folder for history, summary and checkpoints; on SageMaker the job's output data folder",
            JOB(output))
            .also_called({"output-dir"}),
        row("export-dir", kTrain | kCommon, "DIR",
-           "Folder for the finished model: model.safetensors, classes.json and settings.json",
+           "Folder for the trained model: model.safetensors, classes.json and settings.json",
            JOB(export_dir))
-           .unset_is("none, on SageMaker its model folder")
+           .unset_is("none; on SageMaker the model folder")
            .of_training()
            .off_is("none"),
        row("dry-run", kTrain | kCommon, "",
-           "Check options, data, memory and disk with one step on every process, write nothing and "
-           "end",
+           "Check options, data, memory and disk with one step on every process, then exit; writes "
+           "nothing",
            JOB(dry_run)),
        choice<train::ExportWeights>(
            "export", kTrain,
-           "Weights for --export-dir: of the best evaluation (the last if nothing was evaluated), "
-           "or the last",
+           "Weights to write to --export-dir: best (by evaluation accuracy; last if there was no "
+           "evaluation) or last",
            {{"best", train::ExportWeights::best}, {"last", train::ExportWeights::last}},
            JOB(export_weights))
            .of_training()});
@@ -206,50 +211,56 @@ void add_output(std::vector<Option>& table) {
 void add_packing(std::vector<Option>& table) {
   add(table, "Packing",
       {choice<PrepareAs>("as", kPrepare | kCommon,
-                         "What to make in DEST: one folder per class, one tar per class, or packed "
-                         "files (train.pack and val.pack)",
+                         "Format of DEST: one folder per class, one tar per class, or packed files "
+                         "(train.pack and val.pack)",
                          {{"folders", PrepareAs::folders},
                           {"tars", PrepareAs::tars},
                           {"packs", PrepareAs::packs}},
                          FIELD(prepare_as)),
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
-           "Shrink images whose longer side exceeds this, and re-encode them; 0: off",
+           "Shrink and re-encode images whose longer side exceeds PIXELS; 0: off",
            FIELD(pack.max_side))
            .within(0, data::kLargestJpegSide),
        row("quality", kPack | kPrepare | kCommon, "N",
-           "JPEG quality for re-encoding, used if it saves at least 10 %; 0: re-encode only what "
-           "--max-side shrinks, at quality 90",
+           "Re-encode JPEGs at this quality if that saves at least 10 %; 0: re-encode only images "
+           "that --max-side shrinks, at quality 90",
            FIELD(pack.quality))
            .within(0, 100),
        row("raw-share", kPack | kPrepare, "SHARE",
-           "Share of the images stored as raw pixels, chosen by position", FIELD(pack.raw_share))
+           "Share of the images to store as raw pixels, selected by a hash of their position",
+           FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
-           "Store a seek index with each baseline JPEG (up to 4 % of its size)", FIELD(pack.index)),
-       memory_row("shard-size", kPack | kPrepare | kCommon,
-                  "Make DEST a folder of files of about this size; 0: one file",
-                  FIELD(pack.shard_bytes)),
-       row("overwrite", kPack | kCommon, "", "Replace DEST if it is a packed set",
+           "Store an index with each baseline JPEG, for decoding only the crop (up to 4 % of its "
+           "size)",
+           FIELD(pack.index)),
+       memory_row(
+           "shard-size", kPack | kPrepare | kCommon,
+           "Split the output: DEST becomes a folder of files of about this size; 0: one file",
+           FIELD(pack.shard_bytes)),
+       row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),
-       row("info", kPack | kCommon, "", "Describe the named packed set", FIELD(info)),
-       row("verify", kPack | kCommon, "", "Read the whole packed set and report what is damaged",
+       row("info", kPack | kCommon, "", "Describe the packed set instead of writing one",
+           FIELD(info)),
+       row("verify", kPack | kCommon, "", "Read the whole packed set and report any damage",
            FIELD(verify))});
 }
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "", "Measure training's random crops (default unless --eval)",
+      {row("train", kBench | kCommon, "",
+           "Measure loading for training, with random crops (default without --eval)",
            FIELD(bench.train)),
-       row("eval", kBench | kCommon, "", "Measure evaluation's centre crops", FIELD(bench.eval)),
+       row("eval", kBench | kCommon, "", "Measure loading for evaluation, with centre crops",
+           FIELD(bench.eval)),
        choice<data::Resize>(
-           "mode", kBench | kCommon, "Resizing of training images: see train --resize",
+           "mode", kBench | kCommon, "How to resize training images, as `shoal train --resize`",
            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),
-       row("seconds", kBench | kCommon, "S", "Duration of each measurement in seconds",
+       row("seconds", kBench | kCommon, "S", "Duration of each measurement, in seconds",
            FIELD(bench.seconds))
            .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",
-           "Target in images/s: find the number of threads that reaches it; 0: off",
-           FIELD(bench.wanted))
+           "Find the number of threads that loads RATE images/s; 0: off", FIELD(bench.wanted))
            .at_least(0)});
 }
 

@@ -32,7 +32,8 @@ std::string alternatives(const std::vector<std::string>& choices) {
   return text;
 }
 
-// Words such as none and auto are left to the option, and so are numbers that no integer holds.
+// Whether a number is in the range. Returns true for words (none, auto) and for numbers beyond
+// int64: option.set checks those.
 bool in_range(const Range& range, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -66,7 +67,7 @@ int64_t parse_bytes(const std::string& text) {
   int64_t value = -1;
   try {
     store(value, digits);
-  } catch (const std::invalid_argument&) {  // refused with the others
+  } catch (const std::invalid_argument&) {  // throws below
   }
   if (value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
   return value << shift;
@@ -167,7 +168,7 @@ const Option* find_option(Command command, std::string_view name) {
 std::string nearest_option(Command command, std::string_view name) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
-  std::vector<std::string> names = names_of(command);  // ours first: they win ties
+  std::vector<std::string> names = names_of(command);  // our own names first, so that they win ties
   std::map<std::string, std::string> ours_of;
   const auto hint = [&](const std::string& other, const std::string& ours) {
     if (find_option(command, ours) && ours_of.emplace(other, ours).second) names.push_back(other);

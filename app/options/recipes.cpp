@@ -3,10 +3,11 @@
 namespace shoal::app {
 
 const std::vector<Recipe>& recipes() {
-  // scale-lr is the global batch size of the learning rate, so a recipe fits any number of GPUs.
+  // scale-lr is the global batch size that lr was tuned for, so a recipe works with any number of
+  // GPUs.
   static const std::vector<Recipe> table = {
       {"demo",
-       "EfficientNet-B0 on 10,000 images of 64 pixels: five minutes on two processors",
+       "EfficientNet-B0 on 10,000 images of 64x64 pixels; takes five minutes on two CPU cores",
        "shoal, scripts/demo",
        {{"model", "efficientnet_b0"},
         {"size", "64"},
@@ -102,7 +103,7 @@ const std::vector<Recipe>& recipes() {
         {"decay-rate", "0.1"},
         {"epochs", "90"}}},
       {"imagenet_example",
-       "defaults of the imagenet example; selected by a data folder without --data",
+       "defaults of PyTorch's imagenet example; used if the data folder is given without --data",
        "PyTorch examples, imagenet/main.py",
        {{"model", "resnet18"},
         {"size", "224"},
@@ -117,8 +118,8 @@ const std::vector<Recipe>& recipes() {
         {"epochs", "90"},
         {"batch-size", "256"}}},
       {"smddp_efficientnet",
-       "defaults of SMDDP's EfficientNet (with stepped instead of smooth decay); selected by "
-       "--lr_init, --max_epochs or --train_batch_size",
+       "defaults of the SMDDP example's EfficientNet (decay in steps instead of smooth); used if "
+       "--lr_init, --max_epochs or --train_batch_size is given",
        "SMDDP examples and NVIDIA DeepLearningExamples, TensorFlow EfficientNet, command line",
        {{"model", "efficientnet_b0"},
         {"optimizer", "rmsprop"},
@@ -185,7 +186,8 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 std::string recipe_list() {
-  std::string text = "Accuracies are published by the recipes' authors, not measured here.\n\n";
+  std::string text =
+      "The accuracies are those that the recipes' authors published, not measured with shoal.\n\n";
   for (const Recipe& recipe : recipes()) {
     text += recipe.name + ": " + recipe.summary + "\n  " + recipe.source + "\n ";
     for (const auto& [option, value] : recipe.values) text += " --" + option + " " + value;

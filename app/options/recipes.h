@@ -1,6 +1,6 @@
 #pragma once
-// Named sets of option values from published training runs, as far as shoal has the parts.
-// Torch-free.
+// Named sets of option values from published training runs, limited to features that shoal
+// supports. Torch-free.
 
 #include <string>
 #include <string_view>
@@ -11,19 +11,18 @@ namespace shoal::app {
 
 struct Recipe {
   std::string name;
-  std::string
-      summary;  // one line: the model, the published accuracy, and differences from the source
-  std::string source;  // where the values come from
-  // Option, value; the command line overrides them.
+  std::string summary;  // one line: model, published accuracy, differences from the source
+  std::string source;   // where the values come from
+  // Pairs of option and value. The command line overrides them.
   std::vector<std::pair<std::string, std::string>> values;
 };
 
 const std::vector<Recipe>& recipes();
 
-// The recipe of that name, or null.
+// Returns the recipe with that name, or null.
 const Recipe* find_recipe(std::string_view name);
 
-// All recipes with their values, for `--recipe list`.
+// Returns the text of `--recipe list`: all recipes with their values.
 std::string recipe_list();
 
 }  // namespace shoal::app

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kSmddpRecipe = "smddp_efficientnet";
 
-// Whether the setting was written as this option of theirs: --ra-reps, ra_reps.
+// Whether the user wrote the setting with this name, for example --ra-reps or ra_reps for
+// `ra-reps`.
 bool written_as(const Setting& setting, std::string_view name) {
   std::string written = setting.written;
   written.erase(0, written.find_first_not_of('-'));
@@ -84,8 +85,8 @@ void resolve_foreign(const std::string& defaults, const std::vector<std::string>
   };
   if (std::erase_if(ours, is_theirs) > 0)
     ineffective.push_back(
-        "--warmup_epochs has no effect: in SMDDP's program it only leaves epochs out of "
-        "measurements; --lr_warmup_epochs is the learning rate's warm-up");
+        "--warmup_epochs has no effect: SMDDP's program only uses it to leave epochs out of its "
+        "measurements; use --lr_warmup_epochs for the warm-up of the learning rate");
 }
 
 }  // namespace shoal::app

@@ -1,10 +1,11 @@
 #pragma once
-// Options of the programs that shoal replaces, so that their command lines and hyperparameters run
+// Options of other training programs, so that shoal accepts their command lines and hyperparameters
 // unchanged. Torch-free.
 //
-// One table maps each of their names to an option of ours, or gives the reason why it has no effect.
-// docs/reference_flags.md documents it; a test compares the two. Names that shoal uses too are not
-// in the table: they mean the same in both, except for those in resolve_foreign().
+// A table maps each of their options to one of ours, or gives the reason why it has no effect.
+// docs/reference_flags.md lists the same rows, and a test compares the two. Options that shoal has
+// under the same name are not in the table: they have the same meaning, with the exceptions that
+// resolve_foreign() handles.
 
 #include <string>
 #include <string_view>
@@ -15,54 +16,58 @@
 
 namespace shoal::app {
 
-// The programs that have the option; bits.
+// Bits for the programs that have an option.
 enum Program : unsigned {
   kImagenet = 1,          // PyTorch's imagenet example, main.py
   kNvidiaPyTorch = 2,     // NVIDIA DeepLearningExamples, PyTorch ConvNets, main.py
-  kNvidiaTensorFlow = 4,  // the same, TensorFlow 2 EfficientNet, and the SMDDP examples
+  kNvidiaTensorFlow = 4,  // NVIDIA DeepLearningExamples, TensorFlow 2 EfficientNet; SMDDP
   kTimm = 8,              // timm's train.py and torchvision's references
 };
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;  // our option, value
+using Pairs = std::vector<std::pair<std::string, std::string>>;  // our option and its value
 
 struct ForeignOption {
-  std::string name;  // with '-' instead of '_'; one letter: -x
+  std::string name;  // with '-' for '_'; a single letter means -x
   unsigned programs = 0;
   Kind kind = Kind::value;
-  std::string ours;     // the (main) option that it sets; empty: it has no effect
-  std::string meaning;  // how the value is translated, or why there is no effect; may be empty
-  // Value → what to set. Null: sets `ours` to the value. Throws UserError for a value that shoal
-  // has no equivalent for.
+  std::string ours;     // the (main) option of ours that it sets; empty: no effect
+  std::string meaning;  // how the value is translated, or why it has no effect; or empty
+  // Converts the value to settings of our options. Null: `ours` gets the value itself. Throws
+  // UserError for a value without equivalent in shoal.
   Pairs (*translate)(const std::string& value) = nullptr;
 };
 
 const std::vector<ForeignOption>& foreign_options();
 
-// The row of that name ('_' and '-' are the same), or null.
+// Returns the row with that name ('_' and '-' are the same), or null.
 const ForeignOption* find_foreign(std::string_view name);
 
-// Translates an option of theirs into ours; a flag that is off becomes nothing. `encoded`: the value
-// as given (encodings.h). An option without effect adds a line to `ineffective`. Throws UserError.
+// Translates one of their options into settings of ours; a flag that is off gives none. `encoded`:
+// the value as given (encodings.h). An option without effect adds a line to `ineffective`. Throws
+// UserError.
 Pairs translate(const ForeignOption& option, const std::string& encoded,
                 std::vector<std::string>& ineffective);
 
-// Returns the recipe with the defaults of the program that this option identifies. Empty if
-// several programs have it.
+// Returns the recipe with the defaults of the program that the option identifies. Empty if the
+// option identifies no program.
 std::string defaults_of(const ForeignOption& option);
 
-// Handles options whose meaning depends on another option. Drops them from `ours` and explains each
-// in `ineffective`:
+// Handles options whose meaning depends on other options. Removes settings without effect from
+// `ours`
+// and explains each in `ineffective`:
 //
-//   --ra-reps       alone does nothing; torchvision's --ra-sampler turns repeated augmentation on
-//   warmup_epochs   of SMDDP's program is a number of epochs left out of its measurements, while
-//                   ours is the learning rate's warm-up (theirs: lr_warmup_epochs)
+//   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
+//                   of 3 that --ra-sampler sets
+//   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. Ours is the
+// warm-up
+//                   of the learning rate, which SMDDP calls lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
-// line, which shows whether --warmup_epochs was written their way, with an underscore.
+// line. It shows whether --warmup_epochs was written with an underscore, as in SMDDP's program.
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
                      std::vector<Setting>& ours, std::vector<std::string>& ineffective);
 
-// The recipe for a data folder given without --data, as for the imagenet example.
+// The recipe to use if the data folder is given without --data, as for PyTorch's imagenet example.
 inline constexpr const char* kImagenetRecipe = "imagenet_example";
 
 }  // namespace shoal::app

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for the rows of the table of other programs' options. For foreign_table*.cpp only.
+// Helpers for the rows of the foreign_table*.cpp files. Not for other files.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace shoal::app {
 inline constexpr unsigned kAll = kImagenet | kNvidiaPyTorch | kNvidiaTensorFlow,
                           kPyTorch = kImagenet | kNvidiaPyTorch;
 
-// An option of ours under another name.
+// Their name for one of our options, with the same values.
 inline ForeignOption same(const char* name, unsigned programs, const char* ours) {
   return {name, programs, Kind::value, ours, "", nullptr};
 }
@@ -19,34 +19,34 @@ inline ForeignOption same_flag(const char* name, unsigned programs, const char* 
   return {name, programs, Kind::flag, ours, "", nullptr};
 }
 
-// An option without effect here.
+// An option without effect in shoal.
 inline ForeignOption idle(const char* name, unsigned programs, const char* reason) {
   return {name, programs, Kind::value, "", reason, nullptr};
 }
 inline ForeignOption idle_flag(const char* name, unsigned programs, const char* reason) {
   return {name, programs, Kind::flag, "", reason, nullptr};
 }
-// An option that takes a value in one version of their program and none in another.
+// An option without effect that takes a value in some versions of the program and none in others.
 inline ForeignOption idle_switch(const char* name, unsigned programs, const char* reason) {
   return {name, programs, Kind::optional_value, "", reason, nullptr};
 }
 
-// `ours` to a constant, whatever the value.
+// Sets our option `Ours` to `Constant` and ignores the value.
 template <const char* Ours, const char* Constant>
 Pairs always(const std::string&) {
   return {{Ours, Constant}};
 }
 
-// The --auto-augment policy for an augmenter's name.
+// Returns --auto-augment for the name of an augmenter (autoaugment, randaugment).
 Pairs augmentation(const std::string& name);
 
-// Reasons that several rows share.
+// Reasons used by several rows.
 inline constexpr const char* kLoader = "shoal decodes images with its own loader";
-inline constexpr const char* kOwnFiles = "a run writes history.jsonl and summary.json";
+inline constexpr const char* kOwnFiles = "a run always writes history.jsonl and summary.json";
 inline constexpr const char* kEveryEpoch = "every epoch ends with an evaluation and a checkpoint";
-inline constexpr const char* kModelFixed = "--model fixes it, as in torchvision";
+inline constexpr const char* kModelFixed = "determined by --model, as in torchvision";
 
-// The rows of NVIDIA's TensorFlow 2 EfficientNet, which the SMDDP examples took over.
+// The rows for NVIDIA's TensorFlow 2 EfficientNet and the SMDDP examples that are based on it.
 std::vector<ForeignOption> tensorflow_rows();
 
 }  // namespace shoal::app

@@ -1,4 +1,4 @@
-// Options of PyTorch's imagenet example, of NVIDIA's PyTorch program, of timm and of torchvision.
+// Option rows of PyTorch's imagenet example, NVIDIA's PyTorch program, timm and torchvision.
 #include "app/options/foreign/foreign_row.h"
 #include "app/options/option_row.h"
 
@@ -9,7 +9,7 @@ bool negative(const std::string& value) {
   return value.starts_with("-");
 }
 
-// Many of their options take -1 for "not set".
+// Sets `Ours` unless the value is negative: many of their options use -1 for "not set".
 template <const char* Ours>
 Pairs unless_negative(const std::string& value) {
   if (negative(value)) return {};
@@ -51,12 +51,12 @@ Pairs survival(const std::string& text) {
   return {{"drop-path", text_of(1 - kept)}};
 }
 
-// timm's MIN,MAX.
+// Splits timm's MIN,MAX into the values of `Low` and `High`.
 template <const char* Low, const char* High>
 Pairs range_of(const std::string& text) {
   const size_t comma = text.find_first_of(", ");
   if (comma == text.npos)
-    throw UserError("'" + text + "' is no range; give MIN,MAX, or --" + Low + " and --" + High);
+    throw UserError("'" + text + "' is not a range; use MIN,MAX, or --" + Low + " and --" + High);
   return {{Low, text.substr(0, comma)}, {High, text.substr(comma + 1)}};
 }
 constexpr char kScaleMin[] = "crop-scale-min", kScaleMax[] = "crop-scale-max",
@@ -67,12 +67,13 @@ Pairs checkpoints_kept(const std::string& count) {
   return {{"keep", count}};
 }
 
-constexpr const char* kLossScale = "float16 becomes bf16, which needs no loss scaling";
-constexpr const char* kDevice = "the process's rank on its host chooses the device";
+constexpr const char* kLossScale =
+    "shoal uses bf16 instead of float16, which needs no loss scaling";
+constexpr const char* kDevice = "the process's local rank determines the device";
 
 std::vector<ForeignOption> foreign_rows() {
   return {
-      // PyTorch's imagenet example, and what NVIDIA's PyTorch program shares with it.
+      // PyTorch's imagenet example. NVIDIA's PyTorch program shares some of these options.
       same("arch", kAll, "model"),
       same("a", kPyTorch, "model"),
       same("j", kPyTorch, "workers"),
@@ -82,22 +83,22 @@ std::vector<ForeignOption> foreign_rows() {
       same("wd", kPyTorch, "weight-decay"),
       same_flag("evaluate", kPyTorch, "eval-only"),
       same_flag("e", kImagenet, "eval-only"),
-      idle("start-epoch", kImagenet, "a checkpoint holds its epoch"),
+      idle("start-epoch", kImagenet, "the checkpoint contains the epoch"),
       {"pretrained", kPyTorch, Kind::flag, "weights", "the input channel named pretrained",
        always<kWeights, kPretrained>},
       {"world-size", kImagenet, Kind::value, kNodes, "number of hosts; -1: from the environment",
        unless_negative<kNodes>},
-      {"rank", kImagenet, Kind::value, kNodeRank, "of the host; -1: from the environment",
+      {"rank", kImagenet, Kind::value, kNodeRank, "rank of the host; -1: from the environment",
        unless_negative<kNodeRank>},
       {"dist-url", kImagenet, Kind::value, "master-addr",
-       "with --master-port; env://: MASTER_ADDR and MASTER_PORT", rendezvous},
+       "also sets --master-port; env://: MASTER_ADDR and MASTER_PORT", rendezvous},
       {"dist-backend", kImagenet, Kind::value, "backend",
-       "gloo: gloo; others: auto, which is NCCL on GPUs", backend},
+       "gloo: gloo; others: auto, which means NCCL on GPUs", backend},
       idle("gpu", kImagenet, kDevice),
       idle("local-rank", kPyTorch, kDevice),
       {"no-accel", kImagenet, Kind::flag, "device", "cpu", always<kDeviceOption, kCpu>},
       {"multiprocessing-distributed", kImagenet, Kind::flag, "batch-per-host",
-       "with one process per GPU", nullptr},
+       "divides --batch-size and --workers among the host's processes", nullptr},
       {"dummy", kImagenet, Kind::flag, "train", "synthetic images, as many as in ImageNet",
        synthetic_imagenet},
 
@@ -114,27 +115,27 @@ std::vector<ForeignOption> foreign_rows() {
       same("rmsprop-eps", kNvidiaPyTorch, "eps"),
       same("use-ema", kNvidiaPyTorch, "ema"),
       same("workspace", kNvidiaPyTorch, "output"),
-      {"prof", kNvidiaPyTorch, Kind::value, kMaxSteps, "-1: all", unless_negative<kMaxSteps>},
-      {"gather-checkpoints", kNvidiaPyTorch, Kind::value, "keep", "0 and below: the default",
+      {"prof", kNvidiaPyTorch, Kind::value, kMaxSteps, "-1: no limit", unless_negative<kMaxSteps>},
+      {"gather-checkpoints", kNvidiaPyTorch, Kind::value, "keep", "0 or less: the default",
        checkpoints_kept},
       {"survival-prob", kNvidiaPyTorch, Kind::value, "drop-path", "1 - P", survival},
       same("num-classes", kNvidiaPyTorch | kNvidiaTensorFlow, "classes"),
       same("pretrained-from-file", kNvidiaPyTorch, "weights"),
       idle("prefetch", kNvidiaPyTorch, kLoader),
       idle("run-epochs", kNvidiaPyTorch, "use --max-steps, or stop the run with a signal"),
-      idle("early-stopping-patience", kNvidiaPyTorch, "a run always ends after --epochs"),
+      idle("early-stopping-patience", kNvidiaPyTorch, "a run always trains for all --epochs"),
       idle_flag("bn-weight-decay", kNvidiaPyTorch, "weight decay never applies to batch norm"),
       idle("static-loss-scale", kNvidiaPyTorch, kLossScale),
       idle_flag("dynamic-loss-scale", kNvidiaPyTorch, kLossScale),
       idle("raport-file", kNvidiaPyTorch, kOwnFiles),
       idle_flag("training-only", kNvidiaPyTorch, kEveryEpoch),
       idle_flag("no-checkpoints", kNvidiaPyTorch, kEveryEpoch),
-      idle("jit", kNvidiaPyTorch, "shoal is compiled"),
+      idle("jit", kNvidiaPyTorch, "shoal is compiled code"),
       idle("checkpoint-filename", kNvidiaPyTorch, "shoal names its checkpoints itself"),
       idle("memory-format", kNvidiaPyTorch, "images are always channels-last"),
       {"augmentation", kNvidiaPyTorch, Kind::value, "auto-augment", "autoaugment: v0; others: none",
        augmentation},
-      idle("gpu-affinity", kNvidiaPyTorch, "the operating system places threads"),
+      idle("gpu-affinity", kNvidiaPyTorch, "the operating system assigns threads to cores"),
       idle("topk", kNvidiaPyTorch, "top-1 and top-5 accuracy are always measured"),
       idle("conv-init", kNvidiaPyTorch, kModelFixed),
       idle("bn-momentum", kNvidiaPyTorch, kModelFixed),
@@ -150,12 +151,12 @@ std::vector<ForeignOption> foreign_rows() {
       same("grayscale-prob", kTimm, "grayscale"),
       same("gaussian-blur-prob", kTimm, "gaussian-blur"),
       same("aug-repeats", kTimm, "repeated-augmentation"),
-      {"ra-sampler", kTimm, Kind::flag, kRepeats, "3 unless --ra-reps is given",
+      {"ra-sampler", kTimm, Kind::flag, kRepeats, "3 repetitions unless --ra-reps is given",
        always<kRepeats, kThree>},
-      {"ra-reps", kTimm, Kind::value, kRepeats, "only with --ra-sampler", nullptr},
-      {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: with --crop-scale-max",
+      {"ra-reps", kTimm, Kind::value, kRepeats, "has an effect only with --ra-sampler", nullptr},
+      {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: also sets --crop-scale-max",
        range_of<kScaleMin, kScaleMax>},
-      {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: with --crop-ratio-max",
+      {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: also sets --crop-ratio-max",
        range_of<kRatioMin, kRatioMax>},
   };
 }

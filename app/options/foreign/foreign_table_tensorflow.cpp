@@ -1,4 +1,4 @@
-// Options of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
+// Option rows of NVIDIA's TensorFlow 2 EfficientNet and of the SMDDP examples.
 #include "app/options/foreign/foreign_row.h"
 
 namespace shoal::app {
@@ -34,7 +34,7 @@ Pairs mode(const std::string& name) {
 }
 
 Pairs unless_on_s3(const std::string& folder) {
-  if (folder.starts_with("s3://")) return {};  // set by the SDK for its own uploader
+  if (folder.starts_with("s3://")) return {};  // set by the SageMaker SDK for its own upload
   return {{"output", folder}};
 }
 
@@ -46,12 +46,12 @@ Pairs unless_empty_threads(const std::string& count) {
 constexpr char kAmp[] = "amp", kBf16[] = "bf16";
 
 constexpr const char* kPolicyText =
-    "--auto-augment takes the whole policy, for example rand-m10-n2";
+    "give the whole policy to --auto-augment, for example rand-m10-n2";
 constexpr const char* kTimmShare =
-    "--random-erase is cutout; translations go up to 45 % of the side";
+    "use --random-erase for cutout; translations are at most 45 % of the width or height";
 constexpr const char* kTensorFlow = "shoal does not use TensorFlow";
 constexpr const char* kCounted = "shoal counts the images";
-// Theirs interpolates each strength by itself; ours has one factor for all of them.
+// Their program interpolates each strength separately; --strength-schedule has one factor for all.
 constexpr const char* kStages =
     "use --size-schedule for stages of image sizes, for example "
     "25%:128,25%:192,50%:192,50%:256,75%:256,75%:300";
@@ -98,15 +98,15 @@ std::vector<ForeignOption> tensorflow_rows() {
       {"mode", kNvidiaTensorFlow, Kind::value, "eval-only",
        "train, train_and_eval: train; eval: --eval-only --resume; others are refused", mode},
       idle("interop-threads", kNvidiaTensorFlow, kTensorFlow),
-      idle_flag("use-xla", kNvidiaTensorFlow, "the kernels are compiled ahead of time"),
-      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "images are always mixed per batch"),
+      idle_flag("use-xla", kNvidiaTensorFlow, "kernels are compiled ahead of time"),
+      idle_flag("defer-img-mixing", kNvidiaTensorFlow, "mixing always happens per batch"),
       idle_flag("disable-map-parallelization", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali", kNvidiaTensorFlow, kLoader),
       idle_flag("use-dali-eval", kNvidiaTensorFlow, kLoader),
       idle_flag("train-use-dali", kNvidiaTensorFlow, kLoader),
       idle_flag("eval-use-dali", kNvidiaTensorFlow, kLoader),
       idle("index-file", kNvidiaTensorFlow, kLoader),
-      idle("dataset", kNvidiaTensorFlow, "--data names the images"),
+      idle("dataset", kNvidiaTensorFlow, "use --data"),
       idle("train-num-examples", kNvidiaTensorFlow, kCounted),
       idle("eval-num-examples", kNvidiaTensorFlow, kCounted),
       idle("eval-batch-size", kNvidiaTensorFlow, "evaluation uses --batch-size"),
@@ -118,7 +118,7 @@ std::vector<ForeignOption> tensorflow_rows() {
       idle_flag("enable-checkpoint-and-export", kNvidiaTensorFlow, kEveryEpoch),
       idle_flag("enable-checkpoint-saving", kNvidiaTensorFlow, kEveryEpoch),
       idle_flag("intratrain-eval-using-ema", kNvidiaTensorFlow,
-                "the model and its average are both evaluated"),
+                "both the model and its weight average are evaluated"),
       idle_flag("lookahead", kNvidiaTensorFlow, "shoal does not have this optimizer"),
       idle_flag("hvd-fp16-compression", kNvidiaTensorFlow, "gradients are averaged in float32"),
       {"augmenter-name", kNvidiaTensorFlow, Kind::value, "auto-augment",
@@ -140,8 +140,8 @@ std::vector<ForeignOption> tensorflow_rows() {
       idle("data-format", kNvidiaTensorFlow, "images are always channels-last"),
       idle("memory-limit", kNvidiaTensorFlow, kTensorFlow),
       idle_switch("run-eagerly", kNvidiaTensorFlow, kTensorFlow),
-      idle_switch("time-history", kNvidiaTensorFlow, "every step is timed"),
-      idle_flag("benchmark", kNvidiaTensorFlow, "every step is timed"),
+      idle_switch("time-history", kNvidiaTensorFlow, "shoal always times every step"),
+      idle_flag("benchmark", kNvidiaTensorFlow, "shoal always times every step"),
       idle("log-filename", kNvidiaTensorFlow, kOwnFiles),
       idle_flag("enable-tensorboard", kNvidiaTensorFlow, kOwnFiles),
       idle_flag("write-model-weights", kNvidiaTensorFlow, kOwnFiles),

@@ -14,7 +14,7 @@ nlohmann::json parse_config(const std::string& path, const std::string& text) {
                         const nlohmann::json& name) {
     if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
         !names.insert(name.get<std::string>()).second)
-      throw UserError(path + " names " + name.get<std::string>() + " twice; fix it");
+      throw UserError(path + " contains " + name.get<std::string>() + " twice; remove one");
     return true;
   };
   try {
@@ -27,7 +27,7 @@ nlohmann::json parse_config(const std::string& path, const std::string& text) {
                                        : "it is damaged at byte " + std::to_string(error.byte) +
                                              " of " + std::to_string(text.size());
   }
-  throw UserError(path + " must be a JSON object, but " + where + "; fix it");
+  throw UserError(path + " must be a JSON object, but " + where + "; correct it");
 }
 
 }  // namespace shoal::app

@@ -6,8 +6,8 @@
 
 namespace shoal::app {
 
-// Parses `text`, the content of the file `path` or the value of the variable `path`. Throws UserError
-// if it is no JSON object or has a duplicate name.
+// Parses a JSON object. `path`: the file or environment variable that contains `text`, for
+// messages. Throws UserError if `text` is not a JSON object or contains a name twice.
 nlohmann::json parse_config(const std::string& path, const std::string& text);
 
 }  // namespace shoal::app

@@ -17,7 +17,7 @@ std::string scalar(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// One item: a value, or an entry's name and value.
+// Returns the text of one list item: a value, or two values joined by spelling[1].
 std::string item(const Json& value, const std::string& spelling) {
   if (!value.is_array() || value.size() != 2 || spelling.size() < 2) return scalar(value);
   return scalar(value[0]) + spelling[1] + scalar(value[1]);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kVariable = "SM_HP_";
 
-// Whether an SDK or launcher added the name for itself.
+// Whether the name belongs to an SDK, a launcher or a tuning job and is not an option.
 bool is_platforms(const std::string& name) {
   for (const char* prefix : {"sagemaker_", "SSM_", "ssm_"}) {
     if (name.starts_with(prefix)) return true;
@@ -61,7 +61,7 @@ class Collector {
   }
 
  private:
-  // Rejects two spellings of one option (batch-size, batch_size) with different values.
+  // Throws UserError if two spellings of one option (batch-size, batch_size) have different values.
   void check_once(const std::string& name, const std::string& value, const std::string& origin) {
     const Option* option = find_option(Command::train, name);
     for (const Setting& other : known_) {
@@ -86,7 +86,7 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
     if (!name.starts_with(kVariable) || name.size() == kVariable.size()) continue;
     std::string key = lower(name.substr(kVariable.size()));
     if (key.starts_with("ssm_"))
-      key = name.substr(kVariable.size());  // keeps the case that its tool uses
+      key = name.substr(kVariable.size());  // keeps the case of the name as the tool wrote it
     all.add(key, decoded(value), name);
   }
   if (const auto typed = environment.find("SM_HPS");
@@ -101,7 +101,7 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms) {
   std::string text;
   if (!all.unknown.empty()) {
-    text = "hyperparameters that are no options: ";
+    text = "unknown hyperparameters: ";
     bool first = true;
     for (const std::string& name : all.unknown) {
       const std::string near = nearest_option(Command::train, name);
@@ -110,12 +110,12 @@ std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platfo
     }
   }
   if (with_platforms && !all.platforms.empty()) {
-    text += text.empty() ? "hyperparameters that are" : "; and some that are";
+    text += text.empty() ? "hyperparameters that are" : "; hyperparameters that are";
     text += " for other tools: " + dist::joined(all.platforms);
   }
   if (with_platforms && !all.empty.empty())
     text += (text.empty() ? "hyperparameters" : "; hyperparameters") +
-            std::string(" without a value, which change nothing: ") + dist::joined(all.empty);
+            std::string(" without a value (ignored): ") + dist::joined(all.empty);
   return text;
 }
 

@@ -1,12 +1,13 @@
 #pragma once
-// Hyperparameters from SageMaker and its toolkits. Torch-free.
+// Reads hyperparameters from SageMaker's file and from the variables of its toolkits. Torch-free.
 //
 //   BASE/input/config/hyperparameters.json   an object of strings, raw or encoded once more as JSON
 //                                            ("\"sgd\"", "0.1", "true"), depending on the SDK
 //   SM_HPS                                   the toolkit's object of typed values
 //   SM_HP_NAME                               the toolkit's variable for one value
 //
-// Names may contain - or _. An empty value turns a flag on. null and None are no value.
+// Names may contain - or _. An empty value turns a flag on. null and None leave the option
+// unchanged.
 
 #include <string>
 #include <vector>
@@ -20,16 +21,16 @@ namespace shoal::app {
 struct Hyperparameters {
   // Options of `train`, in the order to apply them: SM_HP_*, SM_HPS, hyperparameters.json.
   std::vector<Setting> known;
-  std::vector<std::string> platforms;  // names that SDKs and tools use, sorted
-  std::vector<std::string> unknown;    // names that are no options, sorted
-  std::vector<std::string> empty;      // options given as null or None, sorted
+  std::vector<std::string> platforms;  // names that SDKs and tools add for themselves, sorted
+  std::vector<std::string> unknown;    // names that match no option, sorted
+  std::vector<std::string> empty;      // options whose value is null or None, sorted
 };
 
-// Throws UserError if a file or variable is no JSON object or gives one option two values.
+// Throws UserError if a source is not a JSON object or gives one option two different values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
-// One sentence that lists the unknown names with the nearest option of each; empty if there are none.
-// `with_platforms`: also lists the names that SDKs use and those without a value.
+// Returns one sentence that lists the unknown names, each with the most similar option; empty if
+// there are none. `with_platforms`: also lists all.platforms and all.empty.
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms);
 
 }  // namespace shoal::app

@@ -8,8 +8,8 @@ namespace {
 constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
 
 constexpr const char* kImagesChanged =
-    "the images have changed (older versions also counted files that are no images). Restore them, "
-    "or start anew from the weights: --weights CHECKPOINT with another --output";
+    "the images have changed (or an older version also counted files that are not images). Restore "
+    "them, or start a new run from the weights: --weights CHECKPOINT with another --output";
 
 }  // namespace
 
@@ -23,8 +23,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
-  // Facts about the data and the model that no option sets. They come last: an option that differs
-  // explains them.
+  // Facts about the data and the model that no option sets. They come last, because a difference in
+  // an option often causes theirs and should be reported first.
   settings.push_back(
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
   settings.push_back({"val_resize", std::to_string(job.val_resize), MayDiffer::always, false, ""});
@@ -37,7 +37,8 @@ void take_saved_settings(Arguments& arguments,
   const auto named = [&arguments](const std::string& option) {
     const auto origin = arguments.origins.find(option);
     if (origin == arguments.origins.end() || origin->second == kOrigin) return false;
-    // SageMaker's choice of how to read a channel does not change the order of a run under way.
+    // SageMaker may set forward-reads by itself. The checkpoint's value wins, so that the image
+    // order does not change within a run.
     return option != "forward-reads" || origin->second != kPlatform;
   };
   for (const auto& [name, value] : saved) {

@@ -15,20 +15,22 @@ namespace {
 
 constexpr const char* kByDefault = "by default";
 
-// Applies hyperparameters before the command line and lists the unknown ones in the notes.
+// Parses the command line on top of the hyperparameters. Unknown hyperparameters become a note, or
+// an error with --strict-hyperparameters.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
                                const dist::Variables& environment, const Files& files) {
   const Hyperparameters all = hyperparameters(environment, files);
   Arguments arguments = parse(Command::train, rest, all.known);
   if (arguments.strict_hyperparameters && !all.unknown.empty()) {
     throw UserError(unknown_hyperparameters(all, /*with_platforms=*/false) +
-                    "; correct them, or leave out --strict-hyperparameters");
+                    "; correct their names, or remove --strict-hyperparameters");
   }
   const std::string unknown = unknown_hyperparameters(all, /*with_platforms=*/true);
   if (!unknown.empty()) arguments.notes.push_back(unknown);
   return arguments;
 }
 
+// Sets paths and platform settings that the user did not give, from the environment.
 class PathFiller {
  public:
   PathFiller(Arguments& arguments, const dist::Variables& environment, const Files& files)
@@ -85,7 +87,7 @@ class PathFiller {
     if (missing.empty()) return;
     std::string list;
     for (const std::string& name : paths_.channels) list += (list.empty() ? "" : ", ") + name;
-    throw UserError("no channel contains the " + missing + " images (channels: " +
+    throw UserError("no input channel contains " + missing + " images (channels: " +
                     (list.empty() ? "none" : list) + "); add a channel named " +
                     (missing == "training" ? "train, or use --train DIR"
                                            : "validation, use --val DIR, or hold out training "
@@ -126,7 +128,7 @@ std::vector<std::string> command_words(int argc, const char* const* argv, bool p
 
 Arguments gather(const std::vector<std::string>& words, const dist::Variables& environment,
                  const Files& files) {
-  if (words.empty()) throw UserError("no command was given; see `shoal help`");
+  if (words.empty()) throw UserError("no command given; see `shoal help`");
   const Command command = require_command(words[0]);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
@@ -141,8 +143,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
     PathFiller(arguments, environment, files).fill();
   if (const auto base = environment.find("SAGEMAKER_BASE_DIR");
       has_paths && base != environment.end() && !files.is_folder(base->second + "/input/config"))
-    arguments.notes.push_back("SAGEMAKER_BASE_DIR is " + base->second +
-                              ", but it has no folder input/config; it is not used as a container");
+    arguments.notes.push_back(
+        "SAGEMAKER_BASE_DIR is " + base->second +
+        ", but it has no folder input/config; the run is not treated as a SageMaker container");
   return arguments;
 }
 
@@ -161,7 +164,8 @@ std::string command_text(const Arguments& arguments) {
 
 namespace {
 
-// "from ORIGIN" (or "by default") and its name=value entries, in the order of the options.
+// Returns the options that have a value, grouped by origin: "from ORIGIN" or "by default", and its
+// NAME=VALUE entries in the order of the option table.
 std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     const Arguments& arguments) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;

@@ -54,11 +54,11 @@ train::Surroundings whole_files() {
 std::vector<IdleCase> idle_cases() {
   return {
       {{"--weights", "w.pt"},
-       "--weights has no effect: the run goes on from a checkpoint, which holds the weights",
+       "--weights has no effect: the run continues from a checkpoint, which contains the weights",
        two_hosts(),
        true},
       {{"--weights", "w.pt"}, ""},
-      {{"--export", "last"}, "--export has no effect: there is no --export-dir"},
+      {{"--export", "last"}, "--export has no effect: --export-dir is not given"},
       {{"--export", "last", "--export-dir", "m"}, ""},
       {{"--eval-only", "--export-dir", "m", "--epochs", "3", "--mixup-prob", "0.5", "--val-size",
         "64", "--amp"},
@@ -66,35 +66,35 @@ std::vector<IdleCase> idle_cases() {
        "--epochs has no effect: --eval-only trains nothing\n"
        "--export-dir has no effect: --eval-only trains nothing"},
       {{"--data", "a", "--train", "b", "--val", "c"},
-       "--data has no effect: --train and --val say where all images are"},
+       "--data has no effect: --train and --val locate all images"},
       {{"--data", "a", "--train", "b"}, ""},
       {{"--eval-only", "--data", "a", "--val", "c"},
-       "--data has no effect: --val says where the images are"},
+       "--data has no effect: --val locates the images"},
       {{"--eval-only", "--train", "b"}, "--train has no effect: --eval-only trains nothing"},
       {{"--eval-only", "--train", "b", "--val-split", "0.1"}, ""},
       {{"--size", "64", "--size-schedule", "1:64", "--val-size", "64"},
-       "--size has no effect: --size-schedule or --multi-scale says how large training images "
-       "are, --val-size those of evaluation"},
+       "--size has no effect: --size-schedule or --multi-scale sets the size of training images, "
+       "and --val-size that of evaluation images"},
       {{"--size", "64", "--size-schedule", "1:64"},
-       "--size has no effect in training: --size-schedule or --multi-scale decides there; "
-       "evaluation uses it"},
+       "--size has no effect in training: --size-schedule or --multi-scale sets the size; "
+       "evaluation uses --size"},
       {{"--size", "64", "--val-size", "64"}, ""},
       {{"--optimizer", "adamw", "--momentum", "0.8", "--nesterov", "--alpha", "0.5", "--beta1",
         "0.8", "--eps", "1e-7", "--no-sync-bn"},
-       "--momentum has no effect: --optimizer is adamw, whose --beta1 is its momentum\n"
+       "--momentum has no effect: --optimizer is adamw, which uses --beta1 instead\n"
        "--nesterov has no effect: --optimizer is not sgd\n"
        "--alpha has no effect: --optimizer is not rmsprop"},
       {{"--beta1", "0.8", "--beta2", "0.9", "--eps", "1e-7", "--momentum", "0.5"},
        "--beta1 has no effect: --optimizer is not adamw\n"
        "--beta2 has no effect: --optimizer is not adamw\n"
-       "--eps has no effect: --optimizer is sgd, which divides by nothing"},
+       "--eps has no effect: --optimizer is sgd, which does not use it"},
       {{"--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
        "--decay-epochs has no effect: --schedule is not step\n"
        "--decay-rate has no effect: --schedule is not step"},
       {{"--schedule", "step", "--decay-rate", "0.5", "--decay-epochs", "3", "--min-lr", "0.01"},
        ""},
       {{"--schedule", "step", "--decay-rate", "0.5", "--epochs", "30"},
-       "--decay-rate has no effect: the run ends before --decay-epochs are over"},
+       "--decay-rate has no effect: the run ends before the first drop after --decay-epochs"},
       {{"--schedule", "constant", "--min-lr", "0.01"},
        "--min-lr has no effect: --schedule is neither cosine nor step"},
       {{"--schedule", "onecycle", "--warmup-epochs", "5"},
@@ -113,18 +113,18 @@ std::vector<IdleCase> idle_cases() {
        "--random-erase-ratio has no effect: --random-erase is 0"},
       {{"--random-erase-count", "2", "--random-erase", "0.2"}, ""},
       {{"--strength-schedule", "0:0.5,2:1"},
-       "--strength-schedule has no effect: there is no RandAugment, AugMix, mixup, cutmix or "
-       "dropout whose strength could change"},
+       "--strength-schedule has no effect: RandAugment, AugMix, mixup, cutmix and dropout are all "
+       "off"},
       {{"--strength-schedule", "0:0.5,2:1", "--auto-augment", "rand-m9"}, ""},
       {{"--max-steps", "9999", "--epochs", "2"},
-       "--max-steps has no effect: the run ends sooner, after --epochs"},
+       "--max-steps has no effect: the run ends earlier, after --epochs"},
       {{"--steps-per-epoch", "7", "--shuffle-buffer", "9", "--order", "chunked", "--cache", "1M"},
        "--steps-per-epoch has no effect: the training images do not come through a pipe\n"
        "--shuffle-buffer has no effect: the training images neither come through a pipe nor are "
        "read with --forward-reads"},
       {{"--shuffle-buffer", "9", "--order", "chunked", "--cache", "1M"},
-       "--order has no effect: the training images are read from front to back\n"
-       "--cache has no effect: the training images are read from front to back",
+       "--order has no effect: the training images are read sequentially\n"
+       "--cache has no effect: the training images are read sequentially",
        whole_files()},
       {{"--sync-bn", "--backend", "gloo", "--health-check", "off", "--sharded", "both",
         "--stall-warning", "9"},
@@ -135,7 +135,8 @@ std::vector<IdleCase> idle_cases() {
        one_process()},
       {{"--sync-bn", "--backend", "gloo", "--sharded", "both", "--stall-warning", "9"}, ""},
       {{"--node-rank", "0", "--master-addr", "a"},
-       "--node-rank has no effect: --nnodes is 1\n--master-addr has no effect: --nnodes is 1"},
+       "--node-rank has no effect: --nnodes is 1\n"
+       "--master-addr has no effect: --nnodes is 1"},
       {{"--node-rank", "0", "--nnodes", "2"}, ""}};
 }
 
@@ -177,13 +178,13 @@ TEST_CASE("values from recipes, checkpoints and the platform are not reported as
 
 TEST_CASE("values given twice under different names, and null, are reported") {
   CHECK(parsed({"--data-dir", "a", "--data", "b"}).ineffective ==
-        Words{"--data-dir a has no effect: --data b means the same and wins"});
+        Words{"--data-dir a has no effect: --data b is the same option and takes precedence"});
   CHECK(parsed({"-b", "8", "--batch_size", "16"}).ineffective ==
-        Words{"-b 8 has no effect: --batch-size 16 means the same and wins"});
+        Words{"-b 8 has no effect: --batch-size 16 is the same option and takes precedence"});
   CHECK(parsed({}, {{"learning_rate", "1", "SM_HPS"}, {"lr", "2", "SM_HPS"}}).ineffective ==
-        Words{"learning_rate 1 has no effect: lr 2 means the same and wins"});
+        Words{"learning_rate 1 has no effect: lr 2 is the same option and takes precedence"});
   CHECK(parsed({"--lr", "null"}).ineffective ==
-        Words{"--lr has no effect: null leaves an option as it is"});
+        Words{"--lr has no effect: null leaves the option unchanged"});
   // Repeating an option, or setting it in several sources, is not reported.
   CHECK(parsed({"--lr", "1", "--lr", "2", "--progress", "--no-progress"}).ineffective.empty());
   CHECK(parsed({"--data-dir", "a", "--data", "a"}).ineffective.empty());
@@ -192,7 +193,7 @@ TEST_CASE("values given twice under different names, and null, are reported") {
   // All reports are combined.
   CHECK(
       idle_text(parsed({"--gpu", "0", "--alpha", "0.5", "--wd", "1e-3", "--weight-decay", "0"})) ==
-      "--gpu has no effect: the process's rank on its host chooses the device\n"
-      "--wd 1e-3 has no effect: --weight-decay 0 means the same and wins\n"
+      "--gpu has no effect: the process's local rank determines the device\n"
+      "--wd 1e-3 has no effect: --weight-decay 0 is the same option and takes precedence\n"
       "--alpha has no effect: --optimizer is not rmsprop");
 }

@@ -40,7 +40,8 @@ TEST_CASE("a recipe's evaluation size applies only with its training size") {
 
 TEST_CASE("the list of recipes can be pasted onto a command line") {
   const std::string text = app::recipe_list();
-  CHECK(text.starts_with("Accuracies are published by the recipes' authors, not measured here."));
+  CHECK(text.starts_with(
+      "The accuracies are those that the recipes' authors published, not measured with shoal."));
   for (const app::Recipe& recipe : app::recipes()) {
     for (const auto& [option, value] : recipe.values) {
       CHECK(text.find(" --" + option + " " + value) != text.npos);

@@ -95,7 +95,7 @@ TEST_CASE("an error names the file or variable that is not a JSON object") {
 
 TEST_CASE("two values for one option in the same source are an error") {
   CHECK_THROWS_WITH(gathered(R"({"lr": "0.1", "seed": "1", "lr": "0.2"})"),
-                    Contains("hyperparameters.json names lr twice"));
+                    Contains("hyperparameters.json contains lr twice"));
   CHECK_THROWS_WITH(gathered(R"({"batch-size": "8", "batch_size": "16"})"),
                     Contains("hyperparameters.json gives --batch-size twice, batch-size 8 and "
                              "batch_size 16"));
@@ -111,7 +111,7 @@ TEST_CASE("an option without a value is reported") {
   const Hyperparameters all = gathered(R"({"lr": null, "seed": "None", "epochs": "2"})");
   CHECK(all.empty == std::vector<std::string>{"lr", "seed"});
   CHECK(app::unknown_hyperparameters(all, true) ==
-        "hyperparameters without a value, which change nothing: lr, seed");
+        "hyperparameters without a value (ignored): lr, seed");
 }
 
 TEST_CASE("without hyperparameters, no option is set") {
