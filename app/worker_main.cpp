@@ -1,4 +1,4 @@
-// shoal-worker: one process that computes. `shoal`, torchrun or mpirun starts it.
+// shoal-worker: a process that computes. Started by `shoal`, torchrun or mpirun.
 
 #include <c10/util/Exception.h>
 #include <signal.h>
@@ -27,11 +27,11 @@ int run_command(const Arguments& arguments) {
     return run_in_worker(arguments);
 #include "app/options/commands.def"
   }
-  return kUsage;  // not reached: gather() accepts only commands of the table
+  return kUsage;  // not reached: gather() rejects commands that are not in the table
 }
 
-// LibTorch's messages describe its internals, so users get a sentence instead. --log-level debug
-// prints the original too, on every rank.
+// Replaces LibTorch's messages, which describe its internals, by a sentence for users. --log-level
+// debug also prints the original message, on every rank.
 int run_guarded(const Arguments& arguments) {
   try {
     return run_command(arguments);

@@ -24,9 +24,9 @@
 namespace shoal::app {
 namespace {
 
-constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows no more
+constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows at most this many
 
-// The part of a LibTorch message before source positions and back-trace.
+// Returns the part of a LibTorch message before the source positions and back-trace, as one line.
 std::string first_sentence(std::string text) {
   for (const char* mark : {"\nException raised from", "\nC++ CapturedTraceback", "\nFrames:"}) {
     if (const size_t at = text.find(mark); at != text.npos) text.resize(at);
@@ -38,14 +38,15 @@ std::string first_sentence(std::string text) {
   return text.empty() ? "failed without a message" : text;
 }
 
-// True for the first of our launcher's workers that calls it, and without our launcher.
+// Returns true in the first of our launcher's workers that calls it, or if our launcher is not
+// used.
 bool first_to_report(const Reporting& reporting) {
   if (reporting.token_file < 0) return true;
   char token;
   return ::read(reporting.token_file, &token, 1) != -1 || errno != EAGAIN;
 }
 
-// A user error occurs on every rank alike, so one rank reports it, without its number.
+// Reports a user error. Every rank has the same one, so only one rank reports it, without its rank.
 int fail_usage(const Reporting& reporting, const std::string& text) {
   write_error_file(reporting.error_file, text);
   if (first_to_report(reporting)) {
@@ -59,7 +60,7 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
   const std::string line = (text.starts_with("rank ") ? "" : reporting.who) + text;
   print_error(line);
   write_error_file(reporting.error_file, line);
-  // A lost peer is not the cause; the launcher writes the file if no worker does.
+  // A lost peer is not the cause. The launcher writes the file if no worker does.
   if (code != kPeerLost || reporting.token_file < 0)
     write_failure_file(reporting.failure_file, line);
   return code;
@@ -75,7 +76,7 @@ std::string describe(const std::exception& error) {
   bool full = text.find("No space left on device") != text.npos;
   if (const auto* system = dynamic_cast<const std::system_error*>(&error))
     full |= system->code().value() == ENOSPC;
-  if (full) text += "; free some space, or write to another disk (--output, --checkpoint-dir)";
+  if (full) text += "; free disk space, or use another disk (--output, --checkpoint-dir)";
   return text;
 }
 
@@ -158,10 +159,10 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (fs::is_directory(folder.parent_path() / "input/config", error))
-    fs::create_directories(folder, error);  // a container may lack it
+    fs::create_directories(folder, error);  // a container may not have the folder
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
   const int file = ::open(path.c_str(), flags, 0644);
-  if (file < 0) return;  // no platform, or an earlier process wrote it
+  if (file < 0) return;  // not on a platform, or another process has written it
   // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
   // full disk half a message is better than none.
   const std::string shown = printable(masked(text));

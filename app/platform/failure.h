@@ -1,5 +1,6 @@
 #pragma once
-// How both programs fail: one line on stderr, an exit code, and the platform's failure file.
+// Error reporting of both programs: one line on stderr, an exit code, and the platform's failure
+// file.
 
 #include <functional>
 #include <stdexcept>
@@ -13,65 +14,70 @@ namespace shoal::app {
 inline constexpr int kOk = 0;
 inline constexpr int kFailure = 1;       // environment: I/O, memory, network; resumable
 inline constexpr int kUsage = 2;         // user error: unknown option, bad value, missing data
-inline constexpr int kSetupMissing = 3;  // something needed is not installed or not built
+inline constexpr int kSetupMissing = 3;  // a program, library or device is missing
 inline constexpr int kPeerLost =
     4;  // lost the connection to a process that failed first; resumable
 inline constexpr int kInterrupted = 130;  // stopped by SIGINT after saving; resumable
 inline constexpr int kTerminated = 143;   // stopped by SIGTERM after saving; resumable
 
-// Variable with the file descriptor of the launcher's pipe, which holds one byte. Of several workers
-// that exit with kUsage, only the one that reads the byte prints the message.
+// Environment variable with the file descriptor of a pipe from the launcher that contains one byte.
+// If several workers exit with kUsage, only the one that reads the byte prints the message.
 inline constexpr const char* kReportVariable = "SHOAL_REPORT_FD";
 
-// A program, library or device that must be installed first. Exit code 3.
+// Thrown if a program, library or device must be installed first. Leads to kSetupMissing.
 struct SetupMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Where and how this process reports a failure. Read once from its environment.
+// Where and how this process reports a failure.
 struct Reporting {
-  // BASE/output/failure, where BASE is SAGEMAKER_BASE_DIR or /opt/ml. SageMaker shows its text as the
-  // reason of a failed job.
+  // BASE/output/failure, where BASE is SAGEMAKER_BASE_DIR or /opt/ml. SageMaker shows its text as
+  // the failure reason of the job.
   std::string failure_file = "/opt/ml/output/failure";
-  std::string who;         // "rank 3: " for one of several workers, else empty
-  int token_file = -1;     // the launcher's pipe (kReportVariable); -1: not started by our launcher
-  std::string error_file;  // TORCHELASTIC_ERROR_FILE, which torchrun reads; or empty
+  std::string who;      // prefix of messages: "rank 3: " if there are several workers, else empty
+  int token_file = -1;  // the pipe of kReportVariable; -1: not started by our launcher
+  std::string error_file;  // TORCHELASTIC_ERROR_FILE, for torchrun; may be empty
 };
+// Reads the settings from the environment.
 Reporting reporting(const dist::Variables& environment);
 
-// Runs `body` and returns its exit code. An exception becomes one line on stderr ("shoal: error: …"),
-// the failure file (not for kPeerLost under our launcher, which knows the cause), and an exit code:
+// Runs `body` and returns its exit code. Reports an exception as one line on stderr ("shoal: error:
+// …")
+// and in the failure file, and returns its exit code. For kPeerLost under our launcher, leaves the
+// failure file to the launcher, which knows the cause. Exit codes:
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary
 //   kPeerLost       a lost connection (is_lost_peer)
 //   kFailure        anything else
 //
-// Never throws; the caller returns the code from main.
+// The caller returns the code from main.
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
-// One line for users: without LibTorch's back-trace and line breaks, and with advice for out of memory
-// and a full disk.
+// Returns the error message as one line, without LibTorch's back-trace. Adds advice for lack of
+// memory and a full disk.
 std::string describe(const std::exception& error);
 
-// Replaces a LibTorch message with a sentence for users. Lost peers, out of memory and GPU failures keep
-// their meaning; everything else concerns LibTorch's internals and is omitted.
+// Replaces a LibTorch message with a sentence for users. Lost peers, lack of memory, GPU and
+// communication failures keep their meaning. Any other message becomes a general sentence, because
+// it describes LibTorch's internals.
 std::string torch_sentence(const std::string& text);
 
-// Whether the message only reports a lost connection to another process, which is not the cause. Knows
-// the texts of Gloo, NCCL, TCPStore and the operating system.
+// Whether the message only reports a lost connection to another process, which is a consequence of
+// that process's failure. Recognizes the messages of Gloo, NCCL, TCPStore and the operating system.
 bool is_lost_peer(const std::string& text);
 
 // Prints "shoal: error: TEXT" as one line on stderr, in one write.
 void print_error(const std::string& text) noexcept;
 
-// Writes at most 1024 bytes to the failure file, if its folder exists or this is a training container.
-// Keeps an existing file, so the first process wins; `replace` overwrites it (for the launcher, when a
-// worker died silently). Never throws.
+// Writes at most 1024 bytes to the failure file, if its folder exists or this is a training
+// container. Keeps an existing file, so that the first failure stays; `replace` overwrites it (for
+// the launcher, if a signal killed a worker). Never throws.
 void write_failure_file(const std::string& path, const std::string& text,
                         bool replace = false) noexcept;
 
-// Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Never throws.
+// Writes torchrun's error file: {"message": {"message": TEXT, "extraInfo": …}}. Does nothing if
+// `path` is empty. Never throws.
 void write_error_file(const std::string& path, const std::string& text) noexcept;
 
 // Removes the failure file of an earlier run. Call only in the first process of a host, before it

@@ -1,5 +1,5 @@
 #pragma once
-// File system access of the settings, as a value that tests replace by a made-up tree.
+// File system access for reading settings, as a value that tests can replace by a fake tree.
 
 #include <functional>
 #include <optional>
@@ -10,9 +10,9 @@ namespace shoal::app {
 
 struct Files {
   std::function<bool(const std::string& path)> is_folder;
-  // Names of the sub-folders, sorted; empty if the path is no folder or cannot be read.
+  // Names of the sub-folders, sorted; empty if the path is not a folder or cannot be read.
   std::function<std::vector<std::string>(const std::string& path)> folders;
-  // The content of a file, or nothing if it cannot be opened.
+  // Content of a file; nothing if it cannot be opened.
   std::function<std::optional<std::string>(const std::string& path)> read;
 };
 

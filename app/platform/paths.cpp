@@ -56,7 +56,7 @@ class Channels {
     }
   }
 
-  // The channel of that name (any case) as it is spelled, or empty.
+  // Returns the channel's name in its own spelling, or an empty text. `wanted`: lower case.
   std::string named(const std::string& wanted) const {
     for (const std::string& name : names_) {
       if (lower(name) == wanted) return name;
@@ -73,7 +73,7 @@ class Channels {
     return {input_ + "/data/" + name, "channel " + name};
   }
 
-  // The channel as a source of images, or one folder in it.
+  // Returns the source of images in the channel, or in its `folder`.
   Place images(const std::string& name, const std::string& folder = "") const {
     Place found = place(name);
     if (is_in_mode(name, "pipe")) {
@@ -89,10 +89,10 @@ class Channels {
     const auto found = modes_.find(name);
     return found != modes_.end() && lower(found->second) == mode;
   }
-  // Whether each host has different objects.
+  // Whether S3 objects are distributed over the hosts (ShardedByS3Key).
   bool is_sharded(const std::string& name) const { return sharded_.contains(name); }
 
-  // The first of `folders` that the channel contains, or empty.
+  // Returns the first of `folders` that exists in the channel, or an empty text.
   std::string half(const std::string& name, const std::vector<std::string>& folders) const {
     for (const std::string& folder : folders) {
       if (files_.is_folder(place(name).path + "/" + folder)) return folder;
@@ -114,7 +114,7 @@ class Channels {
     }
   }
 
-  // Variables spell the channel's name in upper case.
+  // Adds the channel of a variable, which spells the channel's name in upper case.
   void add_variable(const std::string& shouted) {
     for (const std::string& name : names_) {
       if (upper(name) == upper(shouted)) return;
@@ -144,7 +144,7 @@ bool holds_both(const Channels& channels, const std::string& name) {
   return !channels.half(name, kTrainFolders).empty() && !channels.half(name, kValFolders).empty();
 }
 
-// The pipes STEM_0, STEM_1 …, one per process, as one source.
+// Combines the pipes STEM_0, STEM_1, …, one per process, into one source.
 Place numbered(const Channels& channels, const std::string& stem, const char* option) {
   const auto channel = [&](int64_t number) {
     return channels.named(lower(stem) + "_" + std::to_string(number));
@@ -156,19 +156,18 @@ Place numbered(const Channels& channels, const std::string& stem, const char* op
   Place place = channels.images(channel(0));
   if (count == 1) return place;
   if (!pipes)
-    throw UserError(
-        "channels " + stem + "_0, " + stem +
-        "_1 … are no pipes, so they cannot be divided among processes; use one channel, the "
-        "input mode Pipe, or " +
-        option + " DIR");
+    throw UserError("channels " + stem + "_0, " + stem +
+                    "_1 … are not pipes, so they cannot be divided among processes; use one "
+                    "channel, input mode Pipe, or " +
+                    option + " DIR");
   place.path.pop_back();
   place.path += "{0.." + std::to_string(count - 1) + "}";
   place.origin = "channels " + stem + "_0 … " + stem + "_" + std::to_string(count - 1);
   return place;
 }
 
-// The channel for training if none is named train: one that contains train/ and val/, else the only
-// one.
+// Returns the training channel if none has the usual name: one that contains train/ and val/, else
+// the only channel. Throws UserError if there are several candidates.
 std::string other_channel(const Channels& channels, const std::string& val) {
   std::vector<std::string> both, others;
   for (const std::string& name : channels.names()) {
@@ -183,10 +182,11 @@ std::string other_channel(const Channels& channels, const std::string& val) {
   std::string list;
   for (const std::string& name : candidates) list += (list.empty() ? "" : ", ") + name;
   throw UserError("any of the channels " + list +
-                  " could be the training images; name one of them train, or use --train DIR");
+                  " could contain the training images; name one of them train, or use --train DIR");
 }
 
-// Source of one half of the data: the channel, or its folder among `folders` if it contains both.
+// Returns the source of one split: the channel, or one of `folders` in it if it contains both
+// splits.
 Place half_of(const Channels& channels, const std::string& name,
               const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))
@@ -255,7 +255,7 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   paths.model = or_base(from(environment, "SM_MODEL_DIR"), "model");
   paths.cache = from(environment, "SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY");
   if (paths.cache) paths.cache->path += "/shoal";
-  // Not in the output folder, which is uploaded.
+  // Outside the output folder, because SageMaker uploads that folder.
   if (!paths.cache && platform) {
     const auto own = environment.find("TMPDIR");
     const bool given = own != environment.end() && !own->second.empty();

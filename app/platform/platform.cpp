@@ -30,16 +30,16 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   text << file.rdbuf();
   const auto json = parse_config(path, text.str());
   const auto refuse = [&](const std::string& what) {
-    throw UserError(path + what + ", so the other hosts of the job are unknown; fix the file");
+    throw UserError(path + what + ", so the other hosts of the job are unknown; correct the file");
   };
   if (!json.contains("hosts") || !json["hosts"].is_array() || json["hosts"].empty())
-    refuse(" has no list `hosts`");
+    refuse(" does not contain a list `hosts`");
   if (!json.contains("current_host") || !json["current_host"].is_string())
-    refuse(" has no name `current_host`");
+    refuse(" does not contain a text `current_host`");
   const auto& hosts = json["hosts"];
   if (std::find(hosts.begin(), hosts.end(), json["current_host"]) == hosts.end())
     refuse(": current_host is " + json["current_host"].get<std::string>() +
-           ", which is not one of its hosts " + hosts.dump());
+           ", which is not in hosts " + hosts.dump());
   const auto interface = json.find("network_interface_name");
   const auto set = [&](const char* name, const std::string& value) {
     if (std::string& present = environment[name]; present.empty()) present = value;

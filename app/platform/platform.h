@@ -7,16 +7,16 @@
 
 namespace shoal::app {
 
-// SAGEMAKER_BASE_DIR, else /opt/ml.
+// Returns the base folder: SAGEMAKER_BASE_DIR, else /opt/ml.
 std::filesystem::path platform_base(const dist::Variables& environment);
 
 // Whether this is a SageMaker training container: BASE/input/config exists.
 bool on_platform(const dist::Variables& environment);
 
-// Adds SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME and SM_RESOURCE_CONFIG from
-// resourceconfig.json, and SM_NUM_GPUS = `gpus`, unless a toolkit has set them. Without that file
-// returns the variables unchanged. Throws UserError if the file is invalid, so that a job of several
-// hosts does not silently become several jobs.
+// Adds variables that a toolkit has not set: SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME
+// and SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`. Returns the variables
+// unchanged if there is no such file. Throws UserError if the file is invalid; otherwise a job of
+// several hosts would silently run as several jobs.
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus);
 
 }  // namespace shoal::app

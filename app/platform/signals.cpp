@@ -15,7 +15,7 @@ bool platform = false;
 
 template <size_t N>
 [[noreturn]] void leave(const char (&text)[N], int code) {
-  // End the progress line on a terminal.
+  // Move to a new line after the progress bar of a terminal.
   if (::isatty(STDERR_FILENO) == 1 && ::write(STDERR_FILENO, "\n", 1) < 0) _exit(code);
   if (::write(STDERR_FILENO, text, N - 1) < 0) _exit(code);
   _exit(code);
@@ -23,17 +23,16 @@ template <size_t N>
 
 void on_stop(int number) {
   if (!training)
-    leave("shoal: stopped before training began; there is nothing new to save\n",
-          platform ? 0 : 128 + number);
+    leave("shoal: stopped before training began; nothing to save\n", platform ? 0 : 128 + number);
   if (train::request_stop(number)) return;
-  leave("shoal: a second signal stopped it at once, without saving\n", 128 + number);
+  leave("shoal: stopped immediately by a second signal, without saving\n", 128 + number);
 }
 
 void on_interruption(int number) {
   leave("shoal: interrupted; repeat the command to continue\n", 128 + number);
 }
 
-// The terminal closed; acts as SIGTERM.
+// The terminal was closed. Acts like SIGTERM.
 void on_hangup(int) {
   if (!training) on_stop(SIGTERM);
   train::request_stop(SIGTERM);

@@ -47,7 +47,7 @@ TEST_CASE("the hosts of a training job are found without a toolkit's variables")
        {std::pair(R"({"hosts": [], "current_host": "a"})", "no list `hosts`"),
         {R"({"hosts": ["a"]})", "no name `current_host`"},
         {R"({"hosts": ["a", "b"], "current_host": "c"})",
-         "current_host is c, which is not one of its hosts"}}) {
+         "current_host is c, which is not in hosts"}}) {
     test::write_text(config, text);
     CHECK_THROWS_WITH(app::with_platform_hosts(environment, 0),
                       Catch::Contains("resourceconfig.json") && Catch::Contains(part));
