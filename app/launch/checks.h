@@ -1,5 +1,5 @@
 #pragma once
-// The checks of `shoal doctor`. Both executables use them. Torch-free.
+// The checks of `shoal doctor`, used by both executables. Torch-free.
 
 #include <functional>
 #include <string>
@@ -18,24 +18,24 @@ struct Check {
   std::string advice;  // what to do; may be empty
 };
 
-// "ok    memory: 24.0 GiB, 20.1 GiB free" or "warn  /dev/shm: 64 MiB — start the container with
-// --shm-size=1g"
+// Returns one line: "ok    memory: 24.0 GiB, 20.1 GiB free" or "warn  /dev/shm: 64 MiB — start the
+// container with --shm-size=1g".
 std::string to_line(const Check& check);
 
-// Runs the groups and prints one line per check on stdout. A group that throws becomes one bad
-// check. Returns kFailure if any check is bad, else kOk.
+// Runs groups of checks and prints one line per check on stdout. A group that throws counts as one
+// bad check. Returns kFailure if any check is bad, else kOk.
 int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups);
 
-// Checks of this host: processor, memory, /dev/shm, open files, network, folders, GPUs and their
-// driver, EFA, the worker program.
+// Returns the checks of this host: processor, memory, /dev/shm, open files, network, folders, GPUs
+// and their driver, EFA, the worker program.
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// The checks that a training run makes before it starts: memory and open files.
+// Runs the checks that a training run makes before it starts: memory and open files.
 std::vector<Check> resource_checks();
 
-// For --launcher: what a command started now with these options would do. Names the launcher, the
-// variables that identify it, and the workers.
+// For --launcher: reports how a command with these options would start its workers: the launcher,
+// the variables that identify it, and each worker.
 std::vector<Check> launcher_checks(const Arguments& arguments, const dist::Variables& environment);
 
 }  // namespace shoal::app

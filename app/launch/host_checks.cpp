@@ -1,4 +1,4 @@
-// The checks of `shoal doctor` that need no LibTorch.
+// The checks of `shoal doctor` that do not need LibTorch.
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::string gib(double bytes) {
   return text;
 }
 
-// VALUE of the first line "KEY … : VALUE", or empty.
+// Returns VALUE of the first line "KEY… : VALUE" in the file, or an empty text.
 std::string value_of(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -67,7 +67,7 @@ Checks processor() {
       ""};
   if (usable == 1) {
     count.verdict = Verdict::warn;
-    count.advice = "data loading and computing share one processor; allow at least two";
+    count.advice = "data loading and computation share one processor; allow at least two";
   }
   return {model, features, count};
 }
@@ -87,9 +87,9 @@ Checks memory() {
   } else {
     const double size = static_cast<double>(info.f_blocks) * static_cast<double>(info.f_frsize);
     shm.value = gib(size);
-    if (size < 0.9 * kGiB) {  // a container's default is 64 MiB
+    if (size < 0.9 * kGiB) {  // containers have 64 MiB by default
       shm.verdict = Verdict::warn;
-      shm.advice = "NCCL between GPUs may need more: start the container with --shm-size=1g";
+      shm.advice = "NCCL may need more for several GPUs: start the container with --shm-size=1g";
     }
   }
   return {ram, shm};
@@ -105,7 +105,7 @@ Checks open_files() {
               text(limit.rlim_cur) + " (limit " + text(limit.rlim_max) + ")", ""};
   if (limit.rlim_cur < 1024) {
     files.verdict = limit.rlim_cur < 256 ? Verdict::bad : Verdict::warn;
-    files.advice = "raise it: ulimit -n 4096";
+    files.advice = "raise the limit: ulimit -n 4096";
   }
   return {files};
 }
@@ -121,7 +121,7 @@ Checks network() {
   Check check{Verdict::ok, "network", list.empty() ? "no interface is up" : list, ""};
   if (!loopback) {
     check.verdict = Verdict::bad;
-    check.advice = "processes on one host connect over loopback: ip link set lo up";
+    check.advice = "processes on one host connect over loopback; enable it: ip link set lo up";
   } else if (!others) {
     check.verdict = Verdict::warn;
     check.advice = "training on several hosts needs an interface other than loopback";
@@ -129,7 +129,7 @@ Checks network() {
   return {check};
 }
 
-// Checks the nearest existing ancestor, because the folder may not exist yet.
+// Checks the folder or, if it does not exist yet, its nearest existing ancestor.
 Check writable(const std::string& name, const fs::path& folder, const char* option) {
   std::error_code error;
   fs::path place = fs::absolute(folder, error);
@@ -137,13 +137,13 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
   Check check{Verdict::ok, name, folder.string(), ""};
   if (!fs::is_directory(place, error)) {
     return {Verdict::bad, name, place.string() + " is not a folder",
-            std::string("choose another with ") + option};
+            std::string("choose another folder with ") + option};
   }
   std::string probe = (place / ".shoal-doctor-XXXXXX").string();
   const int file = ::mkstemp(probe.data());
   if (file < 0) {
     return {Verdict::bad, name, place.string() + " is not writable",
-            std::string("choose another with ") + option};
+            std::string("choose another folder with ") + option};
   }
   ::close(file);
   ::unlink(probe.c_str());
@@ -152,7 +152,7 @@ Check writable(const std::string& name, const fs::path& folder, const char* opti
     check.value += ", " + gib(static_cast<double>(space.available)) + " free";
     if (static_cast<double>(space.available) < kGiB) {
       check.verdict = Verdict::warn;
-      check.advice = "a checkpoint takes 60 MB (B0) to 1 GB (B7): free some space";
+      check.advice = "a checkpoint takes 60 MB (B0) to 1 GB (B7); free disk space";
     }
   }
   return check;
@@ -162,7 +162,7 @@ Checks directories(const train::Job& job) {
   const std::string checkpoints = train::checkpoint_directory(job);
   Check cache = writable("cache folder", job.output + "/cache", "--output");
   if (cache.verdict == Verdict::bad)
-    cache.verdict = Verdict::warn;  // file listings are then not cached
+    cache.verdict = Verdict::warn;  // the run works without a cache
   return {writable("output folder", job.output, "--output"),
           writable("checkpoint folder", checkpoints, "--checkpoint-dir"), cache};
 }
@@ -172,12 +172,12 @@ Checks gpus(const dist::Variables& environment) {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string driver;
   std::getline(file, driver);
-  if (count == 0) return {{Verdict::ok, "GPUs", "none; training runs on the processor", ""}};
+  if (count == 0) return {{Verdict::ok, "GPUs", "none; training runs on the CPU", ""}};
   Check gpu{Verdict::ok, "GPUs", std::to_string(count), ""};
   Check version{Verdict::ok, "GPU driver", driver, ""};
   if (driver.empty()) {
     version = {Verdict::warn, "GPU driver", "not visible",
-               "in a container, start it with the NVIDIA runtime (--gpus all)"};
+               "if this is a container, start it with the NVIDIA runtime (--gpus all)"};
   }
   return {gpu, version};
 }

@@ -1,10 +1,12 @@
-// A single thread loops: it sleeps in sigtimedwait until a signal arrives or a deadline passes, then
-// reaps children and acts. The signals are blocked, so none is missed between a check and the sleep.
+// A single thread loops: it sleeps in sigtimedwait until a signal arrives or a deadline passes,
+// then
+// reaps children and reacts. The signals stay blocked, so none is lost between a check and the
+// sleep.
 //
-// Finding the worker that failed first: when one dies, its peers fail within milliseconds
+// Finding the worker that failed first: if a worker dies, its peers fail within milliseconds
 // ("connection closed") and may be reaped before it. So the launcher waits a short time after the
-// first failure. Then a signal outranks an exit code, and any exit code outranks kPeerLost, which
-// a worker returns when it only lost a peer.
+// first failure and then picks a worker by its exit: first one killed by a signal, then one with
+// another exit code, last one with kPeerLost, which means that it only lost a connection.
 #include "app/launch/launch.h"
 
 #include <fcntl.h>
@@ -58,7 +60,7 @@ std::runtime_error system_failure(const std::string& what) {
   return std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// Blocks the signals that the loop waits for, for the lifetime of the object.
+// Blocks the signals that the loop waits for while the object exists.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -66,7 +68,7 @@ class BlockedSignals {
     ::sigaddset(&set_, SIGCHLD);
     for (int signal : kForwarded) {
       struct sigaction action {};
-      // Under nohup, SIGHUP is ignored; workers must keep ignoring it.
+      // nohup makes SIGHUP ignored. Workers must ignore it too.
       if (signal == SIGHUP && ::sigaction(signal, nullptr, &action) == 0 &&
           action.sa_handler == SIG_IGN)
         continue;
@@ -99,13 +101,13 @@ struct Worker {
   int status = 0;  // from waitpid
 };
 
-// A pipe with one byte. A user's mistake makes all workers fail alike; only the one that reads the
-// byte reports it (platform/failure.h). Non-blocking, so that the others find it empty.
+// A pipe with one byte. A user error occurs in all workers; only the worker that reads the byte
+// reports it (platform/failure.h). Non-blocking, so that the others do not wait for a byte.
 class ReportToken {
  public:
   ReportToken() {
     if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0 || ::write(ends_[1], "1", 1) != 1) {
-      throw system_failure("cannot make a pipe for the workers");
+      throw system_failure("cannot create a pipe for the workers");
     }
   }
   ~ReportToken() {
@@ -123,7 +125,8 @@ class ReportToken {
   int ends_[2];
 };
 
-// Starts one worker. The child reports a failed exec by a pipe; a successful exec closes it.
+// Starts one worker. If exec fails, the child sends errno through a pipe; a successful exec closes
+// the pipe.
 pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
             const ReportToken& token) {
   TextArray arguments = argument_array(plan.program, plan.arguments);
@@ -132,7 +135,7 @@ pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals&
   TextArray environment = environment_array(variables);
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0)
-    throw system_failure("cannot make a pipe to start " + worker.name);
+    throw system_failure("cannot create a pipe to start " + worker.name);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -166,7 +169,7 @@ std::string signal_text(int signal) {
                      (name ? std::string(" (SIG") + name + ")" : "");
   if (signal == SIGKILL)
     text +=
-        ", often because the system ran out of memory: lower --batch-size or --workers, then "
+        ", often because the system ran out of memory; lower --batch-size or --workers, then "
         "continue with --resume";
   if (signal == SIGBUS) text += ", often because /dev/shm or a disk is full";
   return text;
@@ -176,7 +179,7 @@ class Watch {
  public:
   Watch(const Launch& plan, const BlockedSignals& signals) : plan_(plan), signals_(signals) {}
 
-  ~Watch() {  // workers are still running only after an exception
+  ~Watch() {  // workers run here only after an exception
     send(SIGKILL);
     for (Worker& worker : workers_) {
       if (worker.running) ::waitpid(worker.pid, nullptr, 0);
@@ -210,8 +213,8 @@ class Watch {
     return WIFSIGNALED(worker.status) ? 128 + WTERMSIG(worker.status) : WEXITSTATUS(worker.status);
   }
 
-  // Whether the worker stopped on request: by its exit code, or killed by the forwarded signal before
-  // it installed a handler.
+  // Whether the worker stopped on request: it returned the exit code of a stop, or the forwarded
+  // signal killed it before it installed a handler.
   bool stopped(const Worker& worker) const {
     if (WIFSIGNALED(worker.status))
       return stop_signal_ != 0 && WTERMSIG(worker.status) == stop_signal_;
@@ -273,7 +276,7 @@ class Watch {
   void advance() {
     if (phase_ == Phase::running || since(phase_start_) < phase_seconds()) return;
     if (phase_ == Phase::finding_culprit) {
-      reap();  // the culprit may have exited just now
+      reap();  // the worker that failed first may have exited just now
       phase_ = Phase::ending;
       name_culprit();
       send(SIGTERM);
@@ -294,7 +297,7 @@ class Watch {
         culprit_ = i;
     }
     const Worker& worker = workers_[*culprit_];
-    if (code_of(worker) == kUsage) return;  // a worker has reported the user's mistake
+    if (code_of(worker) == kUsage) return;  // a worker has reported the user error
     const bool silent = WIFSIGNALED(worker.status);
     std::string text = worker.name + " on " + plan_.host + " (process " +
                        std::to_string(worker.pid) + ") " +
@@ -302,7 +305,8 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; see its message above");
     print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
-    // If it died silently, the file holds at most a peer's text about the lost connection.
+    // If a signal killed the worker, the file contains at most a peer's message about a lost
+    // connection.
     write_failure_file(plan_.failure_file, text, silent);
   }
 
@@ -320,7 +324,8 @@ class Watch {
   const BlockedSignals& signals_;
   ReportToken token_;
   std::vector<Worker> workers_;
-  // Workers that failed before the launcher stopped the others, in order.
+  // Indices of the workers that failed before the launcher stopped the others, in the order of
+  // reaping.
   std::vector<size_t> candidates_;
   std::optional<size_t> culprit_;
   Phase phase_ = Phase::running;

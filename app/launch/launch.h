@@ -1,5 +1,5 @@
 #pragma once
-// Starts the workers of this host, watches them, and stops them together.
+// Starts the worker processes of this host, watches them, and stops all of them if one fails.
 
 #include <filesystem>
 #include <string>
@@ -14,27 +14,28 @@ struct Launch {
   std::vector<std::string> arguments;  // without the program's name
   std::vector<WorkerStart> workers;
   std::string host;            // for messages
-  std::string failure_file{};  // what SageMaker shows (platform/failure.h); empty: none
-  // Seconds from the first failure seen until the culprit is named: it may exit after its peers.
+  std::string failure_file{};  // Reporting::failure_file (platform/failure.h); empty: none
+  // Seconds to wait after the first observed failure before naming the worker that failed first,
+  // because that worker may exit after its peers.
   double culprit_seconds = 0.3;
-  // Used instead while all failed workers only lost a connection (kPeerLost).
+  // Used instead of culprit_seconds while all failed workers only lost a connection (kPeerLost).
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;
-  // Whether a worker killed by a stop signal before it installed its handler counts as stopped, not
-  // failed. Set on a platform, where a stop is no failure.
+  // Whether a worker killed by a stop signal before it installed its handler counts as stopped
+  // instead of failed. Set on a platform, where a stop is not a failure.
   bool early_stop_is_fine = false;
 };
 
-// Starts one process per worker and returns when all have exited. Meanwhile:
+// Starts one process per worker and returns when all have exited. While they run:
 //
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
 //   own process group, so a terminal's Ctrl-C reaches it only through this process.
-// * When a worker fails, the others get SIGTERM and then SIGKILL, within culprit_seconds (or
-//   lost_peer_seconds) + grace_seconds. One line on stderr names the rank that failed first, its
-//   host and the reason. The failure file gets the same text unless that rank wrote one.
-// * Children that are not workers are reaped, because PID 1 inherits orphans.
+// * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
+//   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
+//   the reason. The failure file gets the same text unless that rank has written it.
+// * Other child processes are reaped too, because PID 1 inherits orphans.
 // * If this process is killed, the kernel kills the workers.
 //
 // Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed

@@ -1,4 +1,5 @@
-// `shoal doctor --launcher`: the launcher that started this process, and the workers it would start.
+// `shoal doctor --launcher`: shows the launcher that started this process, and the workers that a
+// training command would start.
 #include "app/launch/checks.h"
 #include "app/launch/fabric.h"
 #include "app/launch/plan.h"

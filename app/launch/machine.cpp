@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first word of a file, or empty.
+// Returns the first word of a file, or an empty text.
 std::string first_word(const fs::path& path) {
   std::ifstream file(path);
   std::string word;
@@ -33,7 +33,7 @@ double number_or(const std::string& text, double otherwise) {
   try {
     return std::stod(text);
   } catch (const std::exception&) {
-    return otherwise;  // "max", or no such file
+    return otherwise;  // the file contains "max" or does not exist
   }
 }
 
@@ -55,7 +55,7 @@ int gpu_count(const dist::Variables& environment) {
 int visible_gpus(int present, const dist::Variables& environment) {
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
   if (visible == environment.end()) return present;
-  // As CUDA does: devices up to the first invalid one ("-1" hides all).
+  // Like CUDA, counts devices up to the first invalid one, so "-1" hides all.
   int named = 0;
   const std::string& list = visible->second;
   for (size_t begin = 0; begin < list.size() && list[begin] != '-'; ++named) {
@@ -129,7 +129,7 @@ fs::path worker_program() {
     const size_t more = missing.size() - 1;
     throw SetupMissing(program.string() + " cannot be started: " + missing[0] +
                        (more > 0 ? " (and " + std::to_string(more) + " more)" : "") +
-                       " is not found; run scripts/build --setup-only, which downloads LibTorch");
+                       " is missing; run scripts/build --setup-only, which downloads LibTorch");
   }
   throw SetupMissing("shoal-worker is neither in " + folder.string() + " nor in " +
                      (folder / "../libexec").lexically_normal().string() +

@@ -1,5 +1,5 @@
 #pragma once
-// Resources of this host, found without LibTorch and without creating a GPU context.
+// Queries resources of this host without LibTorch and without creating a GPU context.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,34 +10,35 @@
 
 namespace shoal::app {
 
-// Number of NVIDIA GPUs that a process with these variables may use: entries of
-// /proc/driver/nvidia/gpus, else device files /dev/nvidia0 …, limited by CUDA_VISIBLE_DEVICES.
+// Number of NVIDIA GPUs that a process with these variables may use. Counts the entries of
+// /proc/driver/nvidia/gpus, else the device files /dev/nvidia0, …, and applies
+// CUDA_VISIBLE_DEVICES.
 int gpu_count(const dist::Variables& environment);
 
 // Number of `present` GPUs that CUDA_VISIBLE_DEVICES leaves visible.
 int visible_gpus(int present, const dist::Variables& environment);
 
-// Number of processors this process may use: its affinity mask, limited by the cgroup's quota
-// (rounded up).
+// Number of processors that this process may use: its affinity mask, limited by the cgroup's CPU
+// quota (rounded up).
 int usable_processors();
 
 // Whether the parent process may use more processors than this one. mpirun and srun bind each of
 // their processes to its own processors.
 bool bound_by_parent();
 
-// The quota in processors from a cgroup v2 directory (cpu.max) or v1 directory (cpu.cfs_quota_us);
-// 0 without a quota.
+// CPU quota, in processors, from a cgroup v2 directory (cpu.max) or v1 directory
+// (cpu.cfs_quota_us). 0: no quota.
 double processor_quota(const std::filesystem::path& cgroup);
 
-// Bytes this process may use: the machine's memory, or the cgroup's limit if lower.
+// Memory that this process may use, in bytes: the machine's memory, or the cgroup's limit if lower.
 uint64_t memory_bytes();
-uint64_t available_memory_bytes();  // of these, free or quickly reclaimable now
+uint64_t available_memory_bytes();  // the part that is free or quickly reclaimable now
 
-// Path of shoal-worker: next to the running executable, or in ../libexec. Throws SetupMissing naming
-// the places searched or the shared libraries missing.
+// Returns the path of shoal-worker: next to the running executable, or in ../libexec. Throws
+// SetupMissing that names the folders searched or a missing shared library.
 std::filesystem::path worker_program();
 
-// Names of the shared libraries of `program` that the dynamic loader does not find.
+// Returns the names of shared libraries of `program` that the dynamic loader does not find.
 std::vector<std::string> missing_libraries(const std::filesystem::path& program);
 
 std::string host_name();

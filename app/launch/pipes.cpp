@@ -10,7 +10,7 @@ PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::
   static const std::regex braces("\\{([0-9]{1,6})\\.\\.([0-9]{1,6})\\}");
   const int64_t hosts = env.world_size / env.local_world_size;
   const int64_t host = env.rank / env.local_world_size;
-  // Unsharded, the pipes of every host carry the same images.
+  // Without --sharded, the pipes of all hosts deliver the same images, so the hosts take turns.
   const PipeShare turns = use.sharded ? PipeShare{} : PipeShare{"", host, hosts, false};
   std::smatch found;
   if (!std::regex_search(source, found, braces)) {

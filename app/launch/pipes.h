@@ -8,26 +8,31 @@
 
 namespace shoal::app {
 
-// The pipe that a process opens, and its share: of each `count` images, the one at `index`.
+// The pipe that a process opens, and the images it takes: number `index` of every `count` images.
 struct PipeShare {
-  std::string source;  // "pipe:" alone: this process reads no pipe
+  std::string source;  // just "pipe:": this process reads no pipe
   int64_t index = 0, count = 1;
-  // The host's first process reads the pipe for all processes of the host (data/stream/relay.h).
+  // Whether the host's first process reads the pipe for all processes of the host
+  // (data/stream/relay.h).
   bool relayed = false;
   bool operator==(const PipeShare&) const = default;
 };
 
 struct PipeUse {
-  std::string option;     // the option that gave the source, "--train"; for messages
-  bool training = false;  // else evaluation, which counts every image once
-  bool sharded = false;   // each host's pipes carry different images
+  std::string option;     // the option that gives the source, "--train"; for messages
+  bool training = false;  // false: evaluation, which must read every image exactly once
+  bool sharded = false;   // whether the pipes of different hosts deliver different images
 };
 
-// `source`: "pipe:PATH" (data/stream/pipes.h). {0..N-1} in PATH stands for N pipes with one reader
-// each; N must be the number of processes per host or in the whole job. A single pipe serves its
-// host: in training the first process reads it for all, in evaluation rank 0 reads it (sharded: the
-// first process of each host). If the pipes of several hosts carry the same images, the hosts take
-// turns. Throws UserError if N does not fit.
+// Returns the share of this process. `source`: "pipe:PATH" (data/stream/pipes.h).
+//
+// {0..N-1} in PATH denotes N pipes with one reader each. N must be the number of processes per host
+// or
+// in the whole job; otherwise throws UserError. A single pipe serves one host: in training, the
+// first
+// process reads it for all processes of the host; in evaluation, only rank 0 reads (sharded: the
+// first
+// process of each host). If all hosts' pipes deliver the same images, the hosts take turns.
 PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env);
 
 }  // namespace shoal::app

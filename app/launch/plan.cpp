@@ -13,7 +13,8 @@ namespace {
 
 using dist::Variables;
 
-// Limits of workers per host. More is a typing error that would stall the machine.
+// Limits of workers per host and of hosts. Larger numbers are probably typing errors and would
+// stall the machine.
 constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
 constexpr int64_t kMostHosts = 4096;
 
@@ -22,7 +23,8 @@ const std::string* find(const Variables& variables, const char* name) {
   return entry == variables.end() || entry->second.empty() ? nullptr : &entry->second;
 }
 
-// Number of workers in `text`, the value of --nproc or of what replaces it; 0 if empty.
+// Number of workers that `text` requests: the value of --nproc or PET_NPROC_PER_NODE. 0 if it is
+// empty.
 int workers_asked(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
@@ -37,8 +39,8 @@ int workers_asked(const Arguments& arguments, const std::string& text, const Hos
   return count;
 }
 
-// OMP_NUM_THREADS if the user set it, else 0. torchrun sets it to 1 for several workers, which would
-// leave processors idle.
+// Returns OMP_NUM_THREADS if the user set it, else 0. Ignores torchrun's value of 1 for several
+// workers, which would leave processors idle.
 int threads_from_environment(const Variables& environment, int local_world_size) {
   const std::string* text = find(environment, "OMP_NUM_THREADS");
   if (!text) return 0;
@@ -73,29 +75,30 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   auto groups = split(arguments.instance_group);
   if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
-  plan.notes.push_back("this host, " + hosts.current_host + ", has no part in the job: only " +
-                       dist::joined(groups) + " trains (--instance-group)");
+  plan.notes.push_back("this host, " + hosts.current_host + " is not used by this job: only " +
+                       dist::joined(groups) + " runs it (--instance-group)");
   return false;
 }
 
-// Notes that --nnodes is ignored because `decides` distributes the job.
+// Adds a note if --nnodes is ignored because `decides` (a launcher or SageMaker) sets the number of
+// hosts.
 void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, int64_t hosts) {
   if (asked <= 1 || asked == hosts) return;
-  plan.notes.push_back("--nnodes " + std::to_string(asked) + " is not used: " + decides +
+  plan.notes.push_back("--nnodes " + std::to_string(asked) + " has no effect: " + decides +
                        " distributes this job over " + std::to_string(hosts) + " host(s)");
 }
 
-// Variables win over the platform's file. If they differ, they were set by hand.
+// Adds a note if SM_HOSTS, which takes precedence, differs from the platform's file.
 void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
   const auto listed = dist::listed_hosts(environment);
   if (listed.empty() || listed == hosts.hosts) return;
   plan.notes.push_back("SM_HOSTS names " + dist::joined(hosts.hosts) +
                        ", but resourceconfig.json names " + dist::joined(listed) +
-                       "; SM_HOSTS is used");
+                       "; using SM_HOSTS");
 }
 
-// One worker per GPU of each host. A job of several hosts gets a launcher even for one worker per
-// host, so that a host whose worker dies reports it and exits cleanly.
+// Plans one worker per GPU of each host. A job of several hosts uses the launcher even for one
+// worker per host, so that a host whose worker dies reports it and exits cleanly.
 void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& arguments,
                     const Variables& environment, const HostFacts& facts) {
   plan.launched_by = "SageMaker, " + std::to_string(hosts.hosts.size()) +
@@ -114,8 +117,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   } else {
     plan.variables.push_back("SM_NUM_GPUS");
   }
-  // Local mode may name an interface that does not exist. Without one, the route to the first host
-  // decides.
+  // SageMaker's local mode may name an interface that does not exist. Without a name, workers use
+  // the route to the first host.
   if (!hosts.interface.empty() && !facts.interface_exists(hosts.interface)) hosts.interface.clear();
   if (!hosts.interface.empty()) plan.variables.push_back("SM_NETWORK_INTERFACE_NAME");
   Variables base = environment;
@@ -123,7 +126,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
     if (!hosts.interface.empty() && !find(base, name)) base[name] = hosts.interface;
   }
   if (hosts.hosts.size() > 1 && !find(base, "NCCL_HOSTID"))
-    base["NCCL_HOSTID"] = hosts.current_host;  // containers often share a host name
+    base["NCCL_HOSTID"] = hosts.current_host;  // containers often have the same host name
   for (int i = 0; i < hosts.workers_per_host; ++i) {
     dist::Env env = dist::for_worker(hosts, i);
     if (const std::string* users = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *users;
@@ -132,8 +135,8 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
 }
 
-// Rank 0 must run on the master host. Only a derived address is checked, because a given one may be a
-// gateway's.
+// Checks that rank 0 runs on the master host. Checks only a derived address, because a given one
+// may be a gateway's.
 void check_master(const dist::Launched& launched, const HostFacts& facts) {
   const dist::Env& env = launched.env;
   if (!launched.derived_master || env.rank != 0 || facts.may_be_this_host(env.master_addr)) return;
@@ -143,7 +146,8 @@ void check_master(const dist::Launched& launched, const HostFacts& facts) {
                   "MASTER_ADDR=HOST)");
 }
 
-// This process is a worker, or with --nproc it stands for its host.
+// Plans for a process that a launcher started: it becomes the worker, or with --nproc starts the
+// workers of its host.
 void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
                    const Arguments& arguments, const Variables& environment,
                    const HostFacts& facts) {
@@ -170,7 +174,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
     if (env.local_world_size == 1 && facts.gpus > 1 && !is_torchrun &&
         arguments.job.device != "cpu")
       note("each process uses one of the host's " + std::to_string(facts.gpus) +
-           " GPUs; --nproc auto uses all");
+           " GPUs; use --nproc auto for all of them");
     if (is_torchrun) {
       plan.workers.push_back({"rank " + std::to_string(env.rank), environment});
     } else {
@@ -180,7 +184,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
     return;
   }
   note("each of the " + std::to_string(env.world_size) + " process(es) that " + launched.launcher +
-       " started stands for a host and starts " + std::to_string(workers) + " workers");
+       " started runs on its own host and starts " + std::to_string(workers) + " workers");
   const uint16_t port = env.world_size == 1 ? facts.free_port() : uint16_t{0};
   for (int i = 0; i < workers; ++i)
     add_worker(plan, environment,
@@ -200,12 +204,13 @@ void plan_local(Plan& plan, int workers, const Variables& environment, const Hos
     add_worker(plan, environment, dist::for_local_worker(workers, i, port));
 }
 
-// --batch-per-host (the imagenet example's) implies one process per GPU.
+// Number of workers on this host. --batch-per-host implies one process per GPU, as in PyTorch's
+// imagenet example.
 int local_workers(const Arguments& arguments, int asked, const HostFacts& facts) {
   return std::max(1, asked == 0 && arguments.job.batch_per_host ? facts.gpus : asked);
 }
 
-// The workers of this host for a job of several hosts described by the command line (--nnodes).
+// Plans the workers of this host for a job of several hosts (--nnodes).
 void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
   const auto variable = [&](const char* name) {
     const std::string* value = find(environment, name);
@@ -246,8 +251,8 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
 
 dist::Variables tuned(dist::Variables environment, int threads) {
   environment["OMP_NUM_THREADS"] = std::to_string(std::max(threads, 1));
-  // Idle OpenMP threads spin briefly and then sleep, because loader threads and other ranks need the
-  // processors.
+  // Makes idle OpenMP threads sleep after a short spin, because loader threads and other ranks need
+  // the processors.
   if (!find(environment, "OMP_WAIT_POLICY")) environment.emplace("GOMP_SPINCOUNT", "1000");
   environment.emplace("CUBLAS_WORKSPACE_CONFIG", ":4096:8");  // makes matrix products deterministic
   environment.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING",
@@ -273,9 +278,9 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
     plan_nodes(plan, local_workers(arguments, asked, facts), arguments.nodes, environment);
   } else {
     if (!arguments.instance_group.empty())
-      throw UserError("--instance-group is " + arguments.instance_group +
-                      ", but this is no SageMaker job: SM_HOSTS and resourceconfig.json are both "
-                      "missing");
+      throw UserError(
+          "--instance-group is " + arguments.instance_group +
+          ", but this is not a SageMaker job: SM_HOSTS and resourceconfig.json are both missing");
     plan_local(plan, local_workers(arguments, asked, facts), environment, facts);
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});

@@ -1,14 +1,16 @@
 #pragma once
-// Plans the worker processes of a command on this host and their environment. Pure, so tests pass
-// strings.
+// Plans the worker processes of a command on this host and their environment variables. Pure.
 //
-// The first that applies decides:
-//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc stands for its host
-//   SageMaker's SM_*                   one worker per GPU on each host of the job
-//   --nnodes                           workers on this host of several, which meet at --master-addr
-//   --nproc                            workers on this host, over loopback
+// The first row that applies decides:
+//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc the launcher of
+// its
+//                                      host's workers
+//   SageMaker's variables SM_*         one worker per GPU on each host of the job
+//   --nnodes                           this host's workers of a job on several hosts, which connect
+//                                      to --master-addr
+//   --nproc                            workers on this host only, which connect over loopback
 //   none of these                      a single process
-// Workers learn their rank from torchrun's variables only.
+// Workers get their rank only through the variables that torchrun uses (RANK, WORLD_SIZE, …).
 
 #include <cstdint>
 #include <functional>
@@ -26,15 +28,15 @@ struct HostFacts {
   int processors = 1;                   // usable by this process
   std::function<uint16_t()> free_port;  // called only if rank 0 is on this host
   std::function<bool(const std::string&)> interface_exists;
-  // False only if the name or address certainly belongs to another host.
+  // Returns false only if the name or address certainly belongs to another host.
   std::function<bool(const std::string&)> may_be_this_host = [](const std::string&) {
     return true;
   };
-  bool bound = false;  // bound_by_parent(): the processors are not shared with other workers
+  bool bound = false;  // bound_by_parent(): other workers do not share these processors
   Fabric fabric = {};
 };
 
-// The facts of this host.
+// Returns the facts of this host.
 HostFacts host_facts(const dist::Variables& environment);
 
 struct WorkerStart {
@@ -43,23 +45,23 @@ struct WorkerStart {
 };
 
 struct Plan {
-  std::vector<WorkerStart> workers;    // of this host; none: the host takes no part in the job
-  std::string launched_by;             // for `shoal doctor --launcher`
-  std::vector<std::string> variables;  // names of the variables that decided
-  std::vector<std::string> notes;      // warnings to print before the start
-  bool in_place = false;               // the only worker replaces this process, without a launcher
+  std::vector<WorkerStart> workers;          // on this host; none: the job does not use this host
+  std::string launched_by;                   // for `shoal doctor --launcher`
+  std::vector<std::string> variables;        // names of the variables that decided the plan
+  std::vector<std::string> notes;            // warnings to print before the start
+  bool in_place = false;                     // the only worker replaces this process by execve
   std::vector<std::string> extra_arguments;  // appended to the workers' command line
-  std::string host;                          // name given by the platform; empty: ask the system
+  std::string host;  // the platform's name of this host; empty: use host_name()
 };
 
-// Throws UserError for contradictions (--nproc under torchrun, a bad N, a master address that is not
-// rank 0's host) and std::invalid_argument for incomplete variables (dist/env/env.h).
+// Throws UserError for contradictions (--nproc under torchrun, an invalid N, a master address that
+// is not rank 0's host) and std::invalid_argument for incomplete variables (dist/env/env.h).
 Plan plan_workers(const Arguments& arguments, const dist::Variables& environment,
                   const HostFacts& facts);
 
-// Adds the variables that libraries read when they are loaded, so they must be set before a worker
-// starts: OpenMP's thread count (replaces the user's) and spinning, NCCL's error handling, cuBLAS's
-// workspace (these keep the user's values).
+// Adds variables that libraries read while they are loaded, which is why they must be set before a
+// worker starts. Replaces OpenMP's thread count; the others keep the user's value: OpenMP's
+// spinning, NCCL's error handling, cuBLAS's workspace, Gloo's log level.
 dist::Variables tuned(dist::Variables environment, int threads);
 
 }  // namespace shoal::app

@@ -214,10 +214,10 @@ TEST_CASE("with nproc, one mpirun process per host starts the host's workers") {
   Variables first = pod;
   first["RANK"] = "0";  // only rank 0 prints notes
   REQUIRE(plan({"--nproc", "2"}, first).notes.size() == 1);
-  CHECK_THAT(plan({"--nproc", "2"}, first).notes[0], Contains("stands for a host"));
+  CHECK_THAT(plan({"--nproc", "2"}, first).notes[0], Contains("runs on its own host"));
   HostFacts gpus = kHost;
   gpus.gpus = 4;
-  CHECK_THAT(plan({}, first, gpus).notes.at(0), Contains("--nproc auto uses all"));
+  CHECK_THAT(plan({}, first, gpus).notes.at(0), Contains("use --nproc auto for all of them"));
   CHECK(plan({"--nproc", "auto"}, pod, gpus).workers.size() == 4);
 
   const Variables alone = {
@@ -252,7 +252,7 @@ TEST_CASE("hosts of other instance groups do not take part in the job") {
   CHECK(variable(made, 0, "MASTER_ADDR") == "127.0.0.1");
   const Plan idle = plan({"--instance-group", "data"}, environment);
   CHECK(idle.workers.empty());
-  CHECK_THAT(idle.notes.at(0), Contains("algo-2, has no part in the job"));
+  CHECK_THAT(idle.notes.at(0), Contains("algo-2, is not used by this job"));
   environment["SM_DISTRIBUTION_INSTANCE_GROUPS"] = R"(["data"])";
   CHECK(plan({}, environment).workers.empty());
   CHECK(plan({"--instance-group", "data,gpu"}, environment).workers.size() == 2);
@@ -260,7 +260,7 @@ TEST_CASE("hosts of other instance groups do not take part in the job") {
   environment["SM_NUM_GPUS"] = "1";
   const Plan single = plan({"--instance-group", "gpu"}, environment);
   CHECK(dist::this_worker(single.workers.at(0).environment).world_size == 1);
-  CHECK_THROWS_WITH(plan({"--instance-group", "gpu"}, {}), Contains("no SageMaker job"));
+  CHECK_THROWS_WITH(plan({"--instance-group", "gpu"}, {}), Contains("not a SageMaker job"));
 }
 
 TEST_CASE("the user's network interface is kept on SageMaker") {
@@ -306,13 +306,13 @@ TEST_CASE("hosts given only on the command line get ranks in the whole job") {
   Variables first = kTwoHosts;
   first["SM_CURRENT_HOST"] = "algo-1";
   CHECK(plan({"--nnodes", "9"}, first).notes ==
-        Words{"--nnodes 9 is not used: SageMaker distributes this job over 2 host(s)"});
+        Words{"--nnodes 9 has no effect: SageMaker distributes this job over 2 host(s)"});
   CHECK(plan({"--nnodes", "9"}, kTwoHosts).notes.empty());  // only the first host prints it
   CHECK(plan({"--nnodes", "2"}, first).notes.empty());
   Variables torchrun = kTorchrun;
   torchrun["RANK"] = torchrun["LOCAL_RANK"] = "0";
   CHECK(plan({"--nnodes", "9"}, torchrun).notes ==
-        Words{"--nnodes 9 is not used: torchrun distributes this job over 2 host(s)"});
+        Words{"--nnodes 9 has no effect: torchrun distributes this job over 2 host(s)"});
 }
 
 TEST_CASE("--batch-per-host implies one process per GPU, as in the imagenet example") {

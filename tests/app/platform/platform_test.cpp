@@ -44,8 +44,8 @@ TEST_CASE("the hosts of a training job are found without a toolkit's variables")
                     Catch::Contains("resourceconfig.json"));
   environment.erase("SM_CURRENT_HOST");
   for (const auto& [text, part] :
-       {std::pair(R"({"hosts": [], "current_host": "a"})", "no list `hosts`"),
-        {R"({"hosts": ["a"]})", "no name `current_host`"},
+       {std::pair(R"({"hosts": [], "current_host": "a"})", "a list `hosts`"),
+        {R"({"hosts": ["a"]})", "a text `current_host`"},
         {R"({"hosts": ["a", "b"], "current_host": "c"})",
          "current_host is c, which is not in hosts"}}) {
     test::write_text(config, text);
