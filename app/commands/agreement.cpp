@@ -30,7 +30,7 @@ std::vector<std::string> gather_text(const dist::Group& group, const std::string
   return all;
 }
 
-// The names in `text`, each of which ends with a zero byte.
+// Splits `text` into names. Each name ends with a zero byte.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> names;
   for (size_t begin = 0; begin < text.size();) {
@@ -75,10 +75,10 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
   }
   if (others.empty()) return;
   throw std::runtime_error(
-      option + " " + source + ": " + others + " found other images than rank " +
+      option + " " + source + ": " + others + " found different images from rank " +
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
-      " images): names, sizes, labels or classes differ; give every host the "
-      "same images, or use --sharded if each host has its own");
+      " images): names, sizes, labels or classes differ; give every host the same images, or use "
+      "--sharded if each host has its own images");
 }
 
 uint64_t host_token(const dist::Communicator& communicator) {

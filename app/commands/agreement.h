@@ -1,5 +1,6 @@
 #pragma once
-// What ranks must agree on about their images before the first step. All functions are collective.
+// Checks and exchanges that make all ranks agree about their images before the first step. All
+// functions are collective.
 
 #include <cstdint>
 #include <memory>
@@ -11,26 +12,29 @@
 
 namespace shoal::app {
 
-// Relabels the dataset with the classes of all ranks together: hosts hold different images.
+// Relabels the dataset with the classes of all ranks combined, for hosts that have different
+// images.
 std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data::Dataset> dataset,
                                                       const dist::Communicator& communicator);
 
-// Checks that every rank has found the same images: classes, names, labels and, if the listing has
-// them, sizes. `option` and `source` are for the message. Throws std::runtime_error on every rank,
-// naming the ranks that differ from rank 0.
+// Checks that every rank has found the same images: the same classes, names, labels and, if the
+// listing contains them, sizes. `option` and `source` are for the message. Otherwise throws
+// std::runtime_error on every rank, naming the ranks that differ from rank 0.
 void check_same_listing(const data::Dataset& dataset, const std::string& option,
                         const std::string& source, const dist::Communicator& communicator);
 
+// Sizes of the hosts' shares of a sharded split.
 struct Shares {
   int64_t all = 0;       // images on all hosts
   int64_t smallest = 0;  // images on the host that has the fewest
 };
 Shares count_shares(const data::Source& source, const dist::Communicator& communicator);
 
-// Returns a number that only the processes of this host share.
+// Returns a number that is the same for all processes of this host and differs between hosts and
+// runs.
 uint64_t host_token(const dist::Communicator& communicator);
 
-// Returns `mine` of each rank.
+// Returns the value of `mine` of each rank.
 std::vector<int64_t> gather_number(const dist::Group& group, int64_t mine);
 
 }  // namespace shoal::app

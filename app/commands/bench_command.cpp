@@ -1,4 +1,5 @@
-// shoal bench loader: measures data loading, shows its stages, and advises what would make it faster.
+// shoal bench loader: measures data loading, prints the time of each stage, and advises how to make
+// it faster.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -20,13 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1e6;
 
-// A temporary folder for seek indexes, removed when the measurement ends.
+// A temporary folder for seek indexes. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (fs::temp_directory_path() / "shoal-bench-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
-      throw UserError("cannot make a folder in " + fs::temp_directory_path().string() +
+      throw UserError("cannot create a folder in " + fs::temp_directory_path().string() +
                       " for seek indexes; use --cache-dir DIR or --no-seek-index");
     path_ = pattern;
   }
@@ -42,7 +43,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// The training or validation images in DATA if it holds any, else DATA itself.
+// Returns the training or validation images in DATA if it contains that split, else DATA itself.
 data::Location measured_images(const std::string& data, bool train) {
   return data::find_split(data, train ? "train" : "val").value_or(data::resolve(data));
 }
@@ -76,7 +77,7 @@ data::LoaderOptions loader_options(const Arguments& arguments, const std::string
   transform.resize = arguments.bench.eval ? data::Resize::exact : arguments.bench.mode;
   transform.decoder = job.decoder;
   if (transform.decoder == data::Decoder::turbo && transform.resize == data::Resize::fast)
-    throw UserError("--decoder turbo does not support --mode fast; leave one of them out");
+    throw UserError("--decoder turbo does not support --mode fast; remove one of them");
   transform.interpolation = job.interpolation.value_or(transform.interpolation);
   options.order = job.order;
   options.index_dir = index_dir;
@@ -140,7 +141,7 @@ int bench_command(const Arguments& arguments) {
                     (first == "loader" ? "" : "; bench cannot measure '" + first + "'"));
   }
   if (arguments.bench.train && arguments.bench.eval)
-    throw UserError("--train and --eval exclude each other; leave one out");
+    throw UserError("--train and --eval exclude each other; remove one");
   std::optional<TemporaryFolder> temporary;
   const bool indexes = arguments.job.seek_index && !arguments.bench.eval;
   if (!arguments.job.cache_dir && indexes) temporary.emplace();

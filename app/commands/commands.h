@@ -1,6 +1,7 @@
 #pragma once
-// The commands that run inside shoal-worker, which links LibTorch; app/options/commands.def lists
-// them. Each returns an exit code. Exceptions are reported by guarded_main (platform/failure.h).
+// The functions that shoal-worker, which links LibTorch, runs for each command of
+// app/options/commands.def. Each returns an exit code. guarded_main (platform/failure.h) reports
+// their exceptions.
 
 #include "app/options/options.h"
 

@@ -30,7 +30,7 @@ std::string cache_folder(const train::Job& job) {
 std::string index_folder(const train::Job& job, const DataPlaces& places) {
   if (!job.seek_index || places.train.location.text.empty()) return "";
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
-  // Indexes are stored by position in the training images, which --val-split changes.
+  // Indexes are stored by position in the training images, and --val-split changes the positions.
   if (job.val_split > 0) name += strf(":%g", job.val_split);
   const uint64_t hash = hash_bytes(name);
   return cache_folder(job) + strf("/seek-%016llx", static_cast<unsigned long long>(hash));
@@ -39,7 +39,7 @@ std::string index_folder(const train::Job& job, const DataPlaces& places) {
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader) {
   if (leader && job.val_split > share && share > 0)
     log::warning(
-        strf("--val-split is %g, but the run held out %g: some of these images were used for "
+        strf("--val-split is %g, but the run held out only %g: some of these images were used for "
              "training",
              job.val_split, share));
   const bool has_source = !job.data.empty() || !job.train_dir.empty();
@@ -63,45 +63,45 @@ void check_split_exists(const train::Job& job, const Split& split) {
     const bool other = !(train ? job.val_dir : job.train_dir).empty();
     throw UserError(std::string("no ") + (train ? "training" : "validation") + " images given: " +
                     (other ? "add --" + split.name + " DIR|FILE" + also
-                           : "--data DIR (holding train/ and val/), or --train and --val"));
+                           : "add --data DIR (containing train/ and val/), or --train and --val"));
   }
   if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
   const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
   const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
   throw UserError(
-      "--data: " + job.data + " holds no " + data::split_places(split.name) +
-      (is_split ? "; name the folder above it: --data " + parent.lexically_normal().string()
-       : job.val_split > 0 ? "; name them separately: --train DIR|FILE"
-                           : "; name them separately: --train DIR|FILE --val DIR|FILE" + also));
+      "--data: " + job.data + " contains no " + data::split_places(split.name) +
+      (is_split            ? "; use its parent folder: --data " + parent.lexically_normal().string()
+       : job.val_split > 0 ? "; give them separately: --train DIR|FILE"
+                           : "; give them separately: --train DIR|FILE --val DIR|FILE" + also));
 }
 
 void check_val_split(const train::Job& job, const DataPlaces& places) {
   const std::string option = strf("--val-split %g", job.val_split);
   if (!job.val_dir.empty())
     throw UserError(option + " and --val " + job.val_dir +
-                    " both say what the validation images are; leave one of them out");
+                    " both select the validation images; remove one of them");
   if (places.val.found())
     throw UserError(option + " is for data without validation images, but there is " +
                     places.val.location.text +
-                    "; leave it out, or name only the training images: --train " +
+                    "; remove it, or name only the training images: --train " +
                     places.train.location.text);
   if (places.train.location.is_pipe())
-    throw UserError(option +
-                    " cannot divide images that come through a pipe; name validation images "
-                    "with --val PATH");
-  if (!job.val_labels.empty()) throw UserError("--val-labels has no use with " + option);
+    throw UserError(
+        option +
+        " cannot split images that come through a pipe; give validation images with --val PATH");
+  if (!job.val_labels.empty()) throw UserError("--val-labels cannot be used with " + option);
 }
 
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train) {
   if (!job.val_synsets.empty() && job.val_labels.empty())
-    throw UserError("--val-synsets has no use without --val-labels");
+    throw UserError("--val-synsets has no effect without --val-labels");
   if (job.tfrecord_keys.empty()) return;
   const auto may_be_records = [](const Split& split) {
     return split.location.is_pipe() || data::holds_tf_records(split.location);
   };
   const bool reads_train = with_train || job.val_split > 0;
   if (may_be_records(places.val) || (reads_train && may_be_records(places.train))) return;
-  throw UserError("--tfrecord-keys has no use: the images are not TFRecords");
+  throw UserError("--tfrecord-keys has no effect: the images are not TFRecords");
 }
 
 }  // namespace shoal::app

@@ -15,7 +15,8 @@
 namespace shoal::app {
 namespace {
 
-// The names in --classes FILE. Without a file and if `numbered`, the numbers below --classes N.
+// Returns the names in --classes FILE. Without a file and if `numbered`, returns the numbers 0 to N
+// - 1 for --classes N, padded with zeros.
 Classes class_names(const train::Job& job, bool numbered) {
   if (!job.classes_file.empty()) return read_class_names(job.classes_file);
   const int64_t count = numbered ? job.classes.value_or(0) : 0;
@@ -28,14 +29,14 @@ Classes class_names(const train::Job& job, bool numbered) {
   return names;
 }
 
-// The classes that labels are indices into; empty: those of the images.
+// The classes that labels refer to. Empty: the classes of the images themselves.
 struct KnownClasses {
   Classes names;
   std::string whose;  // for messages: "the training images", "the checkpoint"
 };
 
-// Relabels validation images with the classes of the training images or of the model, of which they
-// may lack some.
+// Relabels validation images with the classes of the training images or of the model. Some of these
+// classes may have no validation images.
 std::shared_ptr<const data::Dataset> with_known_classes(
     std::shared_ptr<const data::Dataset> dataset, const Opening& opening,
     const KnownClasses& known) {
@@ -47,18 +48,18 @@ std::shared_ptr<const data::Dataset> with_known_classes(
     const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
     throw UserError(opening.split.option + ": classes of the validation images are " +
                     error.what() +
-                    (numbers ? ". Where labels are numbers, --classes FILE names them"
+                    (numbers ? ". If labels are numbers, give the class names with --classes FILE"
                              : "; rename or remove them"));
   }
   if (opening.communicator.env.rank == 0 && own.size() < known.names.size())
     log::info(
         strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
-             "of these",
+             "of them",
              own.size(), known.names.size(), known.whose.c_str()));
   return dataset;
 }
 
-// With --cache: keeps encoded images in memory.
+// With --cache, wraps the dataset to keep encoded images in memory.
 std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> images,
                                            const train::Job& job) {
   auto dataset = std::dynamic_pointer_cast<const data::Dataset>(images);
@@ -66,7 +67,7 @@ std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> i
   return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
 }
 
-// Collective.
+// Opens the images of one split. Collective.
 std::shared_ptr<const data::Source> open_split(const Opening& opening, const KnownClasses& known) {
   check_split_exists(opening.job, opening.split);
   if (opening.piped()) return open_pipe(opening, known.names);
@@ -75,8 +76,8 @@ std::shared_ptr<const data::Source> open_split(const Opening& opening, const Kno
   return as_read(opening, dataset);
 }
 
-// One part of the images of `opening`. A host with its own share may hold no image for validation,
-// and must have one for training. Collective.
+// Returns one part of the images `all` for --val-split. With --sharded, a host may have no
+// validation image but must have a training image. Collective.
 std::shared_ptr<const data::Source> take_part(const Opening& opening,
                                               std::shared_ptr<const data::Dataset> all,
                                               data::Part part) {
@@ -87,23 +88,23 @@ std::shared_ptr<const data::Source> take_part(const Opening& opening,
   if (opening.sharded()) shares = count_shares(*taken, opening.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
-    throw UserError(strf("--val-split %g leaves no %s image of %lld%s; give another share",
+    throw UserError(strf("--val-split %g leaves no %s image of %lld%s; use another share",
                          job.val_split, training ? "training" : "validation",
                          static_cast<long long>(images),
                          opening.sharded() && training ? " on a host" : ""));
   if (!training && opening.communicator.env.rank == 0)
-    log::info(strf("--val-split %g: %lld of the %lld images in %s are for validation",
+    log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
                    job.val_split, static_cast<long long>(taken->size()),
                    static_cast<long long>(images), opening.source().c_str()));
   return as_read(opening, taken);
 }
 
-// Checks that the images have the classes that --classes FILE names.
+// Checks that the images have exactly the classes in --classes FILE.
 void check_class_names(const data::Source& images, const train::Job& job, const Classes& names) {
   if (job.classes_file.empty() || images.classes() == names) return;
   throw UserError("--classes " + job.classes_file + " names " + std::to_string(names.size()) +
-                  " classes, the images have " + std::to_string(images.classes().size()) +
-                  ", which differ or are in another order; only pipes need --classes FILE");
+                  " classes, but the images have " + std::to_string(images.classes().size()) +
+                  ", which differ or have another order; only pipes need --classes FILE");
 }
 
 // Opens both splits from the training images (--val-split). Collective.
@@ -121,7 +122,7 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
   if (with_train) {
     datasets.train = cached(take_part(opening, all, data::Part::train), job);
     datasets.train_source = opening.source();
-    // Training and evaluation read forward at the same time, so each needs its own open files.
+    // Training and evaluation read forward at the same time, so each one opens the files itself.
     opening.quiet = true;
     if (job.forward_reads) all = open_listed(opening, classes.names);
   } else {
@@ -161,10 +162,10 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
   check_split_exists(job, places.val);
   const bool train_piped = with_train && train.piped();
   Classes names = class_names(job, train_piped || val.piped());
-  if (names.empty() && train_piped && val.piped()) names = known;  // resumed
+  if (names.empty() && train_piped && val.piped()) names = known;  // when resuming
   const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
   Datasets datasets;
-  // A pipe cannot be searched for its classes, but the validation images may be.
+  // A pipe cannot be searched for classes, so use those of the validation images if they are files.
   if (train_piped && !val.piped() && names.empty()) datasets.val = open_split(val, saved);
   if (with_train) {
     const auto& classes = datasets.val ? KnownClasses{datasets.val->classes(), ""} : given;

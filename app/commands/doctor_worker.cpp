@@ -35,7 +35,7 @@ Checks threads() {
   return {check};
 }
 
-// libtorch and OpenBLAS both export sgemm_; the library loaded first is used for both.
+// LibTorch and OpenBLAS both export sgemm_. The library that was loaded first serves both.
 Checks blas() {
   Dl_info info{};
   void* symbol = ::dlsym(RTLD_DEFAULT, "sgemm_");
@@ -45,7 +45,8 @@ Checks blas() {
   Check check{Verdict::ok, "BLAS", library.substr(library.rfind('/') + 1), ""};
   if (library.find("libtorch") == library.npos) {
     check.verdict = Verdict::warn;
-    check.advice = "LibTorch's own BLAS is faster, but another was loaded first; check LD_PRELOAD";
+    check.advice =
+        "LibTorch's own BLAS is faster, but another one was loaded first; check LD_PRELOAD";
   }
   return {check};
 }
@@ -58,7 +59,7 @@ Checks gpus() {
     const bool needed = gpu_count(dist::environment()) > 0;
     return {
         {needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
-         needed ? "does not work on this machine with a GPU" : "not in use: this host has no GPU",
+         needed ? "cannot be used, although this host has a GPU" : "not used: this host has no GPU",
          error.what()}};
   }
   char reason[512] = "";
@@ -77,10 +78,10 @@ Checks gpus() {
     if (!plugin->check(i)) {
       check.verdict = Verdict::bad;
       check.advice =
-          "a test kernel gave a wrong result: update the driver, or do not use this device";
+          "a test kernel returned a wrong result; update the driver or do not use this device";
     } else if (info.free_bytes < 2'000'000'000) {
       check.verdict = Verdict::warn;
-      check.advice = "another program uses it: see nvidia-smi";
+      check.advice = "another program uses its memory; see nvidia-smi";
     }
     checks.push_back(check);
   }
@@ -89,12 +90,12 @@ Checks gpus() {
 
 Checks nccl() {
   void* library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
-  if (!library) return {{Verdict::ok, "NCCL", "not installed; only several GPUs need it", ""}};
+  if (!library) return {{Verdict::ok, "NCCL", "not installed; needed only for several GPUs", ""}};
   const auto get_version = reinterpret_cast<int (*)(int*)>(::dlsym(library, "ncclGetVersion"));
   int version = 0;
   if (!get_version || get_version(&version) != 0) {
     return {{Verdict::warn, "NCCL", "libnccl.so.2 does not report its version",
-             "reinstall it: scripts/build --cuda"}};
+             "reinstall it with scripts/build --cuda"}};
   }
   return {{Verdict::ok, "NCCL",
            strf("%d.%d.%d", version / 10000, version / 100 % 100, version % 100), ""}};

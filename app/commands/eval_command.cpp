@@ -43,15 +43,14 @@ int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   Weights weights = open_weights(arguments);
-  if (!weights.job.cache_dir) weights.job.cache_dir = "";  // there is no --output for it
+  if (!weights.job.cache_dir) weights.job.cache_dir = "";  // eval has no --output folder
   const DataPlaces places = find_data(weights.job);
   take_held_out(weights.job, places, weights.val_split, env.rank == 0);
   const auto train = arguments.origins.find("train");
   const bool named = train != arguments.origins.end() && train->second == "command line";
   if (weights.job.val_split == 0 && named)
     throw UserError(
-        "--train has no effect in eval without --val-split; use --val PATH for the "
-        "images");
+        "--train has no effect in eval without --val-split; give the images with --val PATH");
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(weights.job, gpus, env);
   const Datasets datasets =

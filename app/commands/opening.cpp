@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// JSON and the console take UTF-8 only.
+// Checks that class names are UTF-8, because JSON and the terminal accept nothing else.
 void check_names(const data::Source& images, const std::string& source) {
   for (const std::string& name : images.classes()) {
     if (is_utf8(name)) continue;
@@ -23,7 +23,8 @@ void check_names(const data::Source& images, const std::string& source) {
   }
 }
 
-// Where the processes of this host pass images on to each other. Collective.
+// Returns the folder through which the processes of this host pass images to each other.
+// Collective.
 data::StreamRelay relay_of(const dist::Communicator& communicator) {
   const std::string name =
       strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
@@ -38,7 +39,7 @@ data::OpenOptions open_options(const Opening& opening, const Classes& known) {
   options.progress = [name = opening.split.name](int64_t files) {
     log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
   };
-  // One process warns for all that have the same images.
+  // Of all processes with the same images, only one warns.
   const dist::Env& env = opening.communicator.env;
   if (!opening.quiet && (opening.sharded() ? env.local_rank : env.rank) == 0)
     options.warning = log::warning;
@@ -52,7 +53,7 @@ data::OpenOptions open_options(const Opening& opening, const Classes& known) {
   return options;
 }
 
-// Calls `open` and names the option in what it throws.
+// Calls `open`. Turns std::invalid_argument into UserError that names the option.
 template <class Open>
 auto opened(const Opening& opening, const Open& open) {
   decltype(open()) images;

@@ -15,12 +15,12 @@ namespace shoal::app {
 
 using Classes = std::vector<std::string>;
 
-// What is needed to open one split.
+// The arguments for opening one split.
 struct Opening {
   const train::Job& job;
   const Split& split;
   const dist::Communicator& communicator;
-  bool quiet = false;  // opened before: warnings were given
+  bool quiet = false;  // the split was opened before, so do not repeat warnings
 
   std::string option() const { return "--" + split.name; }
   const std::string& source() const { return split.location.text; }
@@ -28,15 +28,16 @@ struct Opening {
   bool piped() const { return split.location.is_pipe(); }
 };
 
-// Opens the pipe of this process; `known` are its classes. Throws UserError naming the option.
+// Opens the pipe of this process. `known`: its classes. Throws UserError that names the option.
 // Collective.
 std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Classes& known);
 
-// Lists the images of files and checks that ranks agree on them (agreement.h). Throws UserError
-// naming the option. Collective.
+// Lists the images of a split in files and checks that all ranks agree (agreement.h). Throws
+// UserError that names the option. Collective.
 std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known);
 
-// The images as this process reads them: in any order, or front to back with --forward-reads.
+// Returns the source that this process reads: the dataset itself, or with --forward-reads a source
+// that reads its files sequentially.
 std::shared_ptr<const data::Source> as_read(const Opening& opening,
                                             const std::shared_ptr<const data::Dataset>& dataset);
 

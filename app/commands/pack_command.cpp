@@ -23,7 +23,7 @@ long long number(int64_t value) {
   return static_cast<long long>(value);
 }
 
-// The files of a set.
+// The open files of a packed set.
 using Packs = std::vector<std::unique_ptr<data::PackedDataset>>;
 
 Packs open_packs(const std::string& path) {
@@ -34,7 +34,8 @@ Packs open_packs(const std::string& path) {
   return packs;
 }
 
-// Number of images by size in bytes: pairs of upper limit (a power of two) and count.
+// Histogram of image sizes: pairs of an upper limit in bytes (a power of two) and the number of
+// images.
 std::vector<std::pair<uint64_t, int64_t>> size_histogram(const Packs& packs) {
   std::vector<std::pair<uint64_t, int64_t>> rows;
   for (uint64_t limit = 1024; rows.empty() || limit <= uint64_t{1} << 32; limit *= 2)
@@ -85,7 +86,7 @@ int describe(const Arguments& arguments) {
   log::line(strf("%s: packed set of version %u, %lld images in %zu classes, %zu file(s)",
                  arguments.paths[0].c_str(), data::kPackVersion, number(count), classes,
                  packs.size()));
-  log::line(strf("unchanged %lld, re-encoded %lld, as pixels %lld", number(kinds[0]),
+  log::line(strf("unchanged %lld, re-encoded %lld, raw pixels %lld", number(kinds[0]),
                  number(kinds[1]), number(kinds[2])));
   log::line(strf("%.1f MB: images %.1f MB (%.1f kB each), seek indexes %.1f MB (%.2f %%)",
                  megabytes(file_bytes), megabytes(images),
@@ -113,7 +114,7 @@ int verify(const Arguments& arguments, int threads) {
   return bad == 0 ? 0 : 1;
 }
 
-// Rejects an existing destination in the source: packing would overwrite it.
+// Throws UserError if the destination exists inside the source, because packing would overwrite it.
 void require_apart(const std::string& source, const std::string& destination) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -123,7 +124,7 @@ void require_apart(const std::string& source, const std::string& destination) {
   if (error || !fs::exists(to)) return;
   const auto [end, rest] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
   if (end == from.end())
-    throw UserError(destination + " is part of the source (" + source + "); choose another name");
+    throw UserError(destination + " is inside the source (" + source + "); choose another name");
 }
 
 int pack(const Arguments& arguments, int threads) {
@@ -143,7 +144,7 @@ int pack(const Arguments& arguments, int threads) {
   require_apart(source, arguments.paths[1]);
   const auto dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
-    log::warning("the classes are called train and val; to pack one half, use " + source +
+    log::warning("the class folders are called train and val; to pack one split, use " + source +
                  "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
@@ -168,8 +169,8 @@ int pack(const Arguments& arguments, int threads) {
       strf("%s: %lld images, %.1f MB, seek indexes %.1f MB", arguments.paths[1].c_str(),
            number(s.images), megabytes(s.file_bytes), megabytes(s.index_bytes));
   if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
-  if (s.pixels > 0) line += strf(", %lld as pixels", number(s.pixels));
-  if (s.damaged > 0) line += strf(", %lld damaged ones skipped", number(s.damaged));
+  if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));
+  if (s.damaged > 0) line += strf(", %lld damaged skipped", number(s.damaged));
   if (s.resumed > 0)
     line += strf("; resumed after %lld images of an interrupted run", number(s.resumed));
   log::line(line);
@@ -184,9 +185,9 @@ int pack_command(const Arguments& arguments) {
   const bool reads = arguments.verify || arguments.info;
   const size_t paths = reads ? 1 : 2;
   if (arguments.paths.size() != paths)
-    throw UserError(
-        reads ? "usage: `shoal pack --info PATH` or `shoal pack --verify PATH`, with one packed set"
-              : "usage: `shoal pack SOURCE DEST`");
+    throw UserError(reads ? "usage: `shoal pack --info PATH` or `shoal pack --verify PATH`, where "
+                            "PATH is a packed set"
+                          : "usage: `shoal pack SOURCE DEST`");
   const int code = arguments.verify ? verify(arguments, threads)
                    : arguments.info ? describe(arguments)
                                     : pack(arguments, threads);

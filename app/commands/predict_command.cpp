@@ -29,14 +29,14 @@ struct Guess {
 
 struct Prediction {
   std::string path;
-  std::string error;           // the reason if there are no guesses
+  std::string error;           // why the image has no guesses
   std::vector<Guess> guesses;  // best first
 };
 
 std::shared_ptr<const data::Dataset> open_sources(const Arguments& arguments) {
   if (arguments.paths.empty())
     throw UserError(
-        "predict needs at least one image, folder, tar, packed set or file of records after the "
+        "predict needs at least one image, folder, tar, packed set or record file after the "
         "options");
   data::OpenOptions options;
   options.tfrecord_keys = arguments.job.tfrecord_keys;
@@ -60,7 +60,7 @@ class Predictor {
       images.read(sample, bytes_);
       transform_.evaluation_row(bytes_, pixels_.data());
     } catch (const data::MissingLibrary&) {
-      throw;                                     // concerns every image
+      throw;                                     // affects every image
     } catch (const std::runtime_error& error) {  // damaged or unreadable
       prediction.error = error.what();
       return prediction;
@@ -70,7 +70,7 @@ class Predictor {
   }
 
  private:
-  // The top classes for the image in pixels_.
+  // Returns the top classes for the image in pixels_.
   std::vector<Guess> guesses() {
     const int64_t size = weights_.transform.eval_size;
     data::Row row;

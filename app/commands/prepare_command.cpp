@@ -1,4 +1,4 @@
-// shoal prepare imagenet: converts the three downloaded archives to a layout that training reads.
+// shoal prepare imagenet: converts the three downloaded archives into a dataset for training.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The given path, or else the file with the usual name in the folder of downloads.
+// Returns the path given by `option`, else the file with the usual name in the download folder.
 std::string archive(const std::string& named, const fs::path& folder, const char* file,
                     const char* option) {
   if (!named.empty()) return named;
@@ -76,13 +76,13 @@ void print(const std::vector<Half>& halves, const Arguments& arguments) {
       continue;
     }
     std::string line = strf("%s: %lld images", path.c_str(), static_cast<long long>(s.images));
-    if (s.damaged > 0)
-      line += strf(", %lld damaged ones skipped", static_cast<long long>(s.damaged));
-    if (s.kept > 0) line += strf("; %lld from an interrupted run", static_cast<long long>(s.kept));
+    if (s.damaged > 0) line += strf(", %lld damaged skipped", static_cast<long long>(s.damaged));
+    if (s.kept > 0)
+      line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));
     log::line(line);
   }
   log::line(arguments.json ? json.dump()
-                           : "train on them with: shoal train --data " + arguments.paths[2]);
+                           : "to train on them: shoal train --data " + arguments.paths[2]);
 }
 
 }  // namespace

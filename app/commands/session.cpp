@@ -50,9 +50,9 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
   if (env.world_size > 1) here.backend = dist::name_of(communicator.backend);
   if (env.rank == 0 && gpus.count > 0)
     log::warning(
-        "training on a GPU is new and has not been tested on one yet; --device cpu is tested");
+        "training on a GPU is new and has not been tested on a GPU yet; --device cpu is tested");
   if (env.rank == 0 && !gpus.why_none.empty() && gpu_count(dist::environment()) > 0)
-    log::warning("this host has GPUs, but the run computes on the CPU: " + gpus.why_none);
+    log::warning("this host has GPUs, but the run uses the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
   here.model = models::describe(model);
@@ -75,7 +75,7 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
   const auto report = dist::check_health(
       communicator, job.health_check == "full" ? HealthCheck::full : HealthCheck::quick);
   if (env.rank == 0 && report.slowest_bytes_per_second > 0)
-    log::info(strf("health check: the slowest link between hosts has %.0f MB/s",
+    log::info(strf("health check: the slowest link between hosts transfers %.0f MB/s",
                    report.slowest_bytes_per_second / 1e6));
 }
 
@@ -98,9 +98,8 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)
     log::warning(
-        "processes share a GPU, so they communicate over Gloo, which is slower than NCCL; start "
-        "one "
-        "process per GPU");
+        "processes share a GPU, so they use Gloo, which is slower than NCCL; start one process per "
+        "GPU");
   return communicator;
 }
 

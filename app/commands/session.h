@@ -1,5 +1,5 @@
 #pragma once
-// What train and eval do before the first image: logging, settings, threads, connections.
+// Start-up of train and eval, before the first image: logging, settings, threads, connections.
 
 #include "app/commands/datasets.h"
 #include "dist/connect.h"
@@ -8,11 +8,12 @@
 
 namespace shoal::app {
 
-// Checks the values, sets up logging and the allocator. Call first. predict, which is never
-// distributed, passes an empty Env.
+// Checks option values, sets up logging and the allocator. Call first. Commands that are never
+// distributed, such as predict, pass an empty Env.
 void begin(const train::Job& job, const dist::Env& env);
 
-// Resolves the settings that are still open and sets the number of compute threads. Collective.
+// Resolves the settings that the job leaves open, and sets the number of compute threads.
+// Collective.
 train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
                                const Datasets& datasets, const dist::Communicator& communicator);
 
@@ -20,7 +21,7 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
 // std::runtime_error that names the failed check. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
-// Connects all ranks with the backend and time-outs of the job. Collective.
+// Connects all ranks with the job's backend and timeouts. Collective.
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
                                  const dist::Env& env);
 

@@ -18,7 +18,8 @@ namespace shoal::app {
 
 namespace {
 
-// With SGD's default learning rate, EfficientNet often diverges in the first epoch.
+// Warns about SGD's default learning rate, with which EfficientNet often diverges in the first
+// epoch.
 void advise(const Arguments& arguments) {
   const train::Job& job = arguments.job;
   const bool untouched = !arguments.origins.contains("lr") &&
@@ -26,19 +27,19 @@ void advise(const Arguments& arguments) {
                          !arguments.origins.contains("optimizer");
   if (untouched && !job.eval_only && job.model.name.starts_with("efficientnet"))
     log::warning(
-        "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; start from a "
-        "recipe (`shoal train --recipe list`), or give --optimizer and --lr");
+        "EfficientNet often fails to learn with the default --optimizer sgd --lr 0.1; use a recipe "
+        "(`shoal train --recipe list`), or set --optimizer and --lr");
 }
 
-// Logs the given settings with their origins.
+// Logs the notes, then the given settings with their origins.
 void print_settings(const Arguments& arguments) {
   for (const std::string& note : arguments.notes) log::warning(note);
-  log::info_lines("settings asked for\n" + asked_text(arguments));
+  log::info_lines("settings given\n" + asked_text(arguments));
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Lowers a batch size that comes from a recipe and is larger than the dataset. The programs with these
-// defaults train on a last partial batch, so there it is never too large.
+// Lowers a batch size that comes from a recipe if it is larger than the dataset. The programs that
+// recipes copy train on the last partial batch; shoal drops it and would have no full batch.
 void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   train::Job& job = arguments.job;
   const auto origin = arguments.origins.find("batch-size");
@@ -51,20 +52,19 @@ void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   if (fitting > 1) fitting -= fitting % 2;  // mixup pairs images
   job.batch_size = fitting * sharing;
   if (env.rank == 0)
-    log::warning(
-        strf("the batch size of %s is lowered to %lld: there are only %lld training images",
-             origin->second.c_str(), static_cast<long long>(*job.batch_size),
-             static_cast<long long>(images)));
+    log::warning(strf("lowered the batch size of %s to %lld: there are only %lld training images",
+                      origin->second.c_str(), static_cast<long long>(*job.batch_size),
+                      static_cast<long long>(images)));
 }
 
-// The classes of the checkpoint to resume or of the weights to evaluate; empty for a new run, which
-// takes the dataset's.
+// Returns the classes of the checkpoint to resume or of the weights to evaluate; empty for a new
+// run, which uses the dataset's classes.
 std::vector<std::string> known_classes(const train::Start& start, const train::Job& job) {
   if (start.data) return start.data->classes;
   return start.weights && job.eval_only ? start.weights->classes : std::vector<std::string>();
 }
 
-// Why the run failed, for summary.json: the text of the error message.
+// Returns the error message of a failed run, for summary.json.
 std::string reason_of(const std::exception& error) {
   if (dynamic_cast<const c10::Error*>(&error)) return torch_sentence(error.what());
   const std::string text = app::describe(error);
@@ -131,10 +131,10 @@ int train_command(const Arguments& given) {
   job.provenance = {kVersion, kCommit, command_text(arguments)};
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
-      log::info(
-          std::string(job.train_streamed ? "training images come through pipes"
-                                         : "files of training images are read front to back") +
-          ", so the batches depend on the number of processes: another number gives another run");
+      log::info(std::string(job.train_streamed ? "training images are read from pipes"
+                                               : "files of training images are read sequentially") +
+                ", so the batches depend on the number of processes; another number gives "
+                "different results");
     print_settings(arguments);
     for (const std::string& line : no_effect({arguments, job, start.data.has_value()}))
       log::warning(line);

@@ -7,16 +7,16 @@ namespace {
 
 train::OpenedCheckpoint open(const train::Job& job) {
   if (job.checkpoint.empty() == job.weights.empty())
-    throw UserError(
-        job.weights.empty()
-            ? "no weights given: add --checkpoint PATH for a run of shoal, or --weights PATH for "
-              "a file of any program"
-            : "--checkpoint and --weights exclude each other; leave one of them out");
+    throw UserError(job.weights.empty()
+                        ? "no weights given: add --checkpoint PATH (a run of shoal) or --weights "
+                          "PATH (also other programs' files)"
+                        : "--checkpoint and --weights exclude each other; remove one of them");
   return job.weights.empty() ? train::open_checkpoint(job.checkpoint)
                              : train::open_weights(job.weights, job.weights_entry);
 }
 
-// The name in the file, else --model. Throws UserError if they differ.
+// Returns the network's name in the file or, for another program's file, --model. Throws UserError
+// if they differ or both are missing.
 std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {
@@ -27,12 +27,12 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
-    throw UserError("--model " + wanted + ": " + opened.file + " holds weights of " + own +
-                    "; leave --model out");
+    throw UserError("--model " + wanted + ": " + opened.file + " contains weights of " + own +
+                    "; remove --model");
   return own;
 }
 
-// Number of outputs of the classifier.
+// Returns the number of outputs of the classifier.
 int64_t count_classes(const train::OpenedCheckpoint& opened, const models::ModelOptions& model) {
   if (opened.is_ours()) return opened.data.integer("classes");
   const std::string classifier = models::describe(model).classifier;
@@ -41,7 +41,7 @@ int64_t count_classes(const train::OpenedCheckpoint& opened, const models::Model
     if (name == classifier && value.dim() == 2) return value.size(0);
   throw UserError("--weights " + opened.file + " has no tensor '" + classifier +
                   "', the classifier of --model " + model.name +
-                  "; its tensors must be this model's, with torchvision's names");
+                  "; it must contain the tensors of this model, with torchvision's names");
 }
 
 void load(Weights& weights, const train::OpenedCheckpoint& opened) {
@@ -51,7 +51,7 @@ void load(Weights& weights, const train::OpenedCheckpoint& opened) {
   } catch (const std::runtime_error& error) {
     if (opened.is_ours()) throw;
     throw UserError("--weights " + opened.file + ": " + error.what() +
-                    "; its tensors must be those of --model " + weights.job.model.name +
+                    "; it must contain the tensors of --model " + weights.job.model.name +
                     ", with torchvision's names");
   }
 }

@@ -15,21 +15,22 @@ namespace shoal::app {
 struct Weights {
   std::unique_ptr<models::Classifier> model;  // in evaluation mode
   std::string file;                           // the file that was read
-  std::string origin;                         // for the log: OpenedCheckpoint::origin()
-  std::vector<std::string> classes;           // label → name; empty for another program's file
-  bool ema = false;                           // whether the averaged weights are used
-  double val_split = 0;                       // share of the training images that the run held out
-  // The given job with the model and image size of the weights. --val-size and --interpolation take
-  // precedence; files without these use the model's defaults.
+  std::string origin;                // description for the log (OpenedCheckpoint::origin())
+  std::vector<std::string> classes;  // class names by label; empty for another program's file
+  bool ema = false;                  // whether the averaged weights are used
+  double val_split = 0;              // share of the training images that the run held out
+  // The given job, with the model, image size and interpolation of the weights. --val-size and
+  // --interpolation take precedence. Another program's file gets the model's defaults.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
 };
 
-// Reads --checkpoint, or --weights for the network named by the file or --model. Throws UserError or
+// Reads --checkpoint or --weights. The file or --model names the network. Throws UserError or
 // std::runtime_error.
 Weights open_weights(const Arguments& arguments);
 
-// Throws UserError unless `names`, the number of classes of `whose`, equals the model's outputs.
+// Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
+// `whose`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
 
 }  // namespace shoal::app

@@ -1,6 +1,6 @@
 #pragma once
-// What `shoal` runs for each command, without LibTorch; app/options/commands.def lists it. Each
-// function returns an exit code.
+// The functions that `shoal` runs for each command of app/options/commands.def, without LibTorch.
+// Each returns an exit code.
 
 #include <string>
 #include <vector>
@@ -12,13 +12,14 @@ namespace shoal::app {
 
 struct Call {
   const Arguments& arguments;
-  const std::vector<std::string>& words;  // the command line after the program's name, for workers
+  const std::vector<std::string>&
+      words;  // the command line without the program's name, for workers
   const dist::Variables& environment;
 };
 
-// start_ranks: starts one worker per rank of this host and watches them (train, eval).
-// start_worker: one worker, which replaces this process (predict, pack …).
-// The others do the work of their command here.
+// start_ranks: starts and watches one worker per rank of this host (train, eval).
+// start_worker: starts a single worker, which replaces this process (predict, pack, …).
+// The other functions do the work of their command in this process.
 #define COMMAND(name, constant, paths, run_in_shoal, ...) int run_in_shoal(const Call& call);
 #include "app/options/commands.def"
 

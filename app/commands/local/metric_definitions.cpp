@@ -27,7 +27,7 @@ const std::vector<MetricDefinition>& metric_definitions() {
       }
     }
     add("epoch", "train:.*; epoch=([0-9]+);");
-    // The eight expressions that job definitions for the imagenet example use.
+    // The eight expressions in existing job definitions for PyTorch's imagenet example.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
       add(name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()");
     };

@@ -1,10 +1,10 @@
 #pragma once
-// The metrics that a platform parses from a training log: name and regular expression, whose first
-// group is the value.
+// The metrics that SageMaker parses from a training log. Each has a name and a regular expression
+// whose first group is the value.
 //
 // The expressions use only syntax common to Python, Java, JavaScript and RE2. They begin at the start
-// of a line, after the prefix of a launcher if there is one: a message that quotes a file name cannot
-// match. Each matches one kind of line, so no value is counted twice.
+// of a line, after a launcher's prefix if there is one, so that a message that quotes a file name
+// cannot match. Each matches one kind of line, so no value counts twice.
 // SageMaker allows 40 definitions of 500 characters each.
 
 #include <string>
@@ -17,11 +17,11 @@ struct MetricDefinition {
   std::string regex;
 };
 
-// First the key=value lines ("train:loss=…;", "valid:acc1=…;"), then the lines in the format of
-// PyTorch's imagenet example.
+// Returns the metrics of key=value lines ("train:loss=…;", "valid:acc1=…;"), then those of lines in
+// the format of PyTorch's imagenet example.
 const std::vector<MetricDefinition>& metric_definitions();
 
-// [{"Name": …, "Regex": …}, …] as CreateTrainingJob's MetricDefinitions takes it.
+// Returns [{"Name": …, "Regex": …}, …], the form of MetricDefinitions in CreateTrainingJob.
 std::string metric_definitions_json();
 
 }  // namespace shoal::app

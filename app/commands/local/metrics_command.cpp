@@ -9,7 +9,8 @@ namespace shoal::app {
 int metrics_command(const Call& call) {
   if (!call.arguments.definitions) {
     throw UserError(
-        "usage: `shoal metrics --definitions` prints the MetricDefinitions of a training job");
+        "usage: `shoal metrics --definitions` prints MetricDefinitions for a SageMaker training "
+        "job");
   }
   std::cout << metric_definitions_json() << "\n" << std::flush;
   return std::cout ? kOk : kFailure;

@@ -1,4 +1,4 @@
-// The commands that shoal-worker runs: starts the workers.
+// Starts the workers of commands that shoal-worker runs.
 #include <unistd.h>
 
 #include "app/commands/local/local_commands.h"
@@ -22,8 +22,9 @@ int start(const Plan& plan, const Call& call) {
                   reporting(call.environment).failure_file};
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
-  // PID 1 of a container must handle signals without default actions and reap orphans, which a worker
-  // does not do. And a worker that just started does not catch signals yet.
+  // As PID 1 of a container, signals have no default action and orphans must be reaped. A worker
+  // does neither, and it does not catch signals until its handlers are installed. So the launcher
+  // stays in front of the worker on a platform and as PID 1.
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   if (plan.in_place && ::getpid() != 1 && !platform)
@@ -34,12 +35,12 @@ int start(const Plan& plan, const Call& call) {
 }  // namespace
 
 int start_ranks(const Call& call) {
-  train::check_values(call.arguments.job);  // before anything is started
+  train::check_values(call.arguments.job);  // before starting processes
   const Plan plan = plan_workers(call.arguments, call.environment, host_facts(call.environment));
   log::set_level(call.arguments.job.log_level, 0);
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
-  // Under a launcher, another rank may already have written it.
+  // Under a launcher, another rank may already have written the file.
   if (!dist::find_launcher(call.environment))
     clear_failure_file(reporting(call.environment).failure_file);
   return start(plan, call);
