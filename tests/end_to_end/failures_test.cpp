@@ -54,7 +54,7 @@ TEST_CASE("a user's mistake prints one line that names it, with any number of pr
       {small_run(root, {"--model", "efficientnet-bo"}), "efficientnet_b0"},
       {small_run(root, {"--data", (root / "nowhere").string()}), "nowhere"},
       {small_run(root, {"--data", (root / "odd").string()}), "odd"},
-      {small_run(root, {"--data", (root / "data/train").string()}), "name the folder above it"},
+      {small_run(root, {"--data", (root / "data/train").string()}), "use its parent folder"},
       {{"train", "--train", (root / "data/train").string()}, "add --val"},
       {small_run(root, {"--nproc", "2", "--global-batch-size", "7"}), "--global-batch-size 7"},
       {small_run(root, {"--nproc", "2", "--mixup", "0.2", "--batch-size", "5"}), "even"},

@@ -113,9 +113,9 @@ TEST_CASE("weights that do not fit are refused with advice") {
              Contains(foreign) && Contains("add --model NAME"));
   CHECK_THAT(refusal({"eval", "--data", data}), Contains("--checkpoint") && Contains("--weights"));
   CHECK_THAT(refusal({"eval", "--weights", foreign, "--checkpoint", foreign, "--data", data}),
-             Contains("leave one of them out"));
+             Contains("remove one of them"));
   CHECK_THAT(refusal({"predict", "--weights", trained.run, "--model", "resnet34", data}),
-             Contains("resnet34") && Contains("holds weights of resnet18"));
+             Contains("resnet34") && Contains("contains weights of resnet18"));
   CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "resnet34", data}),
              Contains(foreign) && Contains("those of --model resnet34"));
   CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "efficientnet-b0", data}),

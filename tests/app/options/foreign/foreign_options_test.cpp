@@ -281,7 +281,7 @@ TEST_CASE("augmentation options of timm and torchvision are accepted") {
   CHECK(job.crop_ratio_max == 1.4);
   CHECK(job.repeated_augmentation == 3);
   CHECK(job.interpolation == data::Interpolation::random);
-  CHECK_THROWS_WITH(parsed({"--scale", "0.2"}), Contains("give MIN,MAX"));
+  CHECK_THROWS_WITH(parsed({"--scale", "0.2"}), Contains("use MIN,MAX"));
   CHECK_THROWS_WITH(parsed({"--aa", "rand-m9-w0"}), Contains("--auto-augment is 'rand-m9-w0'") &&
                                                         Contains("'w0'") && Contains("tweights"));
   CHECK(parsed({"--augmenter_name", "randaugment"}).job.augment.policy == "rand-m10-n2");
