@@ -1,5 +1,5 @@
-// shoal: the program that users start. It parses, prints help, checks the machine, and starts and
-// watches shoal-worker, which computes. It does not link LibTorch.
+// shoal: the program that users start. It parses options, prints help, checks the machine, and
+// starts and watches shoal-worker, which computes. It does not link LibTorch.
 #include <signal.h>
 
 #include <iostream>
@@ -42,7 +42,7 @@ int run_command(const Call& call) {
     return run_in_shoal(call);
 #include "app/options/commands.def"
   }
-  return kUsage;  // not reached: gather() accepts only commands of the table
+  return kUsage;  // not reached: gather() rejects commands that are not in the table
 }
 
 int run(const std::vector<std::string>& words, shoal::dist::Variables environment) {

@@ -37,7 +37,8 @@ int efa_devices(const fs::path& root) {
   return count;
 }
 
-// The first "/folder/name" that exists below root, or empty.
+// Returns the first existing file FOLDER/NAME below `root`, as a path without root, or an empty
+// text.
 std::string first_of(const fs::path& root, const std::vector<std::string>& folders,
                      const std::vector<std::string>& names) {
   std::error_code error;
@@ -82,8 +83,7 @@ dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric) {
 }
 
 Check fabric_check(const Fabric& fabric) {
-  Check check{Check::Verdict::ok, "EFA",
-              "no device; processes on several hosts communicate over TCP", ""};
+  Check check{Check::Verdict::ok, "EFA", "no device; several hosts communicate over TCP", ""};
   if (fabric.devices == 0) return check;
   check.value = std::to_string(fabric.devices) + " device(s), libfabric " +
                 (fabric.libfabric.empty() ? "not found" : "in " + fabric.libfabric) +
@@ -92,7 +92,7 @@ Check fabric_check(const Fabric& fabric) {
   if (fabric.libfabric.empty() || fabric.plugin.empty()) {
     check.verdict = Check::Verdict::warn;
     check.advice =
-        "NCCL falls back to TCP: install libfabric (EFA installer) and aws-ofi-nccl in the image, "
+        "NCCL will use slow TCP; install libfabric (EFA installer) and aws-ofi-nccl in the image, "
         "or add their folders to LD_LIBRARY_PATH";
   }
   return check;

@@ -1,6 +1,6 @@
 #pragma once
-// Elastic Fabric Adapter (EFA), the network of large EC2 instances. NCCL uses it through libfabric
-// and a plug-in (aws-ofi-nccl). Torch-free.
+// Support for Elastic Fabric Adapter (EFA), the network of large EC2 instances. NCCL uses EFA
+// through libfabric and a plug-in (aws-ofi-nccl). Torch-free.
 
 #include <filesystem>
 #include <string>
@@ -13,18 +13,21 @@ namespace shoal::app {
 struct Fabric {
   int devices = 0;        // number of EFA devices
   std::string libfabric;  // folder of libfabric.so.1; empty: not found
-  std::string plugin;     // NCCL's plug-in for it, a file; empty: not found
+  std::string plugin;     // file of NCCL's plug-in for libfabric; empty: not found
 };
 
-// Searches below `root` ("/"): the kernel's device list, and libraries in LD_LIBRARY_PATH and the
-// folders of the EFA installer and aws-ofi-nccl.
+// Looks for EFA devices in the kernel's device list, and for the libraries in LD_LIBRARY_PATH and
+// the folders of the EFA installer and aws-ofi-nccl. `root`: prefix of all paths, "/" except in
+// tests.
 Fabric find_fabric(const std::filesystem::path& root, const dist::Variables& environment);
 
-// Adds what NCCL and libfabric need on a host with EFA and the plug-in: FI_PROVIDER=efa unless set,
-// so that a broken EFA is an error instead of slow TCP, and the folders of the plug-in and libfabric
-// in LD_LIBRARY_PATH. Elsewhere returns the variables unchanged.
+// Adds the variables that NCCL and libfabric need on a host with EFA, the plug-in and libfabric:
+// FI_PROVIDER=efa unless it is set, so that a broken EFA causes an error instead of slow TCP, and
+// the folders of the plug-in and libfabric in LD_LIBRARY_PATH. On other hosts, returns the
+// variables unchanged.
 dist::Variables with_fabric(dist::Variables environment, const Fabric& fabric);
 
+// The check of `shoal doctor`.
 Check fabric_check(const Fabric& fabric);
 
 }  // namespace shoal::app

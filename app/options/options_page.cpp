@@ -1,4 +1,4 @@
-// docs/options.md, generated from the table of options.
+// Generates docs/options.md from the option table.
 #include "app/options/options.h"
 
 namespace shoal::app {
@@ -17,7 +17,7 @@ constexpr const char* kHeader =
     "only at an epoch's end; *fixed*, another value is refused. All other options are taken from\n"
     "the command line of the resumed run.\n";
 
-// Text of one cell.
+// Returns the text of one table cell, with | escaped.
 std::string cell(const std::string& text) {
   std::string result;
   for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);

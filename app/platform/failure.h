@@ -67,7 +67,8 @@ std::string torch_sentence(const std::string& text);
 // that process's failure. Recognizes the messages of Gloo, NCCL, TCPStore and the operating system.
 bool is_lost_peer(const std::string& text);
 
-// Prints "shoal: error: TEXT" as one line on stderr, in one write.
+// Prints "shoal: error: TEXT" as one line on stderr, in one write. Masks secrets and escapes
+// control characters, like the two functions below.
 void print_error(const std::string& text) noexcept;
 
 // Writes at most 1024 bytes to the failure file, if its folder exists or this is a training
