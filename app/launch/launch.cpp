@@ -1,6 +1,5 @@
 // A single thread loops: it sleeps in sigtimedwait until a signal arrives or a deadline passes,
-// then
-// reaps children and reacts. The signals stay blocked, so none is lost between a check and the
+// then reaps children and reacts. The signals stay blocked, so none is lost between a check and the
 // sleep.
 //
 // Finding the worker that failed first: if a worker dies, its peers fail within milliseconds

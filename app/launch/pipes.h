@@ -27,12 +27,10 @@ struct PipeUse {
 // Returns the share of this process. `source`: "pipe:PATH" (data/stream/pipes.h).
 //
 // {0..N-1} in PATH denotes N pipes with one reader each. N must be the number of processes per host
-// or
-// in the whole job; otherwise throws UserError. A single pipe serves one host: in training, the
-// first
-// process reads it for all processes of the host; in evaluation, only rank 0 reads (sharded: the
-// first
-// process of each host). If all hosts' pipes deliver the same images, the hosts take turns.
+// or in the whole job; otherwise throws UserError. A single pipe serves one host: in training, the
+// first process reads it for all processes of the host; in evaluation, only rank 0 reads (sharded:
+// the first process of each host). If all hosts' pipes deliver the same images, the hosts take
+// turns.
 PipeShare pipe_share(const std::string& source, const PipeUse& use, const dist::Env& env);
 
 }  // namespace shoal::app

@@ -1,7 +1,6 @@
 #pragma once
 // The option table. Parser, checks, --help, recipes, hyperparameters, the settings saved in
-// checkpoints
-// and the comparison at --resume are all derived from it. Torch-free.
+// checkpoints and the comparison at --resume are all derived from it. Torch-free.
 //
 // An option consists of one documented field of train::Job (or of Arguments, if it is not part of a
 // job) and one row in option_table*.cpp. Defaults are the initial values of the fields.
@@ -155,8 +154,8 @@ const std::vector<Option>& options();
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);
 
-// Returns the error for options that the command does not have. It names them all as they were
-// `written`, with their dashes, and suggests a known option for each where one is near.
+// Returns the error for options that the command does not have. It names all of them as they were
+// `written`, with their dashes, and suggests the most similar option for each, if there is one.
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin);
 
@@ -175,21 +174,19 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
            const std::string& origin);
 
 // Parses `words`, the command line after the command's name. Forms: --name VALUE, --name=VALUE,
-// --flag,
-// --no-flag, --flag true|false, --no-NAME for options that can be off, --resume, --resume PATH. If
-// an
-// option is repeated, the last value counts. "--" ends the options. `train` also accepts other
-// programs' options (foreign_options.h), their one-letter forms, and a data folder without --data.
+// --flag, --no-flag, --flag true|false, --no-NAME for options that can be off, --resume,
+// --resume PATH. If an option is repeated, the last value counts. "--" ends the options. `train` also
+// accepts other programs' options (foreign_options.h), their one-letter forms, and a data folder
+// without --data.
 //
-// Applies the recipe first, then `settings` (hyperparameters) in their order, then the command
-// line.
+// Applies the recipe first, then `settings` (hyperparameters) in their order, then the command line.
 // Throws UserError; one error names all unknown options.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 
-// Text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with default and unit,
-// recipes, exit codes; kCommonHelp: the common options, on one screen; any other word: the lines
-// that mention it, ignoring case.
+// Returns the text of `shoal COMMAND --help TOPIC`. "all": usage, options by group with range and
+// default, recipes, exit codes; kCommonHelp: the common options, on one screen; any other word: the
+// entries that mention it, ignoring case.
 std::string command_help(Command command, const std::string& topic);
 std::string exit_code_help();  // the table of exit codes
 
@@ -198,8 +195,7 @@ std::string default_of(const Option& option, const Arguments& defaults);
 // Returns the first alternative of the placeholder: "N" for "N|FILE".
 std::string value_name(const Option& option);
 
-// Returns docs/options.md: every option with value, range, default, commands and effect of
-// --resume.
+// Returns docs/options.md: every option with value, range, default, commands and what --resume does.
 std::string options_page();
 
 }  // namespace shoal::app

@@ -42,9 +42,8 @@ struct Reporting {
 Reporting reporting(const dist::Variables& environment);
 
 // Runs `body` and returns its exit code. Reports an exception as one line on stderr ("shoal: error:
-// …")
-// and in the failure file, and returns its exit code. For kPeerLost under our launcher, leaves the
-// failure file to the launcher, which knows the cause. Exit codes:
+// …") and in the failure file, and returns its exit code. For kPeerLost under our launcher, leaves
+// the failure file to the launcher, which knows the cause. Exit codes:
 //
 //   kUsage          UserError, std::invalid_argument
 //   kSetupMissing   SetupMissing, data::MissingLibrary

@@ -3,12 +3,10 @@
 // files. Pure. Torch-free.
 //
 // A channel is a folder of input data. Channel names come from SM_CHANNELS, the variables
-// SM_CHANNEL_NAME
-// and SSM_CHANNEL_NAME, the keys of inputdataconfig.json, and the folders in BASE/input/data. A
-// channel's
-// path is the value of its variable, else BASE/input/data/NAME. The channels code, model,
-// sm_drivers and
-// pretrained contain no images. Each kind of path is the first that exists in its list:
+// SM_CHANNEL_NAME and SSM_CHANNEL_NAME, the keys of inputdataconfig.json, and the folders in
+// BASE/input/data. A channel's path is the value of its variable, else BASE/input/data/NAME. The
+// channels code, model, sm_drivers and pretrained contain no images. Each kind of path is the first
+// that exists in its list:
 //
 //   training     train, training or train_0; else a channel that contains train/ and val/ (first
 //                imagenet, then data, then others); else the only other channel. Channels with

@@ -53,8 +53,7 @@ Pairs translate(const ForeignOption& option, const std::string& encoded,
 std::string defaults_of(const ForeignOption& option);
 
 // Handles options whose meaning depends on other options. Removes settings without effect from
-// `ours`
-// and explains each in `ineffective`:
+// `ours` and explains each in `ineffective`:
 //
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
