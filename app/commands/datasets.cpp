@@ -15,8 +15,8 @@
 namespace shoal::app {
 namespace {
 
-// Returns the names in --classes FILE. Without a file and if `numbered`, returns the numbers 0 to N
-// - 1 for --classes N, padded with zeros.
+// Returns the names in --classes FILE. Without a file, and if `numbered`, returns the N numbers
+// from 0 for --classes N, padded with zeros.
 Classes class_names(const train::Job& job, bool numbered) {
   if (!job.classes_file.empty()) return read_class_names(job.classes_file);
   const int64_t count = numbered ? job.classes.value_or(0) : 0;

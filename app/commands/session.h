@@ -17,8 +17,8 @@ void begin(const train::Job& job, const dist::Env& env);
 train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
                                const Datasets& datasets, const dist::Communicator& communicator);
 
-// --health-check: checks this host's resources, then all hosts and links (dist/health/health.h). Throws
-// std::runtime_error that names the failed check. Collective.
+// --health-check: checks this host's resources, then all hosts and network links
+// (dist/health/health.h). Throws std::runtime_error that names the failed check. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
 // Connects all ranks with the job's backend and timeouts. Collective.

@@ -38,8 +38,8 @@ void print_settings(const Arguments& arguments) {
   log::debug_lines("all other settings\n" + default_text(arguments));
 }
 
-// Lowers a batch size that comes from a recipe if it is larger than the dataset. The programs that
-// recipes copy train on the last partial batch; shoal drops it and would have no full batch.
+// Lowers a batch size that comes from a recipe if it is larger than the dataset. The programs with
+// these defaults also train on a partial batch. shoal drops it and would have no batch at all.
 void fit_batch(Arguments& arguments, int64_t images, const dist::Env& env) {
   train::Job& job = arguments.job;
   const auto origin = arguments.origins.find("batch-size");

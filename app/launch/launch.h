@@ -39,8 +39,8 @@ struct Launch {
 // * If this process is killed, the kernel kills the workers.
 //
 // Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed
-// it); 130 or 143 if the workers stopped because of a signal. Throws std::runtime_error if a process
-// cannot be started. Call from the main thread of a single-threaded process.
+// it); 130 or 143 if the workers stopped because of a signal. Throws std::runtime_error if a
+// process cannot be started. Call from the main thread of a single-threaded process.
 int launch(const Launch& plan);
 
 // Replaces this process by the program (execve). Throws std::runtime_error if that fails.

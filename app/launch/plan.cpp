@@ -75,7 +75,7 @@ bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
   auto groups = split(arguments.instance_group);
   if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
-  plan.notes.push_back("this host, " + hosts.current_host + " is not used by this job: only " +
+  plan.notes.push_back("this host, " + hosts.current_host + ", is not used by this job: only " +
                        dist::joined(groups) + " runs it (--instance-group)");
   return false;
 }

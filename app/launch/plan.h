@@ -2,9 +2,8 @@
 // Plans the worker processes of a command on this host and their environment variables. Pure.
 //
 // The first row that applies decides:
-//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc the launcher of
-// its
-//                                      host's workers
+//   a launcher (dist/env/launcher.h)   this process is a worker, or with --nproc starts the workers
+//                                      of its host
 //   SageMaker's variables SM_*         one worker per GPU on each host of the job
 //   --nnodes                           this host's workers of a job on several hosts, which connect
 //                                      to --master-addr

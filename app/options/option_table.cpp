@@ -50,7 +50,7 @@ Option amp_row() {
   return option;
 }
 
-// Without an average, checkpoints store "off". Older checkpoints already do.
+// Row of --ema. Without an average, the resolved value is "off", as in older checkpoints.
 Option ema_row() {
   Option option = row("ema", kTrain, "DECAY",
                       "Keep an exponential moving average of the weights with this decay per step, "

@@ -175,12 +175,12 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 
 // Parses `words`, the command line after the command's name. Forms: --name VALUE, --name=VALUE,
 // --flag, --no-flag, --flag true|false, --no-NAME for options that can be off, --resume,
-// --resume PATH. If an option is repeated, the last value counts. "--" ends the options. `train` also
-// accepts other programs' options (foreign_options.h), their one-letter forms, and a data folder
-// without --data.
+// --resume PATH. If an option is repeated, the last value counts. "--" ends the options. `train`
+// also accepts other programs' options (foreign_options.h), their one-letter forms, and a data
+// folder without --data.
 //
-// Applies the recipe first, then `settings` (hyperparameters) in their order, then the command line.
-// Throws UserError; one error names all unknown options.
+// Applies the recipe first, then `settings` (hyperparameters) in their order, then the command
+// line. Throws UserError; one error names all unknown options.
 Arguments parse(Command command, const std::vector<std::string>& words,
                 const std::vector<Setting>& settings = {});
 
@@ -195,7 +195,7 @@ std::string default_of(const Option& option, const Arguments& defaults);
 // Returns the first alternative of the placeholder: "N" for "N|FILE".
 std::string value_name(const Option& option);
 
-// Returns docs/options.md: every option with value, range, default, commands and what --resume does.
+// Returns docs/options.md: every option with value, range, default, commands and --resume's rule.
 std::string options_page();
 
 }  // namespace shoal::app

@@ -6,16 +6,15 @@ namespace {
 
 constexpr const char* kHeader =
     "# Options\n\n"
-    "Generated from the table of options; a test compares this page with it. `shoal COMMAND\n"
-    "--help all` prints the options of one command, `--help WORD` those that mention a word.\n\n"
-    "An option is written `--name VALUE` or `--name=VALUE`; `_` and `-` are the same in a name.\n"
-    "`--no-NAME` turns an option off, if it can be off.\n\n"
-    "The column *resume* is for settings that change results. Checkpoints keep them, and "
-    "`--resume`\n"
-    "compares them: *free*, another value is allowed and logged; *epoch*, another value is "
-    "allowed\n"
-    "only at an epoch's end; *fixed*, another value is refused. All other options are taken from\n"
-    "the command line of the resumed run.\n";
+    "This page is generated from the option table; a test compares the two.\n"
+    "`shoal COMMAND --help all` prints all options of a command, `--help WORD` the options that\n"
+    "mention a word.\n\n"
+    "Write an option as `--name VALUE` or `--name=VALUE`; `_` and `-` are the same in a name.\n"
+    "`--no-NAME` turns an option off if it can be off. The column *resume* applies to options\n"
+    "that change results and are saved in checkpoints. It states whether `--resume` accepts\n"
+    "another value: *free*, always (the change is logged); *epoch*, only at the end of an\n"
+    "epoch; *fixed*, never. The other options do not change results, or a resumed run takes\n"
+    "them from its command line.\n";
 
 // Returns the text of one table cell, with | escaped.
 std::string cell(const std::string& text) {

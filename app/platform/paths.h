@@ -9,11 +9,11 @@
 // that exists in its list:
 //
 //   training     train, training or train_0; else a channel that contains train/ and val/ (first
-//                imagenet, then data, then others); else the only other channel. Channels with
-//                TrainingInputMode Pipe become "pipe:BASE/input/data/NAME"; train_0 … train_3 become
+//                imagenet, then data, then others); else the only other channel. A channel with
+//                TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0 … train_3 become
 //                "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
 //   validation   validation, val, eval, test, validation_0 or val_0; else val/ of the training
-// channel
+//                channel
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
 //   model        SM_MODEL_DIR, BASE/model

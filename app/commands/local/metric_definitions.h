@@ -2,9 +2,9 @@
 // The metrics that SageMaker parses from a training log. Each has a name and a regular expression
 // whose first group is the value.
 //
-// The expressions use only syntax common to Python, Java, JavaScript and RE2. They begin at the start
-// of a line, after a launcher's prefix if there is one, so that a message that quotes a file name
-// cannot match. Each matches one kind of line, so no value counts twice.
+// The expressions use only syntax common to Python, Java, JavaScript and RE2. They begin at the
+// start of a line, after a launcher's prefix if there is one, so that a message that quotes a file
+// name cannot match. Each matches one kind of line, so no value counts twice.
 // SageMaker allows 40 definitions of 500 characters each.
 
 #include <string>

@@ -22,9 +22,9 @@ int start(const Plan& plan, const Call& call) {
                   reporting(call.environment).failure_file};
   start_of.arguments.insert(start_of.arguments.end(), plan.extra_arguments.begin(),
                             plan.extra_arguments.end());
-  // As PID 1 of a container, signals have no default action and orphans must be reaped. A worker
-  // does neither, and it does not catch signals until its handlers are installed. So the launcher
-  // stays in front of the worker on a platform and as PID 1.
+  // PID 1 of a container must handle signals, which have no default action there, and reap orphans.
+  // A worker does not reap orphans and does not catch signals until it has installed its handlers.
+  // So, on a platform or as PID 1, this process stays the worker's parent.
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
   if (plan.in_place && ::getpid() != 1 && !platform)

@@ -57,9 +57,8 @@ std::string defaults_of(const ForeignOption& option);
 //
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
-//   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. Ours is the
-// warm-up
-//                   of the learning rate, which SMDDP calls lr_warmup_epochs
+//   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. In shoal: the
+//                   warm-up of the learning rate, which SMDDP calls lr_warmup_epochs
 //
 // `defaults`: the recipe of the program that the options identify, or empty. `words`: the command
 // line. It shows whether --warmup_epochs was written with an underscore, as in SMDDP's program.
