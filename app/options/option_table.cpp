@@ -75,9 +75,9 @@ void add_model(std::vector<Option>& table) {
                  FIELD(weights_model))
            .unset_is("the network named in the file"),
        row("weights", kRun | kCommon, "PATH",
-           "Initial weights (eval, predict: to use): a checkpoint, a run's folder or another "
-           "program's file (.pth, .pth.tar, safetensors); `pretrained`: the SageMaker channel of "
-           "that name",
+           "Initial weights (in eval and predict: weights to use): a checkpoint, a run's folder, a "
+           "file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker channel of that "
+           "name",
            JOB(weights))
            .unset_is("random weights"),
        row("weights-entry", kRun, "NAME",

@@ -130,7 +130,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
            JOB(cache_dir))
            .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker the warm "
-                     "pool's folder"),
+                     "pool's folder, else TMPDIR/shoal-cache"),
        memory_row("cache", kTrain | kBench,
                   "Memory per process for caching encoded training images, useful with slow disks; "
                   "0: no cache",
@@ -170,7 +170,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
        row("topk", kPredict | kCommon, "N",
            "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
-       row("logits", kPredict, "", "Print each printed class's logit next to its probability",
+       row("logits", kPredict, "", "Print the logit of each class next to its probability",
            FIELD(logits)),
        row("definitions", kMetrics, "",
            "Print MetricDefinitions (JSON) for a SageMaker training job", FIELD(definitions)),
