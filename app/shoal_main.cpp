@@ -29,9 +29,8 @@ std::string overview() {
   for (const CommandRow& row : commands())
     text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
   return text +
-         "\n`shoal COMMAND --help` lists the common options of a command, `--help all` all of "
-         "them, `--help WORD`\nthe lines that mention WORD. `shoal --version` prints the "
-         "version.\n\n" +
+         "\n`shoal COMMAND --help` lists a command's common options, `--help all` all options, "
+         "`--help WORD`\nthe options that mention WORD. `shoal --version` prints the version.\n\n" +
          exit_code_help();
 }
 

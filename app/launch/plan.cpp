@@ -160,7 +160,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
                     " already started this process as one of " +
                     std::to_string(env.local_world_size) + " on this host (" +
                     launched.variables.front() +
-                    "); leave out --nproc, or start one process per host");
+                    "); remove --nproc, or start one process per host");
   }
   check_master(launched, facts);
   const auto note = [&](const std::string& text) {

@@ -110,7 +110,7 @@ std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platfo
     }
   }
   if (with_platforms && !all.platforms.empty()) {
-    text += text.empty() ? "hyperparameters that are" : "; hyperparameters that are";
+    text += text.empty() ? "hyperparameters" : "; hyperparameters";
     text += " for other tools: " + dist::joined(all.platforms);
   }
   if (with_platforms && !all.empty.empty())
