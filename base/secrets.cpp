@@ -71,10 +71,10 @@ size_t known_token(std::string_view text, size_t at) {
 // Finds the password in "user:password@" or the token in "token@". `at`: the position after "://".
 std::pair<size_t, size_t> url_login(std::string_view text, size_t at) {
   const size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
-  const size_t sign = text.substr(0, end).rfind('@');
-  if (sign == text.npos || sign < at) return {at, at};
+  const size_t sign = text.substr(at, end - at).rfind('@');
+  if (sign == text.npos) return {at, at};
   const size_t colon = text.find(':', at);
-  return {colon < sign ? colon + 1 : at, sign};
+  return {colon < at + sign ? colon + 1 : at, at + sign};
 }
 
 // Finds the value in name=value, "name": "value" or `Authorization: value`, if a word of kWords in

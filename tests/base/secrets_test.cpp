@@ -51,6 +51,9 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
 
 TEST_CASE("masking a long text takes time in proportion to its length") {
   const std::string text(4 << 20, '?');  // a backtracking regex would hang or overflow the stack
+  std::string urls;
+  for (int i = 0; i < 300000; ++i) urls += "s3://b ";
+  CHECK(masked(urls) == urls);
   CHECK(masked("://" + text) == "://?***");
   CHECK(masked(text) == text);
 }
