@@ -5,14 +5,22 @@
 #include <vector>
 
 namespace shoal::app {
+namespace {
+
+// The start of a line, after the prefix of mpirun and horovodrun ("[1,0]<stdout>:", perhaps with the
+// time before it; messages have <stderr>), torchrun ("[default0]:"), kubectl ("[pod/worker-0/main] "),
+// srun ("0: ") or docker compose ("worker-1  | ").
+const std::string kStart =
+    R"(^(?:(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[[^\]]+\](?:<stdout>)?[: ]|)"
+    R"( *\d+: |[\w.-]+ +\| )?)";
+
+}  // namespace
 
 const std::vector<MetricDefinition>& metric_definitions() {
   static const std::vector<MetricDefinition> table = [] {
     std::vector<MetricDefinition> list;
     const auto add = [&](const std::string& name, const std::string& regex) {
-      // mpirun's "[1,0]<stdout>:", the SageMaker toolkit's "[1,mpirank:0,algo-1]<stdout>:",
-      // torchrun's "[default0]:". Messages of mpirun's workers have <stderr>.
-      list.push_back({name, R"(^(?:\[[^\]]+\](?:<stdout>)?:)?)" + regex});
+      list.push_back({name, kStart + regex});
     };
     for (const char* kind : {"train", "valid"}) {
       const bool train = std::string(kind) == "train";

@@ -90,7 +90,7 @@ TEST_CASE("TFRecords give images by class or number") {
         "4 record 2 content of n04_1.JPEG");
   CHECK_THAT(error_of_stream(numbers, kClasses), Contains("record 2 has the label 3"));
   CHECK_THAT(error_of_stream(numbers, kClasses, "label-offset=2"),
-             Contains("before label-offset=2"));
+             Contains("below label-offset=2"));
 }
 
 TEST_CASE("a record with a wrong checksum is a damaged image; a wrong length is an error") {

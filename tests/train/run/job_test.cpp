@@ -268,7 +268,7 @@ TEST_CASE("invalid schedules of sizes and strengths are refused by the option's 
   Job both;
   both.multi_scale = "160-288";
   both.size_schedule = "0:128";
-  REQUIRE_THROWS_WITH(check_values(both), Catch::Matchers::Contains("leave one out"));
+  REQUIRE_THROWS_WITH(check_values(both), Catch::Matchers::Contains("omit one"));
 }
 
 TEST_CASE("in mixup's half mode, a step uses twice as many images") {
