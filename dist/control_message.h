@@ -44,8 +44,8 @@ class ControlChannel {
   // collected, std::invalid_argument for a stop signal other than 0, SIGINT or SIGTERM.
   void post(const ControlMessage& message);
 
-  // Waits for the posted message of all ranks and returns the combined one; a default message if
-  // nothing was posted. Throws std::runtime_error that names the rank and the operation if a peer
+  // Waits until the posted messages of all ranks have arrived and returns them combined. Returns a
+  // default message if nothing was posted. Throws std::runtime_error that names the rank and the operation if a peer
   // fails or the group's timeout passes.
   ControlMessage collect();
 

@@ -69,7 +69,7 @@ struct SqueezeExciteWeights {
 };
 
 // Returns x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))). The two small layers compute in
-// the dtype of their weights, which is the statistics dtype.
+// the dtype of their weights: float32, or float64 if x has it.
 at::Tensor squeeze_excite(const at::Tensor& x, const SqueezeExciteWeights& weights);
 
 struct Labels {

@@ -59,7 +59,7 @@ std::runtime_error system_failure(const std::string& what) {
   return std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// Blocks the signals that the loop waits for while the object exists.
+// While the object exists, the signals that the loop waits for are blocked.
 class BlockedSignals {
  public:
   BlockedSignals() {

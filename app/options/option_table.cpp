@@ -215,8 +215,7 @@ void add_optimizer(std::vector<Option>& table) {
            JOB(on_spike))
            .of_training()
            .changes_results(),
-       row("spike-ratio", kTrain, "X",
-           "Loss divided by its running median above which the loss counts as a spike",
+       row("spike-ratio", kTrain, "X", "Count a loss above X times its running median as a spike",
            JOB(spike_ratio))
            .within(1.01, 1000)
            .of_training()

@@ -69,9 +69,9 @@ Option share_row(const char* name, const char* help, Field field) {
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCommon, "DIR",
-           "Folder with train/ and val/, each holding one folder per class, tars or records; "
-           "instead of a folder also train.pack, train.tar, train.rec or train-* (the same for "
-           "val)",
+           "Folder with train/ and val/, each with one folder per class, tars or records; train/ "
+           "may "
+           "also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
            JOB(data)),
        row("train", kTrain | kEval | kPrepare, "PATH",
            "Training images (instead of DATA/train): class folders, a packed set, tars, WebDataset "
@@ -182,7 +182,7 @@ void add_reading(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
-           .unset_is("the model's own; in training --size if it is given")
+           .unset_is("the model's own; --size if it is given (only train)")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")

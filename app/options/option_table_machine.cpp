@@ -260,7 +260,7 @@ void add_measuring(std::vector<Option>& table) {
            FIELD(bench.seconds))
            .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",
-           "Find the number of threads that loads RATE images/s; 0: off", FIELD(bench.wanted))
+           "Find how many threads are needed to load RATE images/s; 0: off", FIELD(bench.wanted))
            .at_least(0)});
 }
 

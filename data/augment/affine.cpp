@@ -104,7 +104,8 @@ std::array<int16_t, 4> weights_of(double d, bool cubic) {
   return {first, static_cast<int16_t>(kOne - first - third - fourth), third, fourth};
 }
 
-// Computes a row whose pixels all have the same source offset, either horizontally or vertically.
+// Computes a row whose pixels are all shifted by the same amount, along x or along y, as in a shear
+// or a translation.
 void shifted_row(const AffineRow& row, bool cubic, const PlanarKernels& kernels) {
   const double x =
       (static_cast<double>(row.first) + 0.5) * row.x_step + row.x_row + row.x_shift - 0.5;

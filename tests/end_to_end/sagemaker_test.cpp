@@ -276,7 +276,7 @@ TEST_CASE(
   const auto run = test::run_shoal(words);
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  CHECK(run.err.find("lowered to 12") != std::string::npos);
+  CHECK(run.err.find("example to 12") != std::string::npos);
   CHECK(count(run.err, "--gpu has no effect") == 1);
   CHECK(run.err.find("resnet18") != std::string::npos);
   CHECK(run.out.find("Epoch: [0][1/1]") != std::string::npos);

@@ -117,7 +117,7 @@ TEST_CASE("weights that do not fit are refused with advice") {
   CHECK_THAT(refusal({"predict", "--weights", trained.run, "--model", "resnet34", data}),
              Contains("resnet34") && Contains("contains weights of resnet18"));
   CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "resnet34", data}),
-             Contains(foreign) && Contains("those of --model resnet34"));
+             Contains(foreign) && Contains("tensors of --model resnet34"));
   CHECK_THAT(refusal({"predict", "--weights", foreign, "--model", "efficientnet-b0", data}),
              Contains(foreign) && Contains("'classifier.1.weight'"));
   const fs::path names = trained.directory.path() / "names.txt";

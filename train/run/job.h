@@ -38,8 +38,8 @@ struct RunOptions {
   // Data.
   std::string data;                // directory that contains train/ and val/; may be empty
   std::string train_dir, val_dir;  // directories to use instead of train/ and val/ in `data`
-  // File with the classes of validation images that are not in class folders, and file that maps
-  // the numbers in it to classes (data/labels/labels.h).
+  // val_labels: file with the classes of validation images that are not in class folders.
+  // val_synsets: file that maps the numbers in val_labels to classes (data/labels/labels.h).
   std::string val_labels, val_synsets;
   std::string tfrecord_keys;  // names of the features of TFRecords (data/records/tf_example.h)
   std::string classes_file;   // class names, one per line, in label order

@@ -168,8 +168,8 @@ void Run::check_finite(const StepResult& step) {
       position_.lr, step.gradient_norm, run_.store.directory().c_str()));
 }
 
-// A resumed run repeats an evaluation that was stopped or failed. So the checkpoint does not count
-// that evaluation's history lines.
+// A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
+// therefore stores the number of history lines from before that evaluation.
 bool Run::evaluate() {
   const int64_t history_lines = run_.reporter.history_lines();
   try {

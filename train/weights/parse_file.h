@@ -11,12 +11,14 @@
 
 namespace shoal::train {
 
-// Returns parse(). Converts its exceptions to messages that start with the file's name, `where`:
+// Returns parse(). Throws its exceptions again, with messages that start with the file's name,
+// `where`:
 //
-//   UserError           UserError: where + " " + its text
-//   std::runtime_error  std::runtime_error: where + " is not KIND: " + its text. shoal's parsers
+//   parse() throws      parse_file() throws
+//   UserError           UserError: where + " " + the text
+//   std::runtime_error  std::runtime_error: where + " is not KIND: " + the text. shoal's parsers
 //                       throw these
-//   std::bad_alloc      unchanged. LibTorch's out-of-memory errors are converted to it
+//   std::bad_alloc      the same. LibTorch's out-of-memory errors are converted to it
 //   others              std::runtime_error: where + " is not KIND, or it is damaged". LibTorch and
 //                       the JSON parser throw these. Their text describes internals, so it is only
 //                       logged at level debug

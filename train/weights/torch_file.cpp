@@ -45,7 +45,7 @@ struct Entry {
   }
 };
 
-// Collects the state dicts among `value` and the dicts up to `depth` levels below it.
+// Searches `value` and the dicts nested in it, up to `depth` levels deep, for state dicts.
 void collect(const PickleValue& value, const std::string& name, int depth,
              std::vector<Entry>& found) {
   if (is_state_dict(value)) return void(found.push_back({name, &value}));
