@@ -148,6 +148,7 @@ void print(const Arguments& arguments, const Prediction& prediction) {
 int predict_command(const Arguments& arguments) {
   begin(arguments.job, dist::Env{});
   at::set_num_threads(arguments.job.threads.value_or(usable_processors()));
+  if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
   weights.transform.eval_views = arguments.job.views;
@@ -158,7 +159,7 @@ int predict_command(const Arguments& arguments) {
   log::info(weights.origin);
   Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;
-  if (arguments.csv && !arguments.json)
+  if (arguments.csv)
     log::line(std::string("path,rank,class,probability") + (arguments.logits ? ",logit" : ""));
   bool all_read = true;
   for (int64_t sample = 0; sample < images->size(); ++sample) {

@@ -1,5 +1,6 @@
 // The text of --help, generated from the option table.
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <sstream>
 
@@ -108,8 +109,10 @@ std::string mentioning(Command command, const std::string& topic) {
   std::replace(word.begin(), word.end(), '_', '-');
   std::vector<Entry> found = entries_of(command);
   std::erase_if(found, [&](const Entry& entry) {
-    const std::string text = entry.section + "\n" + entry.left + "\n" + entry.right;
-    return lower(text).find(word) == std::string::npos;
+    const std::string text = lower(entry.section + "\n" + entry.left + "\n" + entry.right);
+    for (size_t at = 0; (at = text.find(word, at)) != text.npos; ++at)  // starts of words only
+      if (at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]))) return false;
+    return true;
   });
   if (!found.empty())
     return "Lines of " + shoal_command + " --help all` that mention '" + name + "'\n" +

@@ -75,11 +75,12 @@ void add_model(std::vector<Option>& table) {
                  FIELD(weights_model))
            .unset_is("the network named in the file"),
        row("weights", kRun | kCommon, "PATH",
-           "Initial weights (in eval and predict: weights to use): a checkpoint, a run's folder, a "
+           "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
+           "folder, a "
            "file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker channel of that "
            "name",
            JOB(weights))
-           .unset_is("random weights"),
+           .unset_is("random"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",

@@ -109,7 +109,8 @@ void add_splits(std::vector<Option>& table) {
            .spells_lists(",="),
        choice<BadImages>("bad-images", kTrain,
                          "What to do with an unreadable image: replace it with the next readable "
-                         "one, or stop with an error",
+                         "one (the run still fails if more than 1 % are unreadable), or stop with "
+                         "an error at the first",
                          {{"replace", BadImages::replace}, {"error", BadImages::error}},
                          JOB(bad_images))
            .changes_results(),

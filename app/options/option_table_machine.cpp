@@ -248,9 +248,9 @@ void add_packing(std::vector<Option>& table) {
 
 void add_measuring(std::vector<Option>& table) {
   add(table, "Measuring",
-      {row("train", kBench | kCommon, "",
-           "Measure loading for training, with random crops (default without --eval)",
-           FIELD(bench.train)),
+      {row("train", kBench | kCommon, "", "Measure loading for training, with random crops",
+           FIELD(bench.train))
+           .unset_is("on without --eval"),
        row("eval", kBench | kCommon, "", "Measure loading for evaluation, with centre crops",
            FIELD(bench.eval)),
        choice<data::Resize>(

@@ -97,6 +97,7 @@ std::string torch_sentence(const std::string& text) {
 }
 
 bool is_lost_peer(const std::string& text) {
+  if (text.starts_with("cannot write to standard output")) return false;  // a closed pipe
   for (const char* words :
        {"Connection closed by peer", "Connection reset by peer", "Connection refused",
         "Broken pipe", "failed to recv, got 0 bytes", "remote process exited", "ncclRemoteError"}) {

@@ -170,3 +170,8 @@ TEST_CASE("torchrun's error file contains the message") {
   CHECK(json.at("message").at("message") == "disk \"x\"");
   CHECK(json.at("message").at("extraInfo").at("timestamp").is_string());
 }
+
+TEST_CASE("a closed pipe at standard output is not a lost peer") {
+  CHECK_FALSE(app::is_lost_peer("cannot write to standard output: Broken pipe"));
+  CHECK(app::is_lost_peer("rank 1: sending failed: Broken pipe"));
+}
