@@ -1,5 +1,6 @@
 #include "base/descriptor.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,13 @@ namespace shoal {
 int Descriptor::close() noexcept {
   const int number = std::exchange(number_, -1);
   return number < 0 || ::close(number) == 0 ? 0 : errno;
+}
+
+Descriptor open_file(const char* path, int flags, unsigned mode) {
+  int number = -1;
+  do number = ::open(path, flags | O_CLOEXEC, mode);
+  while (number < 0 && errno == EINTR);
+  return Descriptor(number);
 }
 
 int write_all(int descriptor, const void* bytes, size_t size) noexcept {

@@ -27,6 +27,10 @@ class Descriptor {
   int number_;
 };
 
+// open(2), tried again if a signal interrupts it. Closed on exec. `mode`: permissions of a new file
+// before the umask. Returns a descriptor that is not open, with errno set, if it fails.
+Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
+
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals.
 // Returns 0, or the errno of the write that failed. For blocking descriptors. Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;

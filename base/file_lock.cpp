@@ -8,8 +8,11 @@
 #include <cerrno>
 #include <chrono>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/log.h"
 
 namespace shoal {
 namespace {
@@ -28,9 +31,14 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
-    Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    Descriptor opened = open_file(file.c_str(), O_RDWR | O_CREAT, 0644);
     if (!opened.is_open()) return;
-    const bool busy = ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const int error = ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error == EINTR) continue;
+    const bool busy = error == EWOULDBLOCK;
+    if (error != 0 && !busy)
+      log::warning("cannot lock " + file.string() + " (" + std::generic_category().message(error) +
+                   "): make sure that no other run writes to " + target);
     if (!busy && !is_removed(opened.number())) {
       descriptor_ = std::move(opened);
       return;

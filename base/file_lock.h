@@ -14,8 +14,9 @@ class FileLock {
   FileLock() = default;  // holds no lock
   // Creates and locks `file`. Waits up to `seconds` for another holder to end, then throws
   // std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose
-  // another CHOICE". Succeeds without a lock on file systems that have no locks (some network
-  // mounts), and in folders that cannot be written: later writes report the error there.
+  // another CHOICE". On file systems that have no locks (some network mounts), logs a warning and
+  // succeeds without a lock. Also succeeds without one in folders that cannot be written: later
+  // writes report the error there.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
 

@@ -4,12 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <stdexcept>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace shoal {
@@ -18,13 +19,16 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const fs::path& path, const char* what = "write", int error = errno) {
-  throw std::runtime_error(std::string("cannot ") + what + " " + path.string() + ": " +
-                           std::generic_category().message(error));
+  throw std::system_error(error, std::generic_category(),
+                          std::string("cannot ") + what + " " + path.string());
 }
 
 fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
+
+constexpr const char* kPart = ".part";  // ends the names of temporary files
+constexpr size_t kBufferBytes = 1 << 20;
 
 fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
   std::string name = path.filename().string();
@@ -33,7 +37,7 @@ fs::path temporary_name(const fs::path& path, const WholeFileOptions& options) {
     name += strf(".%d-%llx", ::getpid(),
                  static_cast<unsigned long long>(
                      std::chrono::system_clock::now().time_since_epoch().count()));
-  return options.aside.empty() ? directory_of(path) / ("." + name + ".part") : options.aside / name;
+  return (options.aside.empty() ? directory_of(path) : options.aside) / ("." + name + kPart);
 }
 
 void rename_to(const fs::path& part, const fs::path& path) {
@@ -42,9 +46,15 @@ void rename_to(const fs::path& part, const fs::path& path) {
 
 // Ignores the error of file systems that cannot flush directories (some network mounts).
 void flush_directory_of(const fs::path& path) {
-  const Descriptor file(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  static std::atomic<bool> warned{false};
+  const Descriptor file = open_file(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY);
   if (!file.is_open() || ::fsync(file.number()) == 0) return;
-  if (errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail(path);
+  const int error = errno;
+  if (error != EINVAL && error != ENOTSUP && error != EROFS) fail(path, "flush", error);
+  if (!warned.exchange(true))
+    log::warning("the file system cannot flush the folder " + directory_of(path).string() + " (" +
+                 std::generic_category().message(error) +
+                 "): a power loss may undo the newest files");
 }
 
 }  // namespace
@@ -53,13 +63,25 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
                  const WholeFileOptions& options) {
   const fs::path part = temporary_name(path, options);
   try {
-    Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    Descriptor file = open_file(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
     if (!file.is_open()) fail(path);
-    produce([&](const void* bytes, size_t size) {
+    std::vector<char> buffer;  // some producers pass thousands of small pieces
+    const auto write = [&](const void* bytes, size_t size) {
       if (const int error = write_all(file.number(), bytes, size)) fail(path, "write", error);
+    };
+    produce([&](const void* bytes, size_t size) {
+      if (buffer.size() + size > kBufferBytes) {
+        write(buffer.data(), buffer.size());
+        buffer.clear();
+      }
+      if (size > kBufferBytes) return write(bytes, size);
+      const char* const first = static_cast<const char*>(bytes);
+      buffer.insert(buffer.end(), first, first + size);
     });
+    write(buffer.data(), buffer.size());
     if (options.flush && ::fsync(file.number()) != 0) fail(path);
     if (const int error = file.close()) fail(path, "write", error);
+    if (options.before_rename) options.before_rename();
     rename_to(part, path);
   } catch (...) {
     ::unlink(part.c_str());  // frees its space, in case the disk is full
@@ -78,13 +100,33 @@ void move_into_place(const fs::path& part, const fs::path& path) {
   flush_directory_of(path);
 }
 
+bool can_rename(const fs::path& from, const fs::path& to) {
+  const std::string name = std::string(".shoal-probe") + kPart;
+  const Descriptor file = open_file((from / name).c_str(), O_WRONLY | O_CREAT);
+  if (!file.is_open()) return false;
+  const bool renamed = ::rename((from / name).c_str(), (to / name).c_str()) == 0;
+  ::unlink(((renamed ? to : from) / name).c_str());
+  return renamed;
+}
+
+void remove_parts(const fs::path& folder,
+                  const std::function<bool(const fs::path& name)>& is_ours) {
+  std::error_code error;
+  for (const auto& left : fs::directory_iterator(folder, error)) {
+    const std::string file = left.path().filename().string();
+    if (!file.starts_with(".") || !file.ends_with(kPart)) continue;
+    if (is_ours(file.substr(1, file.size() - 1 - std::string_view(kPart).size())))
+      fs::remove(left.path(), error);
+  }
+}
+
 void flush_file_system(const fs::path& folder) {
-  const Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
   if (!file.is_open() || ::syncfs(file.number()) != 0) fail(folder, "flush");
 }
 
 std::vector<char> read_whole_file(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file = open_file(path.c_str(), O_RDONLY);
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0) fail(path, "read");
   std::vector<char> bytes(static_cast<size_t>(info.st_size));

@@ -14,8 +14,8 @@ namespace shoal {
 using ByteSink = std::function<void(const void* bytes, size_t size)>;
 
 struct WholeFileOptions {
-  // Folder for the temporary file; it must be on the same file system. Empty: the temporary file is
-  // a hidden file in the folder of the final one.
+  // Folder for the temporary file, from which it can be renamed. Empty: the folder of the final
+  // file. The temporary file of NAME is .NAME.part.
   std::filesystem::path aside = {};
   // Allows several processes to write the file at the same time; the last one wins. Each uses its
   // own temporary file, which stays behind if the process is killed. False: only one process may
@@ -24,13 +24,16 @@ struct WholeFileOptions {
   // Flushes the file and its directory to disk. Set to false to write many small files, then flush
   // all of them with flush_file_system(). Until then a power loss can leave a file short or empty.
   bool flush = true;
+  // Called when all bytes are on disk, before the file appears under its name.
+  std::function<void()> before_rename = {};
 };
 
 // Replaces `path` as a whole: after a crash or power loss it contains either all old bytes or all
 // new ones. Calls `produce` with a sink that accepts the bytes in pieces of any size. Writes to a
 // temporary file, flushes it, renames it, and flushes the directory. Removes the temporary file
 // when anything fails, and passes on an exception of `produce`. The umask decides the file's
-// permissions. Throws std::runtime_error with the path and the system's reason.
+// permissions. Throws std::system_error with the path and the system's reason. Logs one warning per
+// process if the file system cannot flush directories.
 void write_whole(const std::filesystem::path& path,
                  const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options = {});
@@ -39,13 +42,22 @@ void write_whole(const std::filesystem::path& path, const std::string& text,
 
 // Does only the last step of write_whole(): renames the finished and flushed file `part` to `path`
 // and flushes the directory. For files whose writing takes hours and can be resumed. Throws
-// std::runtime_error.
+// std::system_error.
 void move_into_place(const std::filesystem::path& part, const std::filesystem::path& path);
 
-// Flushes all data written to the file system that contains `folder`. Throws std::runtime_error.
+// Returns whether files can be renamed from one folder to the other, by trying it. Mounts prevent
+// it, even those of one file system. Only one process may call it for a folder at a time.
+bool can_rename(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Removes temporary files that killed writers left in `folder`: those of files whose name `is_ours`
+// accepts.
+void remove_parts(const std::filesystem::path& folder,
+                  const std::function<bool(const std::filesystem::path& name)>& is_ours);
+
+// Flushes all data written to the file system that contains `folder`. Throws std::system_error.
 void flush_file_system(const std::filesystem::path& folder);
 
-// Returns all bytes of a file. Throws std::runtime_error with the path and the system's reason.
+// Returns all bytes of a file. Throws std::system_error with the path and the system's reason.
 std::vector<char> read_whole_file(const std::filesystem::path& path);
 
 }  // namespace shoal

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "tests/support/capture.h"
+#include "tests/support/failing_calls.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;
@@ -28,6 +31,22 @@ TEST_CASE("a folder has one writer at a time, and its lock ends with the writer"
   }
   REQUIRE(FileLock(directory.path() / "lock", "here", "name", 0).held());
   REQUIRE_FALSE(FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
+}
+
+TEST_CASE("a file system without locks gets a warning that names the place") {
+  const test::TemporaryDirectory directory;
+  const auto locked = test::capture([&] {
+    const test::FailingCalls none(
+        "flock", [](const std::string&) { return true; }, ENOLCK);
+    const FileLock first(directory.path() / "lock", "this folder", "name", 0);
+    return none.count() == 1 ? 0 : 1;
+  });
+  CHECK(locked.code == 0);
+  CHECK_THAT(locked.err, Contains("cannot lock") && Contains("this folder"));
+  const test::FailingCalls interrupted(
+      "flock", [](const std::string&) { return true; }, EINTR, 1);
+  const FileLock held(directory.path() / "lock", "here", "name", 0);
+  CHECK_THROWS_WITH(FileLock(directory.path() / "lock", "here", "name", 0), Contains("here"));
 }
 
 // If the lock file is removed after it was opened and before it is locked, the lock excludes

@@ -3,11 +3,17 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <vector>
 
+#include "tests/support/capture.h"
+#include "tests/support/failing_calls.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace shoal;
@@ -99,7 +105,7 @@ TEST_CASE("the temporary file may be in another folder") {
               [&](const ByteSink& sink) {
                 sink("x", 1);
                 CHECK(files_in(place) == 0);
-                CHECK(files_in(aside) == 1);
+                CHECK(fs::exists(aside / ".file.part"));
               },
               {.aside = aside});
   CHECK(text_of(place / "file") == "x");
@@ -132,4 +138,82 @@ TEST_CASE("a finished file is moved into place") {
   CHECK(text_of(file) == "x");
   CHECK(files_in(directory.path()) == 1);
   CHECK_THROWS_WITH(move_into_place(part, file), Contains(file.string()));
+}
+
+TEST_CASE("pieces of all sizes arrive in order, and few system calls write them") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  std::string expected;
+  const test::FailingCalls interrupted(
+      "write", [](const std::string& path) { return path.ends_with(".file.part"); }, EINTR, 3);
+  write_whole(file, [&](const ByteSink& sink) {
+    for (size_t i = 0; i < 5000; ++i) {
+      const std::string piece(i % 1000 == 999 ? 1'500'000 : i % 700,
+                              static_cast<char>('a' + i % 26));
+      sink(piece.data(), piece.size());
+      expected += piece;
+    }
+  });
+  CHECK(text_of(file) == expected);
+  CHECK(interrupted.count() == 3);
+  CHECK(interrupted.seen() < 20);
+}
+
+TEST_CASE("an error of the system has its code") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  const test::FailingCalls full(
+      "write", [&](const std::string& path) { return path.ends_with(".file.part"); }, ENOSPC);
+  std::error_code code;
+  try {
+    write_whole(file, "x");
+  } catch (const std::system_error& error) {
+    code = error.code();
+  }
+  CHECK(code == std::errc::no_space_on_device);
+  CHECK(files_in(directory.path()) == 0);
+}
+
+TEST_CASE("a file system that cannot flush folders gets a warning, one that fails an error") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path();
+  const auto is_folder = [&](const std::string& path) { return path == folder.string(); };
+  const auto written = test::capture([&] {
+    for (const int error : {EINVAL, ENOTSUP}) {
+      const test::FailingCalls failing("fsync", is_folder, error);
+      write_whole(folder / "file", std::to_string(error));
+      if (failing.count() != 1) return 1;
+    }
+    return 0;
+  });
+  CHECK(written.code == 0);
+  CHECK_THAT(written.err, Contains(folder.string()) && Contains("power loss"));
+  CHECK(std::ranges::count(written.err, '\n') == 1);
+  CHECK(text_of(folder / "file") == std::to_string(ENOTSUP));
+  const test::FailingCalls broken("fsync", is_folder, EIO);
+  CHECK_THROWS_WITH(write_whole(folder / "file", "x"), Contains("Input/output"));
+}
+
+TEST_CASE("a folder from which files cannot be renamed is recognized") {
+  const test::TemporaryDirectory directory;
+  const fs::path here = directory.path() / "here", there = directory.path() / "there";
+  fs::create_directories(here);
+  fs::create_directories(there);
+  CHECK(can_rename(here, there));
+  CHECK_FALSE(can_rename(directory.path() / "none", there));
+  {
+    const test::FailingCalls mounts(
+        "rename", [](const std::string&) { return true; }, EXDEV);
+    CHECK_FALSE(can_rename(here, there));
+  }
+  CHECK(files_in(here) + files_in(there) == 0);
+}
+
+TEST_CASE("only temporary files of the named files are removed") {
+  const test::TemporaryDirectory directory;
+  for (const char* name : {".a.part", ".b.part", "a", "a.part", ".a", ".part"})
+    write_whole(directory.path() / name, "x");
+  remove_parts(directory.path(), [](const fs::path& name) { return name == "a"; });
+  CHECK_FALSE(fs::exists(directory.path() / ".a.part"));
+  CHECK(files_in(directory.path()) == 5);
 }

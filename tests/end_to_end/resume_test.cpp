@@ -54,7 +54,7 @@ train::CheckpointEntry last_checkpoint(const fs::path& run) {
 bool writes_checkpoint(const fs::path& run) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator(run / ".checkpoints-tmp", error)) {
-    if (file.path().extension() == ".pt" && fs::file_size(file.path(), error) > 0) return true;
+    if (file.path().extension() == ".part" && fs::file_size(file.path(), error) > 0) return true;
   }
   return false;
 }
@@ -222,6 +222,15 @@ TEST_CASE(
   const auto resumed = test::run_shoal(words);
   REQUIRE(resumed.exit_code == 0);
   REQUIRE(resumed.out.find(" * Acc@1") != std::string::npos);
+
+  auto undisturbed = command(root, "whole", 1, false);
+  undisturbed.insert(undisturbed.end(), {"--max-steps", "5"});
+  REQUIRE(test::run_shoal(undisturbed).exit_code == 0);
+  require_same(root / "run", root / "whole");
+  REQUIRE(last_checkpoint(root / "run").top1 == last_checkpoint(root / "whole").top1);
+  const auto again = test::run_shoal(words);
+  REQUIRE(again.exit_code == 0);
+  REQUIRE(again.out.find(" * Acc@1") == std::string::npos);  // nothing was left to do
 }
 
 TEST_CASE("the order of images can change between epochs, but not within one") {

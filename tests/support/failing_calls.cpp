@@ -1,0 +1,82 @@
+#include "tests/support/failing_calls.h"
+
+#include <dlfcn.h>
+#include <sys/file.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace shoal::test {
+namespace {
+
+FailingCalls* active = nullptr;
+
+std::string path_of(int descriptor) {
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  char path[4096];
+  const ssize_t size = ::readlink(link.c_str(), path, sizeof path);
+  return {path, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+template <class Function, class... Arguments>
+auto next(const char* name, Function*, Arguments... arguments) {
+  static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  return real(arguments...);
+}
+
+}  // namespace
+
+FailingCalls::FailingCalls(std::string function, std::function<bool(const std::string&)> matches,
+                           int error, int times)
+    : function_(std::move(function)), matches_(std::move(matches)), error_(error), times_(times) {
+  active = this;
+}
+
+FailingCalls::~FailingCalls() {
+  active = nullptr;
+}
+
+bool FailingCalls::fails(const std::string& function, const std::string& path) {
+  if (function != function_ || !matches_(path)) return false;
+  ++seen_;
+  if (count_ >= times_) return false;
+  ++count_;
+  errno = error_;
+  return true;
+}
+
+bool fails(const char* function, int descriptor) {
+  return active && active->fails(function, path_of(descriptor));
+}
+
+bool fails(const char* function, const std::string& path) {
+  return active && active->fails(function, path);
+}
+
+}  // namespace shoal::test
+
+using shoal::test::fails;
+using shoal::test::next;
+
+extern "C" {
+
+int flock(int descriptor, int operation) noexcept {
+  return fails("flock", descriptor) ? -1 : next("flock", &::flock, descriptor, operation);
+}
+
+int fsync(int descriptor) {
+  return fails("fsync", descriptor) ? -1 : next("fsync", &::fsync, descriptor);
+}
+
+int rename(const char* from, const char* to) noexcept {
+  if (fails("rename", std::string(from) + " " + to)) return -1;
+  return next("rename", &::rename, from, to);
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  return fails("write", descriptor) ? -1 : next("write", &::write, descriptor, bytes, size);
+}
+}

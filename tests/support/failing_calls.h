@@ -1,0 +1,32 @@
+#pragma once
+// Makes system calls of this process fail, as a full disk or an old file system would.
+//
+// Compile failing_calls.cpp into the test program: its definitions of flock, fsync, rename and write
+// replace those of the C library, for the library under test and for the standard library.
+
+#include <functional>
+#include <string>
+
+namespace shoal::test {
+
+// While it lives, calls of `function` fail with `error` if `matches` is true for their path: of the
+// open file, or "FROM TO" of rename. At most `times` calls. One object at a time.
+class FailingCalls {
+ public:
+  FailingCalls(std::string function, std::function<bool(const std::string& path)> matches,
+               int error, int times = 1 << 30);
+  ~FailingCalls();
+  FailingCalls(const FailingCalls&) = delete;
+  FailingCalls& operator=(const FailingCalls&) = delete;
+
+  int count() const { return count_; }  // calls that failed
+  int seen() const { return seen_; }    // calls that match
+  bool fails(const std::string& function, const std::string& path);
+
+ private:
+  std::string function_;
+  std::function<bool(const std::string& path)> matches_;
+  int error_, times_, count_ = 0, seen_ = 0;
+};
+
+}  // namespace shoal::test
