@@ -23,9 +23,12 @@ class ClassesFile final : public ReportSink {
 }  // namespace
 
 std::string classes_json(const std::vector<std::string>& classes) {
-  nlohmann::ordered_json map;
-  for (size_t label = 0; label < classes.size(); ++label) map[classes[label]] = label;
-  return map.dump(1);
+  // Not an ordered_json object: adding a key to one searches all others.
+  std::string text = "{";
+  for (size_t label = 0; label < classes.size(); ++label)
+    text += (label == 0 ? "\n " : ",\n ") + nlohmann::json(classes[label]).dump() + ": " +
+            std::to_string(label);
+  return text + "\n}";
 }
 
 std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job) {
