@@ -146,6 +146,13 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            JOB(keep))
            .at_least(1)
            .of_training(),
+       choice<train::OnSaveError>(
+           "on-save-error", kTrain,
+           "What to do if a checkpoint cannot be written: continue training and save when the next "
+           "one is due, or stop the run",
+           {{"continue", train::OnSaveError::go_on}, {"stop", train::OnSaveError::stop}},
+           JOB(on_save_error))
+           .of_training(),
        resume_row(),
        row("checkpoint", kEval | kPredict | kCommon, "PATH",
            "Weights to use: a file, a folder with model.safetensors, or a run's folder (its newest "

@@ -1,105 +1,122 @@
 #include "train/checkpoint/checkpoint_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
+#include <tuple>
+#include <utility>
 
-#include "base/text.h"
+#include "train/report/history_file.h"
 
 namespace shoal::train {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
-  throw std::runtime_error("cannot rename " + path.string() + ": " + error.message());
-}
-
-std::string entry_name(int64_t epoch, int64_t step) {
-  return strf("epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
-              static_cast<long long>(step));
-}
-
 constexpr const char* kLock = "lock";
+constexpr const char* kChoice = "--checkpoint-dir (--output)";
+constexpr const char* kManifest = "manifest.json";
 
-std::optional<CheckpointEntry> read_marker(const fs::path& path) {
-  std::ifstream in(path);
-  const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
-  CheckpointEntry entry;
-  entry.name = path.stem().string();
-  try {
-    entry.epoch = json.at("epoch").get<int64_t>();
-    entry.step = json.at("step").get<int64_t>();
-    entry.bytes = json.at("bytes").get<int64_t>();
-    entry.checksum = json.at("checksum").get<std::string>();
-    if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
-  return entry;
+void rename_or_throw(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) throw std::system_error(error, "cannot rename " + from.string());
+}
+
+void remove_or_throw(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) throw std::system_error(error, "cannot remove " + path.string());
+}
+
+bool is_full_disk(const std::system_error& error) {
+  return error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT;
+}
+
+std::string checksum_of(const std::vector<char>& bytes) {
+  Checksum sum;
+  sum.update(bytes.data(), bytes.size());
+  return sum.hex();
 }
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path directory, int64_t keep)
-    : directory_(std::move(directory)), keep_(keep) {
+CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine examine)
+    : directory_(std::move(directory)), keep_(keep), examine_(std::move(examine)) {
   if (!directory_.has_filename())
     directory_ = directory_.parent_path();  // treats "dir/" like "dir"
   temporary_ = directory_.parent_path() / ("." + directory_.filename().string() + "-tmp");
 }
 
-void CheckpointStore::open_for_writing() {
+void CheckpointStore::open_for_writing(const Warn& warn) {
   std::error_code error;
   fs::create_directories(directory_, error);
   if (error)
     throw std::runtime_error("cannot create the checkpoint directory " + directory_.string() +
                              ": " + error.message());
-  fs::create_directories(temporary_, error);
-  // The parent may be read-only, or on another file system, where files cannot be renamed into the
-  // directory. Then a hidden folder inside the directory holds the temporary files.
-  struct stat inside {
-  }, beside{};
-  const bool same = !error && ::stat(directory_.c_str(), &inside) == 0 &&
-                    ::stat(temporary_.c_str(), &beside) == 0 && inside.st_dev == beside.st_dev &&
-                    ::access(temporary_.c_str(), W_OK) == 0;
-  if (!same) {
-    temporary_ = directory_ / ".tmp";
-    fs::create_directories(temporary_, error);
+  choose_temporary();
+  remove_leftovers();
+  complete_unmarked(warn);
+  if (!entries().empty()) write_manifest();
+}
+
+// The folder beside the directory, or .tmp in it. The lock is taken before anything is tried there:
+// another run may be using the folder.
+void CheckpointStore::choose_temporary() {
+  const auto lock = [&](const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return false;
+    lock_ = FileLock(folder / kLock, directory_.string(), kChoice);
+    return can_rename(folder, directory_);
+  };
+  const fs::path inside = directory_ / ".tmp";
+  if (lock_.held()) return;
+  if (lock(temporary_)) {
+    // Removes the folder of an earlier run, which may still be running, that had to write inside.
+    std::error_code none;
+    if (fs::exists(inside / kLock, none)) {
+      FileLock(inside / kLock, directory_.string(), kChoice).remove_file();
+      fs::remove(inside, none);  // unless it contains other files
+    }
+    return;
   }
-  if (error || ::access(directory_.c_str(), W_OK) != 0) {
-    throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
-                             "; choose another with --checkpoint-dir");
-  }
-  if (!lock_.held())
-    lock_ = FileLock(temporary_ / kLock, directory_.string(), "--checkpoint-dir (--output)");
-  for (const auto& left : fs::directory_iterator(temporary_)) {
-    if (left.path().filename() != kLock) fs::remove(left.path(), error);
-  }
-  // Removes checkpoints without a marker: their writer died before it wrote the marker.
-  for (const auto& file : fs::directory_iterator(directory_)) {
-    if (file.path().extension() != ".pt" || file.path().filename().string().rfind("epoch-", 0) != 0)
-      continue;
-    if (!fs::exists(fs::path(file.path()).replace_extension(".json")))
-      fs::remove(file.path(), error);
+  temporary_ = inside;
+  if (lock(inside)) return;
+  throw std::runtime_error("cannot write to the checkpoint directory " + directory_.string() +
+                           "; choose another with --checkpoint-dir");
+}
+
+// Removes the temporary files of a writer that was killed, and nothing else.
+void CheckpointStore::remove_leftovers() const {
+  remove_parts(temporary_, [](const fs::path& name) {
+    return name == kManifest || name == kHistoryFile || parse_checkpoint_name(name.stem().string());
+  });
+}
+
+void CheckpointStore::complete_unmarked(const Warn& warn) {
+  for (const CheckpointEntry& entry : list_checkpoints(directory_)) {
+    if (entry.marker != Marker::missing) continue;
+    try {
+      write_file(entry.name + ".json", marker_text(read_unmarked(entry).first));
+    } catch (const std::system_error&) {
+      throw;  // of the file system: whether the checkpoint is whole stays unknown
+    } catch (const std::runtime_error& error) {
+      const std::string name = "unknown-" + entry.name + ".pt";
+      rename_or_throw(path(entry), in_directory(name));
+      if (warn) warn(std::string(error.what()) + "; it is kept as " + in_directory(name).string());
+    }
   }
 }
 
-void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
-                                      const std::function<void(const std::string&)>& warn) {
+void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& warn) {
   std::string names;
-  for (const auto& entry : entries()) {
+  for (const auto& entry : list_checkpoints(directory_)) {
     if (std::tie(entry.step, entry.epoch) <= std::tie(step, epoch)) break;
-    for (const char* extension : {".json", ".pt"}) {  // the marker first
-      const std::string name = entry.name + extension;
-      std::error_code error;
-      fs::rename(directory_ / name, directory_ / ("superseded-" + name), error);
-      if (error && extension == std::string(".json")) fail(directory_ / name, error);
+    for (const std::string& name : {entry.name + ".json", entry.name + ".pt"}) {
+      std::error_code none;
+      if (fs::exists(in_directory(name), none))  // the marker may be alone
+        rename_or_throw(in_directory(name), in_directory("superseded-" + name));
     }
     names += (names.empty() ? "" : ", ") + entry.name;
   }
@@ -109,100 +126,115 @@ void CheckpointStore::set_aside_after(int64_t epoch, int64_t step,
        directory_.string() + " and may be deleted");
 }
 
-void CheckpointStore::write_file(const std::string& name,
-                                 const std::function<void(const Sink&)>& produce) {
-  write_whole(directory_ / name, produce, {.aside = temporary_});
-}
-
-void CheckpointStore::write_marker(const CheckpointEntry& entry) {
-  nlohmann::ordered_json marker = {{"epoch", entry.epoch},
-                                   {"step", entry.step},
-                                   {"bytes", entry.bytes},
-                                   {"checksum", entry.checksum}};
-  if (entry.top1) marker["top1"] = *entry.top1;
-  const std::string text = marker.dump(1) + "\n";
-  write_file(entry.name + ".json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+void CheckpointStore::write_file(const std::string& name, const std::string& text) {
+  write_whole(in_directory(name), text, {.aside = temporary_});
 }
 
 CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional<double> top1,
                                       const std::function<void(const Sink&)>& produce) {
-  CheckpointEntry entry{entry_name(epoch, step), epoch, step, top1, 0, ""};
-  const fs::path marker_path = directory_ / (entry.name + ".json");
-  if (auto existing = read_marker(marker_path)) {
-    try {
-      read(*existing);
-      if (top1 && !existing->top1) {  // a stop saved it before its evaluation
-        existing->top1 = top1;
-        write_marker(*existing);
-        write_manifest();
-      }
-      return *existing;
-    } catch (const std::runtime_error&) {  // damaged: written again below
-      fs::remove(marker_path);
-    }
+  const CheckpointEntry entry = {checkpoint_name(epoch, step), epoch, step, top1, 0, ""};
+  try {
+    return write(entry, produce);
+  } catch (const std::system_error& error) {
+    if (is_full_disk(error)) prune_to(std::max<int64_t>(1, keep_ - 1));
   }
-  Checksum sum;
-  write_file(entry.name + ".pt", [&](const Sink& sink) {
-    produce([&](const void* bytes, size_t size) {
-      sum.update(bytes, size);
-      entry.bytes += static_cast<int64_t>(size);
-      sink(bytes, size);
-    });
-  });
-  entry.checksum = sum.hex();
-  write_marker(entry);
+  return write(entry, produce);
+}
+
+CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
+                                       const std::function<void(const Sink&)>& produce) {
+  const fs::path marker = in_directory(entry.name + ".json");
+  std::optional<CheckpointEntry> existing = read_marker(marker);
+  // A run that was stopped before its last evaluation saves the same step again after it.
+  if (existing && entry.top1 && !existing->top1) existing.reset();
+  try {
+    if (existing) read(*existing);
+  } catch (const std::runtime_error&) {
+    existing.reset();  // damaged since it was written
+  }
+  if (!existing) {
+    Checksum sum;
+    const auto sum_and_write = [&](const ByteSink& sink) {
+      produce([&](const void* bytes, size_t size) {
+        sum.update(bytes, size);
+        entry.bytes += static_cast<int64_t>(size);
+        sink(bytes, size);
+      });
+    };
+    // The marker goes before the file that it describes changes.
+    write_whole(path(entry), sum_and_write,
+                {.aside = temporary_, .before_rename = [&] { remove_or_throw(marker); }});
+    entry.checksum = sum.hex();
+    write_file(entry.name + ".json", marker_text(entry));
+  }
   write_manifest();
+  if (existing) return *existing;
   prune();
   return entry;
 }
 
 std::vector<CheckpointEntry> CheckpointStore::entries() const {
-  std::vector<CheckpointEntry> list;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(directory_, error)) {
-    const fs::path& path = file.path();
-    if (path.extension() != ".json" || path.filename().string().rfind("epoch-", 0) != 0) continue;
-    if (const auto entry = read_marker(path)) list.push_back(*entry);
-  }
-  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.step, a.epoch) > std::tie(b.step, b.epoch);
-  });
+  auto list = list_checkpoints(directory_);
+  std::erase_if(list, [](const auto& entry) { return entry.marker != Marker::good; });
   return list;
 }
 
+std::vector<std::string> CheckpointStore::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : list_checkpoints(directory_)) names.push_back(entry.name);
+  return names;
+}
+
 std::optional<CheckpointEntry> CheckpointStore::best() const {
-  std::optional<CheckpointEntry> best;
-  for (const auto& entry : entries()) {
-    if (entry.top1 && (!best || *entry.top1 >= *best->top1))
-      best = entry;  // newest first: >= prefers the earlier one
-  }
-  return best;
+  return best_of(entries());
 }
 
 fs::path CheckpointStore::path(const CheckpointEntry& entry) const {
-  return directory_ / (entry.name + ".pt");
+  return in_directory(entry.name + ".pt");
 }
 
 std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
   auto bytes = read_whole_file(path(entry));
-  Checksum sum;
-  sum.update(bytes.data(), bytes.size());
-  if (static_cast<int64_t>(bytes.size()) != entry.bytes || sum.hex() != entry.checksum) {
+  const std::string sum = checksum_of(bytes);
+  if (static_cast<int64_t>(bytes.size()) != entry.bytes || sum != entry.checksum) {
     throw std::runtime_error("checkpoint " + path(entry).string() + " is damaged (" +
                              std::to_string(bytes.size()) + " of " + std::to_string(entry.bytes) +
-                             " bytes, checksum " + sum.hex() + " instead of " + entry.checksum +
-                             ")");
+                             " bytes, checksum " + sum + " instead of " + entry.checksum + ")");
   }
   return bytes;
 }
 
+// Returns a checkpoint without a marker, and what its marker would contain. Throws
+// std::runtime_error if it is not whole.
+std::pair<CheckpointEntry, std::vector<char>> CheckpointStore::read_unmarked(
+    const CheckpointEntry& entry) const {
+  const std::string file = path(entry).string(), lacks = "checkpoint " + file + " has no marker";
+  std::vector<char> bytes = read_whole_file(file);
+  if (!examine_) throw std::runtime_error(lacks);
+  CheckpointEntry whole;
+  try {
+    whole = examine_(bytes, file);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(lacks + " and is not whole: " + error.what());
+  }
+  whole.name = checkpoint_name(whole.epoch, whole.step);
+  if (whole.name != entry.name)
+    throw std::runtime_error(lacks + ", and its contents are those of " + whole.name);
+  whole.bytes = static_cast<int64_t>(bytes.size());
+  whole.checksum = checksum_of(bytes);
+  return {std::move(whole), std::move(bytes)};
+}
+
 std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::newest_good(
-    const std::function<void(const std::string&)>& warn, int64_t before) const {
-  auto list = entries();
+    const Warn& warn, int64_t before) const {
+  auto list = list_checkpoints(directory_);
   std::erase_if(list, [&](const CheckpointEntry& entry) { return entry.step >= before; });
   for (const auto& entry : list) {
     try {
-      return std::pair{entry, read(entry)};
+      if (entry.marker == Marker::good) return std::pair{entry, read(entry)};
+      if (entry.marker == Marker::missing) return read_unmarked(entry);
+      throw std::runtime_error("the marker " + in_directory(entry.name + ".json").string() +
+                               " is damaged");
     } catch (const std::runtime_error& error) {
       warn(std::string(error.what()) + "; trying the previous one");
     }
@@ -213,46 +245,38 @@ std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::ne
       " can be read; restore one, or start from scratch with another --checkpoint-dir");
 }
 
-void CheckpointStore::keep_copy(const fs::path& file) {
+void CheckpointStore::protect(const fs::path& file) {
   std::error_code none;
-  if (fs::equivalent(file, directory_ / file.filename(), none)) return;
-  const std::vector<char> bytes = read_whole_file(file);
-  write_file(file.filename().string(), [&](const Sink& sink) { sink(bytes.data(), bytes.size()); });
+  if (fs::equivalent(file, in_directory(file.filename().string()), none))
+    protected_name_ = file.stem().string();
 }
 
 void CheckpointStore::write_manifest() {
-  const auto list = entries();
-  nlohmann::ordered_json manifest;
-  manifest["last"] = list.empty() ? "" : list.front().name + ".pt";
-  const auto top = best();
-  manifest["best"] =
-      top ? nlohmann::ordered_json(top->name + ".pt") : nlohmann::ordered_json(nullptr);
-  if (top) manifest["best_top1"] = *top->top1;
-  const std::string text = manifest.dump(1) + "\n";
-  write_file("manifest.json", [&](const Sink& sink) { sink(text.data(), text.size()); });
+  write_file(kManifest, manifest_text(entries()));
 }
 
-void CheckpointStore::prune() {
+void CheckpointStore::prune_to(int64_t keep) {
   const auto list = entries();
-  const auto top = best();
+  const auto top = best_of(list);
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;
   });
-  for (size_t i = static_cast<size_t>(keep_); i < list.size(); ++i) {
-    if (top && list[i].name == top->name) continue;
-    if (kept != list.end() && list[i].name == kept->name) continue;
+  for (size_t i = static_cast<size_t>(keep); i < list.size(); ++i) {
+    const std::string& name = list[i].name;
+    if ((top && name == top->name) || name == protected_name_) continue;
+    if (kept != list.end() && name == kept->name) continue;
     std::error_code error;
-    fs::remove(directory_ / (list[i].name + ".json"), error);
-    fs::remove(path(list[i]), error);
+    fs::remove(in_directory(name + ".json"), error);
+    if (!error) fs::remove(path(list[i]), error);
   }
 }
 
 std::vector<char> read_checked(const fs::path& file) {
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const CheckpointStore store(directory, 1);
-  for (const auto& entry : store.entries()) {
-    if (entry.name + ".pt" == file.filename().string()) return store.read(entry);
-  }
+  const auto entry = parse_checkpoint_name(file.stem().string())
+                         ? read_marker(fs::path(file).replace_extension(".json"))
+                         : std::nullopt;
+  if (entry && file.extension() == ".pt") return CheckpointStore(directory, 1).read(*entry);
   return read_whole_file(file);
 }
 

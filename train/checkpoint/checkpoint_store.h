@@ -10,12 +10,18 @@
 //   DIR/history.jsonl                   copy of the run's history up to the newest checkpoint, for
 //                                       machines that receive only this directory
 //   DIR/../.DIR-tmp/                    the writer's lock, and files being written. It is outside
-//                                       DIR, so a tool that copies DIR never sees partial files
+//                                       DIR, so a tool that copies DIR never sees partial files.
+//                                       DIR/.tmp if files cannot be renamed from there (another
+//                                       mount, a read-only parent)
 //
 // A checkpoint is written under a temporary name, flushed to disk and renamed. Then its marker is
 // written the same way. So SIGKILL at any moment leaves the previous checkpoints intact. "epoch" is
 // the epoch to start or continue, "step" the number of finished steps. Only one process may write;
 // others may read at the same time. Not thread-safe.
+//
+// A checkpoint whose writer died before it wrote the marker counts if it is whole. Files with other
+// names are neither read nor changed. Functions that list the directory throw std::system_error if
+// it or a marker cannot be read, because an empty list would hide checkpoints.
 
 #include <cstdint>
 #include <filesystem>
@@ -28,72 +34,85 @@
 #include "base/checksum.h"
 #include "base/file_lock.h"
 #include "base/whole_file.h"
+#include "train/checkpoint/checkpoint_listing.h"
 
 namespace shoal::train {
 
-struct CheckpointEntry {
-  std::string name;            // without extension
-  int64_t epoch = 0;           // the epoch to start or continue
-  int64_t step = 0;            // finished steps
-  std::optional<double> top1;  // percent; unset if this checkpoint was not evaluated
-  int64_t bytes = 0;
-  std::string checksum;
-};
-
 class CheckpointStore {
  public:
-  // `keep`: number of newest checkpoints that save() keeps, in addition to the best one.
-  CheckpointStore(std::filesystem::path directory, int64_t keep);
+  using Sink = ByteSink;
+  using Warn = std::function<void(const std::string&)>;
+  // Returns epoch, step and accuracy of a checkpoint from its bytes. `file` appears in messages.
+  // Throws std::runtime_error if they are not a whole checkpoint.
+  using Examine =
+      std::function<CheckpointEntry(const std::vector<char>& bytes, const std::string& file)>;
+
+  // `keep`: number of newest checkpoints that prune() keeps, in addition to the best one. Without
+  // `examine`, checkpoints without a marker count as damaged.
+  CheckpointStore(std::filesystem::path directory, int64_t keep, Examine examine = {});
 
   // Creates the directories, locks them against other writers for the lifetime of this object, and
-  // removes the files of an interrupted writer. Throws std::runtime_error if the directory is
-  // locked or not writable.
-  void open_for_writing();
+  // completes what an interrupted writer left: whole checkpoints get their missing marker, others
+  // the prefix "unknown-", which `warn` reports. Throws std::runtime_error if the directory is
+  // locked, not writable or not readable.
+  void open_for_writing(const Warn& warn = {});
 
-  using Sink = ByteSink;
   // Renames the checkpoints after this position to "superseded-…", because a run that continues
   // from here will write different ones. They are no longer entries. Reports their names to `warn`.
-  void set_aside_after(int64_t epoch, int64_t step,
-                       const std::function<void(const std::string&)>& warn);
+  void set_aside_after(int64_t epoch, int64_t step, const Warn& warn);
 
-  // Writes one checkpoint, updates the manifest and deletes old checkpoints. `produce` passes the
-  // bytes to the sink in order. If an intact entry of the same epoch and step exists, only stores
-  // `top1` if the entry has no accuracy yet. Throws std::runtime_error with path and reason.
+  // Writes one checkpoint, updates the manifest and prunes. `produce` passes the bytes to the sink
+  // in order. Keeps an existing intact entry of the same epoch and step, unless that was not
+  // evaluated and this state is. After a failure, tries once more; if the disk is full, first
+  // removes what pruning would remove afterwards, but not the newest checkpoint. Throws
+  // std::runtime_error with path and reason.
   CheckpointEntry save(int64_t epoch, int64_t step, std::optional<double> top1,
                        const std::function<void(const Sink&)>& produce);
 
-  // Copies a file atomically into the directory, under its own name. Throws std::runtime_error with
-  // path and reason.
-  void keep_copy(const std::filesystem::path& file);
+  // Removes the checkpoints that need not be kept, as save() does.
+  void prune() { prune_to(keep_); }
 
-  // Makes save() also keep the newest entry before `step`.
+  // Writes another file into the directory. Throws std::runtime_error with path and reason.
+  void write_file(const std::string& name, const std::string& text);
+
+  // Makes pruning also keep the newest entry before `step`; and this file, if it is in the
+  // directory.
   void protect_before(int64_t step) { protected_before_ = step; }
+  void protect(const std::filesystem::path& file);
 
   std::vector<CheckpointEntry> entries() const;  // all that have a marker, newest first
-  std::optional<CheckpointEntry> best() const;   // highest accuracy; among equal ones the earliest
+  // All names without extension, newest first; also those whose marker is missing or damaged.
+  std::vector<std::string> names() const;
+  std::optional<CheckpointEntry> best() const;  // highest accuracy; among equal ones the earliest
   std::filesystem::path path(const CheckpointEntry& entry) const;
 
   // Returns the file's bytes. Throws std::runtime_error naming the file if its size or checksum is
   // wrong.
   std::vector<char> read(const CheckpointEntry& entry) const;
-  // Returns the newest intact entry with fewer than `before` steps and its bytes; nullopt if there
-  // are no such entries. Reports damaged ones to `warn`. Throws std::runtime_error if all of them
-  // are damaged, because starting from scratch would hide the loss.
+  // Returns the newest intact checkpoint with fewer than `before` steps and its bytes, with or
+  // without a marker; nullopt if there are no such checkpoints. Reports damaged ones to `warn`.
+  // Throws std::runtime_error if all of them are damaged, because starting from scratch would hide
+  // the loss.
   std::optional<std::pair<CheckpointEntry, std::vector<char>>> newest_good(
-      const std::function<void(const std::string&)>& warn,
-      int64_t before = std::numeric_limits<int64_t>::max()) const;
+      const Warn& warn, int64_t before = std::numeric_limits<int64_t>::max()) const;
 
   const std::filesystem::path& directory() const { return directory_; }
 
  private:
-  void write_file(const std::string& name, const std::function<void(const Sink&)>& produce);
-  void write_marker(const CheckpointEntry& entry);
+  std::filesystem::path in_directory(const std::string& name) const { return directory_ / name; }
+  void choose_temporary();
+  void remove_leftovers() const;
+  void complete_unmarked(const Warn& warn);
+  std::pair<CheckpointEntry, std::vector<char>> read_unmarked(const CheckpointEntry& entry) const;
+  CheckpointEntry write(CheckpointEntry entry, const std::function<void(const Sink&)>& produce);
   void write_manifest();
-  void prune();
+  void prune_to(int64_t keep);
 
   std::filesystem::path directory_, temporary_;
   int64_t keep_;
+  Examine examine_;
   int64_t protected_before_ = 0;  // steps; 0: none
+  std::string protected_name_;    // without extension; empty: none
   FileLock lock_;
 };
 

@@ -24,11 +24,20 @@ struct Found {
   std::string user_error, failure;
 };
 
+CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
+  const CheckpointData data = read_checkpoint(bytes, file);
+  CheckpointEntry entry;
+  entry.epoch = data.integer("epoch");
+  entry.step = data.integer("step");
+  if (data.numbers.contains("top1")) entry.top1 = data.number("top1");
+  return entry;
+}
+
 // Returns the checkpoints in `directory`, which is a checkpoint directory or a run's output folder.
 CheckpointStore store_in(const fs::path& directory) {
-  CheckpointStore store(directory, 1);
-  if (!store.entries().empty()) return store;
-  return CheckpointStore(directory / "checkpoints", 1);
+  CheckpointStore store = checkpoint_store(directory, 1);
+  if (!store.names().empty()) return store;
+  return checkpoint_store(directory / "checkpoints", 1);
 }
 
 Found look(const Job& job, const CheckpointStore& store) {
@@ -43,11 +52,11 @@ Found look(const Job& job, const CheckpointStore& store) {
   };
   if (!job.resume && job.resume_path.empty()) {
     if (job.eval_only || job.dry_run) return found;
-    const auto existing = store.entries();
+    const auto existing = store.names();
     if (!existing.empty()) {
-      found.user_error =
-          store.directory().string() + " holds checkpoints of an earlier run (the newest is " +
-          existing.front().name + "); continue it with --resume, or choose another --output";
+      found.user_error = store.directory().string() +
+                         " holds checkpoints of an earlier run (the newest is " + existing.front() +
+                         "); continue it with --resume, or choose another --output";
     }
     return found;
   }
@@ -121,7 +130,7 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   if (const auto entry = store.best(); best && entry)
     return {store.read(*entry), store.path(*entry).string()};
   const fs::path model = directory / kModelFile;
-  if (!best && store.entries().empty() && fs::exists(model))
+  if (!best && store.names().empty() && fs::exists(model))
     return {read_whole_file(model), model.string()};
   auto newest = store.newest_good([](const std::string& what) { log::warning(what); });
   if (!newest) throw UserError(option + ": the directory contains no checkpoint");
@@ -150,11 +159,15 @@ Located locate(const std::string& text, const std::string& name) {
 
 }  // namespace
 
+CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
+  return {directory, keep, examine};
+}
+
 Start find_start(const Job& job, dist::Group& group) {
   Found found;
   if (group.rank() == 0) {
     try {
-      found = look(job, CheckpointStore(checkpoint_directory(job), job.keep));
+      found = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
       if (found.bytes.empty() && found.user_error.empty() && !job.weights.empty()) {
         Located located = locate(job.weights, "--weights");
         found.weights = std::move(located.bytes);

@@ -20,6 +20,9 @@ namespace shoal::train {
 CheckpointData snapshot(const Trainer& trainer, const Position& position, const ResolvedJob& job,
                         const std::vector<std::string>& classes);
 
+// The store of a run's checkpoints, which also accepts whole ones without a marker.
+CheckpointStore checkpoint_store(const std::filesystem::path& directory, int64_t keep);
+
 // What a run starts from: a checkpoint, other weights, or random weights (both empty).
 struct Start {
   std::optional<CheckpointData> data;     // checkpoint of the run to continue

@@ -1,7 +1,6 @@
 #include "train/control/recovery.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "base/log.h"
 #include "train/checkpoint/resume.h"
@@ -24,7 +23,6 @@ Recovery::Recovery(const ResolvedJob& job, Trainer& trainer, CheckpointStore& st
       position_(position),
       losses_(job.spike_ratio) {
   losses_.restore(position.losses);
-  if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
 }
 
 bool Recovery::add_loss(const dist::ControlMessage& message, int64_t step) {
@@ -86,7 +84,7 @@ void Recovery::count_rollback(int64_t spike) {
     store_.protect_before(spike - 1);
   }
   if (++position_.rollbacks > kMostRollbacks)
-    throw std::runtime_error(strf(
+    throw RollbacksFailed(strf(
         "the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
         "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",
         static_cast<long long>(kMostRollbacks), static_cast<long long>(spike)));

@@ -9,6 +9,7 @@
 // further steps, then of 4, 8, ….
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "dist/connect.h"
@@ -21,6 +22,11 @@
 
 namespace shoal::train {
 
+// The loss spikes after each of many rollbacks. All ranks throw it at the same step.
+struct RollbacksFailed : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
 class Recovery {
  public:
   // Restores the loss watch from position.losses. All references must outlive this object.
@@ -28,8 +34,7 @@ class Recovery {
            dist::Communicator& communicator, ReportSink& reporter, Position& position);
 
   // Handles the loss of step `step`, which `message` contains as a sum over all ranks. Returns true
-  // if a checkpoint should be saved. Throws std::runtime_error if the loss spikes again after 12
-  // rollbacks. Collective.
+  // if a checkpoint should be saved. Throws RollbacksFailed. Collective.
   bool add_loss(const dist::ControlMessage& message, int64_t step);
   // Adds the duration of a step. Reports an event if the steps of this rank become slower or
   // faster.

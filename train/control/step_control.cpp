@@ -31,7 +31,12 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
-  const bool save_spike = recovery_.add_loss(message, step);
+  bool save_spike = false;
+  try {
+    save_spike = recovery_.add_loss(message, step);
+  } catch (const RollbacksFailed& error) {
+    checkpoints_.save_and_fail(error.what());
+  }
   if (message.stop_signal != 0) {
     control_.discard();
     return message.stop_signal;

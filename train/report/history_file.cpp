@@ -1,12 +1,19 @@
 #include "train/report/history_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/whole_file.h"
@@ -20,6 +27,11 @@ struct Lines {
   std::string text;
   int64_t count = 0;
 };
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error = errno) {
+  throw std::system_error(error, std::generic_category(),
+                          std::string("cannot ") + what + " " + path.string());
+}
 
 // Returns up to `most` lines from the start of a file; none if the file does not exist.
 Lines first_lines(const std::filesystem::path& path, int64_t most) {
@@ -101,16 +113,63 @@ HistoryFile::HistoryFile(const ResolvedJob& job, int64_t keep_lines)
   const Lines kept = lines_to_keep(job, path_, keep_lines);
   lines_ = kept.count;
   write_whole(path_, kept.text);  // atomic: an interruption must not lose these lines
-  file_.open(path_, std::ios::app);
-  if (!file_)
-    throw std::runtime_error("cannot write " + path_.string() +
-                             "; choose another directory with --output");
+  open();
+}
+
+void HistoryFile::open() {
+  file_ = shoal::open_file(path_.c_str(), O_RDWR | O_APPEND | O_CREAT);
+  if (!file_.is_open()) fail(path_, "write");
+}
+
+// False if somebody has removed or replaced the file.
+bool HistoryFile::is_in_place() const {
+  struct stat named {
+  }, opened{};
+  return ::stat(path_.c_str(), &named) == 0 && ::fstat(file_.number(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+std::string HistoryFile::text() const {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got =
+        ::pread(file_.number(), buffer, sizeof buffer, static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, "read");
+    if (got == 0) return text + unwritten_;
+    text.append(buffer, static_cast<size_t>(got));
+  }
 }
 
 void HistoryFile::append(const std::string& row) {
-  file_ << row.substr(0, row.size() - 1) << ",\"time\":\"" << utc_time() << "\"}\n" << std::flush;
-  if (!file_) throw std::runtime_error("cannot write " + path_.string() + "; is the disk full?");
+  unwritten_ += row.substr(0, row.size() - 1) + ",\"time\":\"" + utc_time() + "\"}\n";
   ++lines_;
+  write_rows();
+}
+
+void HistoryFile::write_rows() {
+  try {
+    if (is_in_place()) {
+      const off_t before = ::lseek(file_.number(), 0, SEEK_END);
+      if (const int error = write_all(file_.number(), unwritten_.data(), unwritten_.size())) {
+        const off_t written = ::lseek(file_.number(), 0, SEEK_END) - before;
+        unwritten_.erase(0, static_cast<size_t>(written));
+        fail(path_, "write", error);
+      }
+    } else {
+      write_whole(path_, text());  // the open file still has what was written
+      open();
+      log::warning(path_.string() + " was removed or replaced; it is written again");
+    }
+    unwritten_.clear();
+    failing_ = false;
+  } catch (const std::system_error& error) {
+    if (!failing_)
+      log::warning(std::string(error.what()) +
+                   "; training continues, and the rows follow when the file can be written");
+    failing_ = true;
+  }
 }
 
 void HistoryFile::event(const Event& report) {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "base/descriptor.h"
 #include "train/report/report.h"
 #include "train/run/job.h"
 
@@ -26,7 +26,9 @@ class HistoryFile final : public ReportSink {
   // Truncates the file to its first `keep_lines` lines, because later lines were written after the
   // checkpoint that the run resumes from, and opens it for appending. --eval-only keeps all lines.
   // If the file has fewer lines, uses the copy in the checkpoint directory. Throws
-  // std::runtime_error with path and reason.
+  // std::runtime_error with path and reason. Later failures do not end the run: rows that cannot be
+  // written stay in memory, a warning is logged, and the next row tries again. A file that was
+  // removed is written again.
   HistoryFile(const ResolvedJob& job, int64_t keep_lines);
 
   void step(const StepReport& report) override { append(history_row(report)); }
@@ -34,15 +36,24 @@ class HistoryFile final : public ReportSink {
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override { append(history_row(report)); }
 
+  void end(const RunEnd&) override { write_rows(); }
+
+  // All rows and their number, also of those that could not be written. Throws std::system_error if
+  // the file cannot be read.
+  std::string text() const;
   int64_t lines() const { return lines_; }
-  const std::filesystem::path& path() const { return path_; }
 
  private:
   void append(const std::string& row);  // adds the time and the line break
+  void write_rows();
+  void open();
+  bool is_in_place() const;
 
   std::filesystem::path path_;
-  std::ofstream file_;
+  Descriptor file_;
   int64_t lines_ = 0;
+  std::string unwritten_;  // rows with line breaks; empty unless writing has failed
+  bool failing_ = false;   // the failure has been reported
 };
 
 }  // namespace shoal::train

@@ -2,8 +2,9 @@
 // The reports of rank 0 about a run, and the interface of the sinks that write them. Torch-free.
 //
 // A sink (terminal bar, log lines, history.jsonl, …) overrides the functions for the reports that
-// it writes. They are called only on rank 0, from the thread of the training loop. A sink that
-// cannot write throws std::runtime_error with the path and the reason.
+// it writes. They are called only on rank 0, from the thread of the training loop. If a sink cannot
+// write, start() and end() throw std::runtime_error with the path and the reason. The others log a
+// warning instead, because training continues.
 
 #include <cstdint>
 #include <optional>

@@ -67,8 +67,8 @@ int64_t Reporter::history_lines() const {
   return history_ ? history_->lines() : 0;
 }
 
-std::filesystem::path Reporter::history_file() const {
-  return history_ ? history_->path() : std::filesystem::path();
+std::string Reporter::history_text() const {
+  return history_ ? history_->text() : "";
 }
 
 }  // namespace shoal::train

@@ -1,8 +1,8 @@
 #pragma once
 // Passes every report of a run to all sinks. Does nothing on ranks other than 0. Torch-free.
 
-#include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "train/report/report.h"
@@ -31,8 +31,8 @@ class Reporter final : public ReportSink {
   // exception is more important.
   void end_failed(const RunEnd& report) noexcept;
 
-  int64_t history_lines() const;  // current number of lines in history.jsonl
-  std::filesystem::path history_file() const;
+  int64_t history_lines() const;     // current number of lines in history.jsonl
+  std::string history_text() const;  // all of history.jsonl; empty on other ranks
 
  private:
   std::vector<std::unique_ptr<ReportSink>> sinks_;  // called in this order; empty on other ranks

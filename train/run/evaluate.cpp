@@ -32,9 +32,9 @@ bool on_any_rank(dist::Group& group, bool here) {
 // Throws if there are no images or too many unreadable ones. `sum` is over all ranks.
 void check_images(const Meter& sum) {
   const double all = sum.images + sum.skipped;
-  if (all == 0) throw std::runtime_error("there are no validation images; check the path of --val");
+  if (all == 0) throw EvaluationFailed("there are no validation images; check the path of --val");
   if (sum.skipped > 0.01 * all)
-    throw TooManyUnreadable(
+    throw EvaluationFailed(
         strf("%.0f of %.0f validation images cannot be read, more than 1 %%; the log names them. "
              "Repair or remove them",
              sum.skipped, all));

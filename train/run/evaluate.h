@@ -18,8 +18,8 @@ namespace shoal::train {
 // type of the activations. Switches the model to evaluation mode.
 Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
 
-// Thrown if more than 1 % of the images are unreadable.
-struct TooManyUnreadable : std::runtime_error {
+// Thrown if there are no images, or if more than 1 % of them are unreadable.
+struct EvaluationFailed : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
@@ -34,8 +34,7 @@ struct EvaluationHooks {
 };
 
 // Evaluates the whole set. The result is a sum over all ranks, the same on each; its epoch and step
-// are not set. Collective. Throws, on all ranks, std::runtime_error if there are no images and
-// TooManyUnreadable.
+// are not set. Collective. Throws EvaluationFailed on all ranks.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
 

@@ -23,6 +23,8 @@ namespace shoal::train {
 enum class Precision { off, bf16 };
 // What a run does when its loss spikes, besides logging it (train/control/recovery.h).
 enum class OnSpike { log, checkpoint, rollback };
+// What a run does if it cannot write a checkpoint.
+enum class OnSaveError { go_on, stop };
 // Which weights are exported to --export-dir.
 enum class ExportWeights { best, last };
 
@@ -109,9 +111,11 @@ struct RunOptions {
   bool seek_index = true;   // indexes JPEGs, so that later epochs decode little more than the crop
   double checkpoint_minutes = 15;  // minutes between checkpoints; 0: never by time
   int64_t keep = 3;                // number of newest checkpoints to keep, besides the best one
-  bool resume = false;             // continues from the newest intact checkpoint
-  std::string resume_path;         // file or directory to continue from instead
-  std::string checkpoint;          // file or run of shoal, for eval and predict
+  // go_on: the run logs a warning and saves again when the next checkpoint is due.
+  OnSaveError on_save_error = OnSaveError::go_on;
+  bool resume = false;                    // continues from the newest intact checkpoint
+  std::string resume_path;                // file or directory to continue from instead
+  std::string checkpoint;                 // file or run of shoal, for eval and predict
   data::Views views = data::Views::none;  // crops per image; eval averages their logits
   bool eval_only = false;
   bool dry_run = false;            // makes one step on every rank and writes nothing

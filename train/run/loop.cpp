@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -34,9 +35,9 @@ class Run {
  public:
   Run(const RunContext& run, const Images& train, const Images& val);
 
-  void open() { checkpoints_.open(); }  // for writing
   RunResult train();
   RunResult evaluate_only();
+  void save_alone() noexcept;
   void report_failure(const std::string& reason) noexcept;
 
  private:
@@ -62,6 +63,7 @@ class Run {
   std::optional<data::Loader> train_loader_;  // empty with --eval-only
   RunReports reports_;
   RunResult result_;
+  std::optional<int64_t> history_before_evaluation_;  // lines; empty: none is under way
 };
 
 Run::Run(const RunContext& run, const Images& train, const Images& val)
@@ -96,6 +98,7 @@ RunResult Run::train() {
   }
   RunEnd report = reports_.end(result_.stop_signal ? "stopped" : "complete");
   report.exported = checkpoints_.export_weights();
+  checkpoints_.require_saved();
   run_.reporter.end(report);
   return result_;
 }
@@ -136,12 +139,13 @@ bool Run::train_epoch() {
 // `start`: the time at which this rank began to wait for the step's images.
 bool Run::train_step(double start) {
   const double waited = now() - start;
-  position_.lr =
+  const double lr =
       learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
   StepResult step = position_.step < position_.skip_until
                         ? run_.trainer.skip(*train_loader_)
-                        : run_.trainer.step(*train_loader_, position_.step, position_.lr,
+                        : run_.trainer.step(*train_loader_, position_.step, lr,
                                             job_.progression.strength(position_.epoch));
+  position_.lr = lr;
   step.data_seconds += waited;
   ++position_.step;
   ++position_.step_in_epoch;
@@ -159,11 +163,9 @@ void Run::check_finite(const StepResult& step) {
   ++position_.non_finite;
   run_.reporter.event({"nonfinite", position_.step, {{"updates", 1}}});
   if (++position_.non_finite_in_a_row < job_.non_finite_limit) return;
-  checkpoints_.save();
-  throw std::runtime_error(strf(
+  checkpoints_.save_and_fail(strf(
       "loss or gradient was not finite in %lld steps in a row, up to step %lld (learning rate %g, "
-      "gradient norm %g); the last good state is saved in %s. Lower --lr, set --clip, or check the "
-      "data",
+      "gradient norm %g); %s has the last good state. Lower --lr, set --clip, or check the data",
       static_cast<long long>(position_.non_finite_in_a_row), static_cast<long long>(position_.step),
       position_.lr, step.gradient_norm, run_.store.directory().c_str()));
 }
@@ -171,14 +173,14 @@ void Run::check_finite(const StepResult& step) {
 // A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
 // therefore stores the number of history lines from before that evaluation.
 bool Run::evaluate() {
-  const int64_t history_lines = run_.reporter.history_lines();
+  history_before_evaluation_ = run_.reporter.history_lines();
   try {
     const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
     result_.last_evaluation = evaluation.sum;
-    return go_on(evaluation.stop_signal, history_lines);
-  } catch (const TooManyUnreadable& error) {
+    return go_on(evaluation.stop_signal, history_before_evaluation_);
+  } catch (const EvaluationFailed& error) {
     checkpoints_.save_and_fail(std::string(error.what()) + " and continue with --resume",
-                               history_lines);
+                               history_before_evaluation_);
   }
 }
 
@@ -193,6 +195,7 @@ void Run::end_epoch() {
     position_.epoch_sum = {};
   }
   position_.note_best(top1);
+  history_before_evaluation_.reset();
   checkpoints_.save(top1);
 }
 
@@ -201,11 +204,23 @@ void Run::end_epoch() {
 bool Run::go_on(int stop_signal, std::optional<int64_t> history_lines) {
   if (stop_signal == 0) return true;
   checkpoints_.save(std::nullopt, history_lines);
+  checkpoints_.require_saved();
   log::info(strf("stopped by %s after step %lld; continue with --resume",
                  stop_signal == SIGTERM ? "SIGTERM" : "SIGINT",
                  static_cast<long long>(position_.step)));
   result_.stop_signal = stop_signal;
   return false;
+}
+
+// After an error that only this process knows of. With several processes it cannot save: the others
+// are in the middle of a step.
+void Run::save_alone() noexcept {
+  if (job_.world_size > 1) return;
+  try {
+    checkpoints_.save_before_failure(history_before_evaluation_);
+  } catch (const std::exception& error) {
+    log::warning(std::string("the state is not saved: ") + error.what());
+  }
 }
 
 void Run::report_failure(const std::string& reason) noexcept {
@@ -228,21 +243,22 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const bool leader = communicator.rank() == 0, trains = !job.eval_only;
   const std::vector<std::string> classes = val->classes();
   const FileLock output_lock = leader ? lock_output(job.output) : FileLock();
-  CheckpointStore store(job.checkpoint_dir, job.keep);
+  CheckpointStore store = checkpoint_store(job.checkpoint_dir, job.keep);
   Trainer trainer(job, communicator);
   Position position = load_start(trainer, start, job, classes, leader);
   const std::string origin = std::exchange(start, {}).origin;  // frees the tensors
   // Checks this before anything on the disk changes.
   if (leader && trains)
     check_disk(disk_need(store, trainer.state_bytes(), job.keep), store.directory(), log::warning);
+  if (leader && trains) open_checkpoints(job, position, store);
   Reporter reporter(job, communicator.rank(), position.history_lines);
   const RunContext context{job, communicator, classes, store, trainer, position, reporter};
   Run run(context, train, val);
-  if (trains) run.open();
   try {
     reporter.start({origin, classes});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {
+    if (trains) run.save_alone();
     run.report_failure(describe(error));
     throw;
   }

@@ -1,10 +1,12 @@
 #include "train/run/run_checkpoints.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "base/log.h"
 #include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
+#include "train/report/history_file.h"
 #include "train/run/pace.h"
 
 namespace shoal::train {
@@ -13,11 +15,13 @@ RunCheckpoints::RunCheckpoints(const RunContext& run, ControlExchange& control,
                                EpochMetrics& metrics, const Recovery& recovery)
     : run_(run), control_(control), metrics_(metrics), recovery_(recovery), saved_at_(now()) {}
 
-void RunCheckpoints::open() {
-  if (!run_.leader()) return;
-  run_.store.open_for_writing();
-  run_.store.set_aside_after(run_.position.epoch, run_.position.step, log::warning);
-  if (!run_.job.export_dir.empty()) open_export_folder(run_.job.export_dir);
+void open_checkpoints(const ResolvedJob& job, const Position& position, CheckpointStore& store) {
+  store.open_for_writing(log::warning);
+  if (!job.resume_path.empty()) store.protect(job.resume_path);
+  if (position.rollbacks > 0) store.protect_before(position.trouble_start - 1);
+  store.set_aside_after(position.epoch, position.step, log::warning);
+  store.prune();  // its last save may have been interrupted
+  if (!job.export_dir.empty()) open_export_folder(job.export_dir);
 }
 
 bool RunCheckpoints::due_by_steps() const {
@@ -31,32 +35,87 @@ bool RunCheckpoints::due_by_time() const {
 }
 
 void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> history_lines) {
+  prepare_to_save(history_lines);
+  if (write_or_warn(top1) || run_.job.on_save_error == OnSaveError::go_on) return;
+  ended_ = true;
+  throw std::runtime_error(failure_);
+}
+
+void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
+  if (std::exchange(ended_, true)) return;
+  control_.discard();
+  prepare_to_save(history_lines);
+  write_or_warn(std::nullopt);
+}
+
+void RunCheckpoints::save_and_fail(const std::string& reason,
+                                   std::optional<int64_t> history_lines) {
+  save_before_failure(history_lines);
+  throw std::runtime_error(reason);
+}
+
+void RunCheckpoints::require_saved() {
+  ended_ = true;
+  if (!failure_.empty())
+    throw std::runtime_error("the run ends with a state that could not be saved: " + failure_);
+}
+
+void RunCheckpoints::prepare_to_save(std::optional<int64_t> history_lines) {
   saved_at_ = now();
   Position& position = run_.position;
   position.losses = recovery_.losses();
   position.pending = control_.pending();
   metrics_.reduce(position.pending);
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
-  if (run_.leader()) write(top1);
 }
 
-void RunCheckpoints::save_and_fail(const std::string& reason,
-                                   std::optional<int64_t> history_lines) {
-  control_.discard();
-  save(std::nullopt, history_lines);
-  throw std::runtime_error(reason);
+// Returns false if the checkpoint could not be written.
+bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
+  if (!run_.leader()) return true;
+  run_.communicator.main.enter(dist::Phase::saving);
+  try {
+    write(top1);
+    failure_.clear();
+    failures_ = 0;
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+    ++failures_;
+  }
+  run_.communicator.main.enter(dist::Phase::stepping);
+  if (failure_.empty()) return true;
+  log::warning(
+      strf("the state after step %lld is NOT SAVED: %s; free some space or repair the disk",
+           static_cast<long long>(run_.position.step), failure_.c_str()));
+  // Not in the history, which a resumed run must repeat.
+  run_.reporter.event({"save_failed",
+                       run_.position.step,
+                       {{"in_a_row", static_cast<double>(failures_)}},
+                       /*in_history=*/false});
+  return false;
+}
+
+// Returns the error, empty if there is none.
+std::string RunCheckpoints::copy_history() {
+  try {
+    run_.store.write_file(kHistoryFile, run_.reporter.history_text());
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
 }
 
 void RunCheckpoints::write(std::optional<double> top1) {
-  run_.communicator.main.enter(dist::Phase::saving);
-  run_.store.keep_copy(run_.reporter.history_file());
-  const auto data = snapshot(run_.trainer, run_.position, run_.job, run_.classes);
+  std::string history_error = copy_history();
+  auto data = snapshot(run_.trainer, run_.position, run_.job, run_.classes);
+  if (top1) data.numbers["top1"] = *top1;
   const auto entry =
       run_.store.save(run_.position.epoch, run_.position.step, top1,
                       [&](const CheckpointStore::Sink& sink) { write_checkpoint(data, sink); });
-  run_.communicator.main.enter(dist::Phase::stepping);
   log::info(strf("saved %s (%.1f MB, %.2f s)", run_.store.path(entry).c_str(),
                  static_cast<double>(entry.bytes) / 1e6, now() - saved_at_));
+  if (!history_error.empty()) history_error = copy_history();  // pruning may have made space
+  if (!history_error.empty())
+    log::warning("the history is not copied to the checkpoints: " + history_error);
 }
 
 std::optional<Exported> RunCheckpoints::export_weights() const {

@@ -11,16 +11,16 @@
 
 namespace shoal::train {
 
+// Rank 0 calls it before it changes other files: completes what an interrupted run left, sets aside
+// checkpoints later than the position, and makes the export folder. Throws std::runtime_error if a
+// folder cannot be written or another run uses it.
+void open_checkpoints(const ResolvedJob& job, const Position& position, CheckpointStore& store);
+
 class RunCheckpoints {
  public:
   // All references must outlive this object.
   RunCheckpoints(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
                  const Recovery& recovery);
-
-  // On rank 0: removes incomplete files of an interrupted run, renames checkpoints that are later
-  // than the position, and creates the export folder. Throws std::runtime_error if a folder is not
-  // writable or another run uses it.
-  void open();
 
   // Whether --checkpoint-steps requires a checkpoint now. The same on all ranks.
   bool due_by_steps() const;
@@ -30,26 +30,40 @@ class RunCheckpoints {
 
   // Updates the position and saves a checkpoint on rank 0. `top1`: accuracy in percent, if this
   // state was evaluated. `history_lines`: number of lines of history.jsonl to keep at --resume;
-  // default: all. Collective.
+  // default: all. If the checkpoint cannot be written, logs a warning and reports an event; with
+  // --on-save-error stop, throws std::runtime_error. Collective.
   void save(std::optional<double> top1 = {}, std::optional<int64_t> history_lines = {});
 
-  // Saves a checkpoint and throws std::runtime_error(reason). Every rank must call it at the same
+  // Saves a run that is about to end with an error, once. If that fails, only logs a warning and
+  // reports the event. Collective.
+  void save_before_failure(std::optional<int64_t> history_lines = {});
+
+  // The same, then throws std::runtime_error(reason). Every rank must call it at the same
   // step. Collective.
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
+
+  // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
+  void require_saved();
 
   // Exports the model to --export-dir on rank 0, also after a stop. Returns nullopt on other ranks,
   // if the option is not set, or if there is nothing to export because nothing was trained.
   std::optional<Exported> export_weights() const;
 
  private:
+  void prepare_to_save(std::optional<int64_t> history_lines);
+  bool write_or_warn(std::optional<double> top1);
   void write(std::optional<double> top1);
+  std::string copy_history();
 
   const RunContext& run_;
   ControlExchange& control_;
   EpochMetrics& metrics_;
   const Recovery& recovery_;
-  double saved_at_;  // seconds, now()
+  double saved_at_;      // seconds, now()
+  std::string failure_;  // of the last save; empty if it worked
+  int failures_ = 0;     // saves that failed in a row
+  bool ended_ = false;   // the last save has been made
 };
 
 }  // namespace shoal::train

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "program.h"
+#include "tests/support/failing_calls.h"
 #include "tests/support/temporary_directory.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
@@ -98,7 +100,6 @@ TEST_CASE("a run's reports reach the history, the summary and the classes") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
   Reporter reporter(job, 0, 0);
-  CHECK(reporter.history_file() == folder.path() / "run/history.jsonl");
   reporter.start({"fresh start", {"cat", "dog"}});
   reporter.step(step_report(10));
   reporter.event({"loss_spike", 10, {{"loss", 4}, {"median", 2}}});
@@ -239,6 +240,62 @@ TEST_CASE("a history that cannot be written names its path") {
   std::ofstream(folder.path() / "file") << "x";
   job.output = (folder.path() / "file").string();
   CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
+}
+
+TEST_CASE("rows that a full disk refuses are written when there is space again") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  Reporter reporter(job, 0, 0);
+  reporter.step(step_report(1));
+  {
+    const test::FailingCalls full(
+        "write", [&](const std::string& file) { return file == path.string(); }, ENOSPC);
+    reporter.step(step_report(2));
+    reporter.step(step_report(3));
+    CHECK(full.count() == 2);
+    CHECK(rows(path).size() == 1);
+    CHECK(reporter.history_lines() == 3);
+    CHECK(test::lines_of(reporter.history_text()).size() == 3);
+  }
+  reporter.step(step_report(4));
+  const auto history = rows(path);
+  REQUIRE(history.size() == 4);
+  for (size_t i = 0; i < 4; ++i) CHECK(history[i].at("step") == i + 1);
+  CHECK(reporter.history_text() == test::read_text(path));
+}
+
+TEST_CASE("a history that was removed or replaced is written again") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  Reporter reporter(job, 0, 0);
+  reporter.step(step_report(1));
+  fs::remove(path);
+  reporter.step(step_report(2));
+  CHECK(rows(path).size() == 2);
+  fs::rename(path, folder.path() / "old");
+  std::ofstream(path) << "";
+  reporter.step(step_report(3));
+  CHECK(rows(path).size() == 3);
+  CHECK(rows(folder.path() / "old").size() == 2);
+  fs::remove_all(folder.path() / "run");
+  reporter.step(step_report(4));  // cannot be written
+  CHECK(reporter.history_lines() == 4);
+  fs::create_directories(folder.path() / "run");
+  RunEnd end;
+  end.outcome = "complete";
+  reporter.end(end);
+  CHECK(rows(path).size() == 4);
+}
+
+// With one search per class this takes minutes.
+TEST_CASE("the classes are written in the order of their labels, however many there are") {
+  const std::vector<std::string> few = {"b", "a", "say \"x\""};
+  CHECK(classes_json(few) == "{\n \"b\": 0,\n \"a\": 1,\n \"say \\\"x\\\"\": 2\n}");
+  std::vector<std::string> many;
+  for (int i = 0; i < 400'000; ++i) many.push_back("class " + std::to_string(i));
+  CHECK(Json::parse(classes_json(many)).at("class 399999") == 399'999);
 }
 
 TEST_CASE("a run with no steps left keeps the summary of the run that trained") {

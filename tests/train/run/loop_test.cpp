@@ -1,101 +1,16 @@
-#include "train/run/loop.h"
-
-#include <ATen/Parallel.h>
 #include <signal.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "data/sources/synthetic.h"
-#include "models/model.h"
-#include "program.h"
+#include "run_support.h"
 #include "tests/support/spawn_ranks.h"
-#include "train/checkpoint/checkpoint_store.h"
 #include "train/control/stop.h"
 
 using namespace shoal;
 using namespace shoal::train;
+using namespace shoal::test;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
-
-namespace {
-
-using Json = nlohmann::json;
-
-constexpr int64_t kLabels = 4;
-
-auto synthetic_images(int64_t count) {
-  return data::make_synthetic(
-      {.images = count, .classes = kLabels, .distinct = 4, .width = 40, .height = 40});
-}
-
-// Returns a job of two epochs with three steps each.
-ResolvedJob job_in(const fs::path& folder, const std::function<void(Job&)>& change = {},
-                   int64_t rank = 0, int64_t world_size = 1) {
-  Job job;
-  job.model.name = "efficientnet_b0";
-  job.size = 32;
-  job.epochs = 2;
-  job.global_batch_size = 4;
-  job.schedule.lr = 0.01;
-  job.threads = job.workers = 1;
-  job.print_freq = 1;
-  job.checkpoint_minutes = 0;
-  job.keep = 20;
-  job.output = (folder / "run").string();
-  if (change) change(job);
-  Surroundings here;
-  here.rank = rank;
-  here.world_size = here.local_world_size = world_size;
-  here.train_images = 12;
-  here.val_images = 5;
-  here.classes = kLabels;
-  models::ModelOptions options = job.model;
-  options.classes = kLabels;
-  here.model = models::describe(options);
-  return resolve(job, here);
-}
-
-RunResult run_job(const ResolvedJob& job, dist::Communicator& communicator) {
-  Job asked;
-  static_cast<RunOptions&>(asked) = job;
-  asked.checkpoint_dir = job.checkpoint_dir;
-  return run(job, find_start(asked, communicator.main),
-             job.eval_only ? nullptr : synthetic_images(job.train_images),
-             synthetic_images(job.val_images), communicator,
-             [](const std::exception& error) { return std::string("it failed: ") + error.what(); });
-}
-
-RunResult run_alone(const ResolvedJob& job) {
-  at::set_num_threads(1);
-  dist::Communicator alone = dist::connect(dist::single_process());
-  return run_job(job, alone);
-}
-
-Json summary_of(const ResolvedJob& job) {
-  return Json::parse(test::read_text(fs::path(job.output) / "summary.json"));
-}
-
-// Returns "EVENT STEP" for each row of the history, without the rows of evaluation batches.
-std::vector<std::string> history_of(const ResolvedJob& job) {
-  std::vector<std::string> rows;
-  const std::string text = test::read_text(fs::path(job.output) / "history.jsonl");
-  for (const std::string& line : test::lines_of(text)) {
-    const Json row = Json::parse(line);
-    if (row.at("event") != "test")
-      rows.push_back(row.at("event").get<std::string>() + " " + row.at("step").dump());
-  }
-  return rows;
-}
-
-std::vector<CheckpointEntry> checkpoints_of(const ResolvedJob& job) {
-  return CheckpointStore(job.checkpoint_dir, job.keep).entries();
-}
-
-using Rows = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("each epoch trains, evaluates and saves; a resumed run repeats it bit for bit") {
   const test::TemporaryDirectory folder;

@@ -1,0 +1,165 @@
+// What a run saves when something fails.
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+#include "base/whole_file.h"
+#include "run_support.h"
+#include "tests/support/failing_calls.h"
+#include "train/checkpoint/checkpoint_file.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using namespace shoal::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Writes of the checkpoint of this step.
+auto checkpoint_file(const std::string& step) {
+  return [step](const std::string& path) { return path.find("step-0000000" + step) != path.npos; };
+}
+
+std::vector<int64_t> steps_of(const ResolvedJob& job) {
+  std::vector<int64_t> steps;
+  for (const auto& entry : checkpoints_of(job)) steps.push_back(entry.step);
+  return steps;
+}
+
+using Steps = std::vector<int64_t>;
+
+CheckpointData newest_of(const ResolvedJob& job) {
+  const CheckpointStore store(job.checkpoint_dir, 1);
+  const auto entry = store.entries().at(0);
+  return read_checkpoint(store.read(entry), entry.name);
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint that cannot be written does not end the run or change its result") {
+  const test::TemporaryDirectory folder;
+  const auto settings = [](Job& job) { job.checkpoint_steps = 2; };
+  const ResolvedJob whole = job_in(folder.path() / "whole", settings);
+  run_alone(whole);
+  const ResolvedJob job = job_in(folder.path() / "disturbed", settings);
+  {
+    const FailingCalls full("write", checkpoint_file("2"), ENOSPC);
+    REQUIRE(run_alone(job).stop_signal == 0);
+    REQUIRE(full.count() >= 2);  // tried again
+  }
+  REQUIRE(steps_of(whole) == Steps{6, 4, 3, 2});
+  REQUIRE(steps_of(job) == Steps{6, 4, 3});
+  REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[0].checksum);
+  REQUIRE(history_of(job) == history_of(whole));
+}
+
+TEST_CASE("--on-save-error stop ends the run at a checkpoint that cannot be written") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) {
+    j.checkpoint_steps = 2;
+    j.on_save_error = OnSaveError::stop;
+  });
+  const FailingCalls full("write", checkpoint_file("4"), EDQUOT);
+  CHECK_THROWS_WITH(run_alone(job), Contains("step-00000004") && Contains("quota"));
+  REQUIRE(steps_of(job) == Steps{3, 2});
+  REQUIRE(summary_of(job).at("outcome") == "failed");
+}
+
+TEST_CASE("a run whose last state cannot be saved fails") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  {
+    const FailingCalls full("write", checkpoint_file("6"), ENOSPC);
+    CHECK_THROWS_WITH(run_alone(job), Contains("could not be saved") && Contains("No space"));
+  }
+  REQUIRE(steps_of(job) == Steps{3});
+  REQUIRE(summary_of(job).at("outcome") == "failed");
+  const ResolvedJob again = job_in(folder.path(), [](Job& j) { j.resume = true; });
+  run_alone(again);
+  REQUIRE(steps_of(again) == Steps{6, 3});
+}
+
+TEST_CASE("checkpoints do not depend on the copy of the history") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const FailingCalls full(
+      "write", [](const std::string& path) { return path.find("history") != path.npos; }, ENOSPC);
+  REQUIRE(run_alone(job).stop_signal == 0);
+  REQUIRE(steps_of(job) == Steps{6, 3});
+  REQUIRE(newest_of(job).integer("history_lines") > 6);
+}
+
+TEST_CASE("a run adopts its newest checkpoint if it was killed before the marker") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob whole = job_in(folder.path() / "whole");
+  run_alone(whole);
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 3; });
+  run_alone(job);
+  const fs::path marker = fs::path(job.checkpoint_dir) / (checkpoints_of(job)[0].name + ".json");
+  const std::string text = test::read_text(marker);
+  fs::remove(marker);
+  CHECK_THROWS_AS(run_alone(job), UserError);  // without --resume
+  const ResolvedJob resumed = job_in(folder.path(), [](Job& j) { j.resume = true; });
+  run_alone(resumed);
+  REQUIRE(test::read_text(marker) == text);
+  REQUIRE(history_of(resumed) == history_of(whole));
+}
+
+TEST_CASE("--resume refuses a folder whose markers are damaged, and changes nothing") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  run_alone(job);
+  const Rows history = history_of(job);
+  for (const auto& entry : checkpoints_of(job))
+    write_whole(fs::path(job.checkpoint_dir) / (entry.name + ".json"), "");
+  const ResolvedJob again = job_in(folder.path(), [](Job& j) { j.resume = true; });
+  CHECK_THROWS_WITH(run_alone(again), Contains("none of the 2 checkpoints"));
+  CHECK_THROWS_AS(run_alone(job), UserError);
+  REQUIRE(history_of(job) == history);
+  REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "epoch-0002-step-00000006.pt"));
+}
+
+TEST_CASE("the file that --resume names stays, whatever --keep says") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.checkpoint_steps = 1; });
+  run_alone(job);
+  const fs::path file = fs::path(job.checkpoint_dir) / "epoch-0000-step-00000002.pt";
+  const ResolvedJob resumed = job_in(folder.path(), [&](Job& j) {
+    j.keep = 1;
+    j.checkpoint_steps = 1;
+    j.resume_path = file.string();
+  });
+  run_alone(resumed);
+  REQUIRE(fs::exists(file));
+}
+
+TEST_CASE("a full disk keeps the exported model and the summary, without temporary files") {
+  const test::TemporaryDirectory folder;
+  const auto settings = [&](Job& job) {
+    job.max_steps = 1;
+    job.export_dir = (folder.path() / "model").string();
+  };
+  const ResolvedJob job = job_in(folder.path(), settings);
+  run_alone(job);
+  const fs::path model = folder.path() / "model/model.safetensors";
+  const std::string exported = test::read_text(model);
+  const auto resumed = [&] {
+    run_alone(job_in(folder.path(), [&](Job& j) {
+      settings(j);
+      j.resume = true;
+    }));
+  };
+  for (const std::string name : {"model.safetensors", "summary.json"}) {
+    const FailingCalls full(
+        "write", [&](const std::string& path) { return path.ends_with(name + ".part"); }, ENOSPC);
+    REQUIRE_THROWS_WITH(resumed(), Contains(name) && Contains("No space"));
+    REQUIRE(full.count() > 0);
+  }
+  REQUIRE(test::read_text(model) == exported);
+  REQUIRE(summary_of(job).at("outcome") == "failed");
+  for (const fs::path& place : {folder.path() / "model", fs::path(job.output)}) {
+    for (const auto& file : fs::directory_iterator(place))
+      REQUIRE(file.path().extension() != ".part");
+  }
+}

@@ -1,0 +1,121 @@
+#include "train/checkpoint/checkpoint_listing.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "base/whole_file.h"
+
+namespace shoal::train {
+namespace fs = std::filesystem;
+namespace {
+
+// Returns the checkpoint that a file is part of; nothing for the second file of a checkpoint.
+std::optional<CheckpointEntry> entry_of(const fs::path& file) {
+  auto named = parse_checkpoint_name(file.stem().string());
+  if (!named) return std::nullopt;
+  std::error_code none;
+  if (file.extension() == ".pt") {
+    if (fs::exists(fs::path(file).replace_extension(".json"), none)) return std::nullopt;
+    return named;
+  }
+  if (file.extension() != ".json") return std::nullopt;
+  if (const auto entry = read_marker(file)) return entry;
+  if (!fs::exists(file, none)) return std::nullopt;  // a writer has just removed it
+  named->marker = Marker::damaged;
+  return named;
+}
+
+}  // namespace
+
+std::string checkpoint_name(int64_t epoch, int64_t step) {
+  return strf("epoch-%04lld-step-%08lld", static_cast<long long>(epoch),
+              static_cast<long long>(step));
+}
+
+std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name) {
+  long long epoch = 0, step = 0;
+  if (std::sscanf(name.c_str(), "epoch-%lld-step-%lld", &epoch, &step) != 2) return std::nullopt;
+  if (checkpoint_name(epoch, step) != name) return std::nullopt;
+  CheckpointEntry entry;
+  entry.name = name;
+  entry.epoch = epoch;
+  entry.step = step;
+  entry.marker = Marker::missing;
+  return entry;
+}
+
+std::string marker_text(const CheckpointEntry& entry) {
+  nlohmann::ordered_json marker = {{"epoch", entry.epoch},
+                                   {"step", entry.step},
+                                   {"bytes", entry.bytes},
+                                   {"checksum", entry.checksum}};
+  if (entry.top1) marker["top1"] = *entry.top1;
+  return marker.dump(1) + "\n";
+}
+
+std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list) {
+  std::optional<CheckpointEntry> best;
+  for (const auto& entry : list) {
+    if (entry.top1 && (!best || *entry.top1 >= *best->top1))
+      best = entry;  // newest first: >= prefers the earlier one
+  }
+  return best;
+}
+
+std::string manifest_text(const std::vector<CheckpointEntry>& list) {
+  nlohmann::ordered_json manifest;
+  manifest["last"] = list.empty() ? "" : list.front().name + ".pt";
+  const auto best = best_of(list);
+  manifest["best"] =
+      best ? nlohmann::ordered_json(best->name + ".pt") : nlohmann::ordered_json(nullptr);
+  if (best) manifest["best_top1"] = *best->top1;
+  return manifest.dump(1) + "\n";
+}
+
+std::optional<CheckpointEntry> read_marker(const fs::path& path) {
+  std::vector<char> text;
+  try {
+    text = read_whole_file(path);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
+    throw;
+  }
+  const auto json =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  CheckpointEntry entry;
+  entry.name = path.stem().string();
+  try {
+    entry.epoch = json.at("epoch").get<int64_t>();
+    entry.step = json.at("step").get<int64_t>();
+    entry.bytes = json.at("bytes").get<int64_t>();
+    entry.checksum = json.at("checksum").get<std::string>();
+    if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+std::vector<CheckpointEntry> list_checkpoints(const fs::path& directory) {
+  std::vector<CheckpointEntry> list;
+  std::error_code error;
+  fs::directory_iterator file(directory, error);
+  if (error == std::errc::no_such_file_or_directory) return list;
+  for (; !error && file != fs::directory_iterator(); file.increment(error)) {
+    if (auto entry = entry_of(file->path())) list.push_back(std::move(*entry));
+  }
+  if (error)
+    throw std::system_error(error, "cannot read the checkpoint directory " + directory.string());
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.step, a.epoch) > std::tie(b.step, b.epoch);
+  });
+  return list;
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,43 @@
+#pragma once
+// Names and markers of the checkpoints in a directory, see checkpoint_store.h. Torch-free.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shoal::train {
+
+enum class Marker { good, missing, damaged };
+
+struct CheckpointEntry {
+  std::string name;            // without extension
+  int64_t epoch = 0;           // the epoch to start or continue
+  int64_t step = 0;            // finished steps
+  std::optional<double> top1;  // percent; unset if the state was not evaluated
+  int64_t bytes = 0;
+  std::string checksum;
+  Marker marker =
+      Marker::good;  // otherwise only name, epoch and step are known, from the file name
+};
+
+// The name of a checkpoint without extension, "epoch-0003-step-00001234", and back: an entry
+// without a marker, or nothing for other names.
+std::string checkpoint_name(int64_t epoch, int64_t step);
+std::optional<CheckpointEntry> parse_checkpoint_name(const std::string& name);
+
+// The entry of the highest accuracy; if equal, the earlier one. `list`: newest first.
+std::optional<CheckpointEntry> best_of(const std::vector<CheckpointEntry>& list);
+
+std::string marker_text(const CheckpointEntry& entry);
+std::string manifest_text(const std::vector<CheckpointEntry>& list);  // newest first
+// Returns the contents of a marker; nothing if the file does not exist or is damaged. Throws
+// std::system_error if it cannot be read.
+std::optional<CheckpointEntry> read_marker(const std::filesystem::path& path);
+
+// Returns the checkpoints of a directory, newest first, none if it does not exist. Ignores files
+// with other names. Throws std::system_error if the directory or a marker cannot be read.
+std::vector<CheckpointEntry> list_checkpoints(const std::filesystem::path& directory);
+
+}  // namespace shoal::train
