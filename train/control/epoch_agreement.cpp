@@ -42,7 +42,13 @@ EpochAgreement::EpochAgreement(const ResolvedJob& job, dist::Communicator& commu
 bool EpochAgreement::all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch) {
   if (!job_.train_streamed) return true;
   communicator_.main.enter(dist::Phase::reading);
-  return agree(loader.has_batches((step_in_epoch + 1) * job_.accumulate, stop_requested));
+  bool has_data = false;
+  try {
+    has_data = loader.has_batches((step_in_epoch + 1) * job_.accumulate, stop_requested);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  return agree(has_data);
 }
 
 bool EpochAgreement::agree(bool has_data) {

@@ -3,6 +3,7 @@
 // ranks end the epoch at the same step.
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ class EpochAgreement {
 
   // Returns true if every rank has the images of step `step_in_epoch` (from 0). Blocks until all
   // ranks have answered. A stop signal on a rank that waits for images ends its wait; the result is
-  // then false, see stop_signal(). Returns true at once if images are not streamed. Rethrows the
-  // stream's errors. Collective.
+  // then false, see stop_signal(). Returns true at once if images are not streamed. A stream that
+  // fails has no images, see failure(). Collective.
   bool all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch);
 
   // Returns true if every rank passes true. A rank that passes false also sends its stop signal to
@@ -37,6 +38,9 @@ class EpochAgreement {
   // Returns the signal that ended the last wait on any rank: SIGINT, SIGTERM, or 0 if none did. The
   // same on all ranks.
   int stop_signal() const { return stop_signal_; }
+
+  // What the stream of this rank threw in the last wait; null if nothing.
+  const std::exception_ptr& failure() const { return failure_; }
 
   // Logs on rank 0 which ranks ran out of images, after how many steps, and how many images the
   // others have left. To count these, keeps reading the streams for up to 5 s. Call it after
@@ -49,6 +53,7 @@ class EpochAgreement {
   dist::Communicator& communicator_;
   dist::ControlChannel channel_;
   int stop_signal_ = 0;
+  std::exception_ptr failure_;
 };
 
 // Returns the message of report_end(). `rests` are in rank order. Throws like report_end().

@@ -47,6 +47,7 @@ class Run {
   bool evaluate();
   void end_epoch();
 
+  void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
   bool go_on(int stop_signal, std::optional<int64_t> history_lines = {});
 
@@ -124,6 +125,7 @@ bool Run::train_epoch() {
     if (!agreement_.all_ranks_have_data(*train_loader_, position_.step_in_epoch)) {
       if (agreement_.stop_signal() != 0)
         return go_on(step_control_.apply_last(agreement_.stop_signal()));
+      require_images(agreement_.failure());
       agreement_.report_end(*train_loader_, position_.epoch, position_.step_in_epoch);
       position_.epoch_over = position_.evaluation_pending = true;
       break;
@@ -145,6 +147,7 @@ bool Run::train_step(double start) {
                         ? run_.trainer.skip(*train_loader_)
                         : run_.trainer.step(*train_loader_, position_.step, lr,
                                             job_.progression.strength(position_.epoch));
+  if (!step.finite) require_images(step.loader_failure);
   position_.lr = lr;
   step.data_seconds += waited;
   ++position_.step;
@@ -153,6 +156,15 @@ bool Run::train_step(double start) {
   reports_.step(step, now() - start);
   check_finite(step);
   return go_on(step_control_.exchange(step.meter, train_loader_->stats().bad));
+}
+
+// Ends the run if a rank could not read its images; saves the state after the step before. `failure`:
+// of this rank, or null. Collective.
+void Run::require_images(const std::exception_ptr& failure) {
+  if (agreement_.agree(!failure)) return;
+  checkpoints_.save_before_failure();
+  if (failure) std::rethrow_exception(failure);
+  throw std::runtime_error("another rank cannot read its training images; its error says why");
 }
 
 void Run::check_finite(const StepResult& step) {

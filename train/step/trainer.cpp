@@ -39,7 +39,10 @@ void broadcast(dist::Group& group, at::Tensor tensor) {
 }  // namespace
 
 Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
-    : job_(job), communicator_(communicator), compute_type_(type_of(job)) {
+    : job_(job),
+      communicator_(communicator),
+      compute_type_(type_of(job)),
+      blank_(job.mix.images_per_row()) {
   models::ModelOptions model = job.model;
   model.seed = job.seed;
   model_ = models::create(model);
@@ -97,6 +100,16 @@ const data::Batch& Trainer::next(data::Loader& loader, StepResult& result) {
   return *batch;
 }
 
+const data::Batch& Trainer::next_or_blank(data::Loader& loader, StepResult& result) {
+  try {
+    if (!result.loader_failure) return next(loader, result);
+  } catch (...) {
+    result.loader_failure = std::current_exception();
+    communicator_.main.enter(dist::Phase::stepping);
+  }
+  return blank_.batch();
+}
+
 StepResult Trainer::skip(data::Loader& loader) {
   StepResult result;
   for (int64_t m = 0; m < job_.accumulate; ++m)
@@ -112,7 +125,7 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
   std::vector<at::Tensor> values;
   std::vector<int64_t> images;
   for (int64_t m = 0; m < job_.accumulate; ++m) {
-    const data::Batch& batch = next(loader, result);
+    const data::Batch& batch = next_or_blank(loader, result);
     images.push_back(batch.count / job_.mix.images_per_row());
     values.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }

@@ -7,6 +7,7 @@
 // none of them if the gradient is not finite. Every rank makes the same calls and ends with
 // bit-identical weights.
 
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,7 @@
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/run/job.h"
 #include "train/run/meter.h"
+#include "train/step/blank_batch.h"
 #include "train/step/ema.h"
 #include "train/step/flat_parameters.h"
 #include "train/step/flat_statistics.h"
@@ -30,6 +32,9 @@ struct StepResult {
   double gradient_norm = 0;  // norm of the gradients averaged over ranks, before clipping
   bool finite = true;        // false: nothing was committed
   double data_seconds = 0;   // time spent waiting for the loader
+  // What this rank's loader threw. The rank took part with a blank batch whose loss is NaN, so that
+  // no rank commits the step and none waits for another.
+  std::exception_ptr loader_failure;
 };
 
 class Trainer {
@@ -64,6 +69,7 @@ class Trainer {
 
  private:
   const data::Batch& next(data::Loader& loader, StepResult& result);
+  const data::Batch& next_or_blank(data::Loader& loader, StepResult& result);
   // Processes one micro-batch and returns models::LossResult::sums. On return, the device has read
   // the batch. `last`: whether it is the step's last micro-batch.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
@@ -80,6 +86,7 @@ class Trainer {
   std::unique_ptr<dist::GradientReducer> reducer_;
   std::function<void(at::Tensor&)> sum_across_ranks_;
   at::Tensor gradient_norm_, non_finite_;
+  BlankBatch blank_;
 };
 
 // Loads a checkpoint's weights into the model, for `eval` and `predict`: the averaged ones if there

@@ -1,11 +1,13 @@
 // What a run saves when something fails.
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 
 #include "base/whole_file.h"
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
+#include "tests/support/spawn_ranks.h"
 #include "train/checkpoint/checkpoint_file.h"
 
 using namespace shoal;
@@ -15,6 +17,20 @@ using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
+
+// Its folder vanishes after some reads.
+class VanishingImages final : public data::ForwardingDataset {
+ public:
+  VanishingImages(std::shared_ptr<const data::Dataset> inner, int reads)
+      : ForwardingDataset(std::move(inner)), left_(reads) {}
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    if (left_-- <= 0) throw std::runtime_error("the folder vanished");
+    ForwardingDataset::read(sample, bytes);
+  }
+
+ private:
+  mutable std::atomic<int> left_;
+};
 
 // Writes of the checkpoint of this step.
 auto checkpoint_file(const std::string& step) {
@@ -88,6 +104,38 @@ TEST_CASE("checkpoints do not depend on the copy of the history") {
   REQUIRE(run_alone(job).stop_signal == 0);
   REQUIRE(steps_of(job) == Steps{6, 3});
   REQUIRE(newest_of(job).integer("history_lines") > 6);
+}
+
+TEST_CASE("training images that vanish end the run after the state before is saved") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob whole =
+      job_in(folder.path() / "whole", [](Job& job) { job.checkpoint_steps = 4; });
+  run_alone(whole);
+  const ResolvedJob job = job_in(folder.path());
+  const auto images = std::make_shared<VanishingImages>(synthetic_images(12), 18);
+  CHECK_THROWS_WITH(run_alone(job, images), "the folder vanished");
+  REQUIRE(steps_of(job) == Steps{4, 3});
+  REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[1].checksum);
+  REQUIRE(summary_of(job).at("step") == 4);
+}
+
+TEST_CASE("training images that vanish for one rank end all ranks, saved") {
+  test::run_ranks(2, "vanish", [](const dist::Env& env) {
+    const test::TemporaryDirectory folder;
+    dist::Communicator communicator = dist::connect(env);
+    const auto with_steps = [](Job& job) { job.checkpoint_steps = 4; };
+    const ResolvedJob whole = job_in(folder.path() / "whole", with_steps, env.rank, 2);
+    run_job(whole, communicator);
+    const ResolvedJob job = job_in(folder.path(), {}, env.rank, 2);
+    std::shared_ptr<const data::Dataset> images = synthetic_images(12);
+    if (env.rank == 1) images = std::make_shared<VanishingImages>(images, 9);
+    REQUIRE_THROWS_WITH(run_job(job, communicator, images),
+                        Contains(env.rank == 1 ? "vanished" : "another rank"));
+    communicator.shutdown();
+    if (env.rank != 0) return;
+    REQUIRE(steps_of(job) == Steps{4, 3});
+    REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[1].checksum);
+  });
 }
 
 TEST_CASE("a run adopts its newest checkpoint if it was killed before the marker") {

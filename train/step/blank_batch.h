@@ -1,0 +1,26 @@
+#pragma once
+// A batch for a rank that cannot read its images but must take part in the step: two black images
+// whose loss is NaN, so that no rank commits the step.
+
+#include <cstdint>
+#include <vector>
+
+#include "data/loader/batch.h"
+
+namespace shoal::train {
+
+class BlankBatch {
+ public:
+  explicit BlankBatch(int64_t images_per_row);
+  BlankBatch(const BlankBatch&) = delete;
+  BlankBatch& operator=(const BlankBatch&) = delete;
+
+  const data::Batch& batch() const { return batch_; }
+
+ private:
+  std::vector<uint8_t> memory_;
+  std::vector<data::Row> rows_;
+  data::Batch batch_;
+};
+
+}  // namespace shoal::train
