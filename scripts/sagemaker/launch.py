@@ -26,6 +26,7 @@ import jobs  # noqa: E402
 import logs  # noqa: E402
 from definitions import metric_definitions  # noqa: E402
 from errors import UserError  # noqa: E402
+from job_secret import add_secret, without_secret  # noqa: E402
 from limits import print_notes, training_notes, training_violations  # noqa: E402
 from process import processing_request, processing_violations  # noqa: E402
 from request import need, training_request  # noqa: E402
@@ -50,6 +51,12 @@ def given_options(arguments, job):
     return {name: value for name, value in found.items() if value is not None}
 
 
+def take_settings(arguments, settings):
+    """Copies the settings that are not part of the request to `arguments`."""
+    arguments.region = settings.get("region")
+    arguments.hidden = settings.get("upload_hidden", False)
+
+
 def replace_local_folders(settings):
     """Replaces local folders in `settings` by S3 addresses. Returns [(folder, S3 address)]."""
     need(settings, "output")
@@ -68,10 +75,10 @@ def submit(arguments, request, planned, create, name):
     if arguments.dry_run:
         for folder, address in planned:
             print(f"would upload {folder} → {address}", file=sys.stderr)
-        print(json.dumps(request, indent=2))
+        print(json.dumps(without_secret(request), indent=2))
         return
     for folder, address in planned:
-        upload_folder(client("s3", arguments.region), folder, address)
+        upload_folder(client("s3", arguments.region), folder, address, arguments.hidden)
     create(**request)
     print(request[name])
 
@@ -90,7 +97,7 @@ def add_previous(settings, job):
 
 def run_train(arguments):
     settings = gather("train", arguments.file, given_options(arguments, "train"))
-    arguments.region = settings.get("region")
+    take_settings(arguments, settings)
     sagemaker = None
     if arguments.after:
         add_previous(settings, arguments.after)
@@ -103,6 +110,7 @@ def run_train(arguments):
             found["channels"] = jobs.resolve_sources(sagemaker, found["channels"])
         planned = replace_local_folders(found)
         request = training_request(found, metric_definitions(found.get("metrics")))
+        add_secret(request)
         raise_if_any(training_violations(request))
         return request, planned
 
@@ -122,7 +130,7 @@ def run_train(arguments):
 
 def run_process(arguments):
     settings = gather("process", arguments.file, given_options(arguments, "process"))
-    arguments.region = settings.get("region")
+    take_settings(arguments, settings)
     planned = replace_local_folders(settings)
     request = processing_request(settings)
     raise_if_any(processing_violations(request))

@@ -89,6 +89,7 @@ TABLE = [
         "channel",
     ),
     Row("upload", "text", "S3 folder to which local sources are uploaded [default: OUTPUT/upload]"),
+    Row("upload_hidden", "switch", "also upload files and folders whose names begin with a dot"),
     Row(
         "hyperparameters",
         "map",

@@ -1,11 +1,17 @@
 """Uploads local folders to S3, and downloads a job's results."""
 
+import functools
+import hashlib
 import shutil
 import sys
 import tarfile
 from pathlib import Path
 
+from botocore.exceptions import ClientError
+
 from errors import UserError
+
+DIGEST = "sha256"  # user metadata of uploaded objects
 
 
 def split_uri(uri):
@@ -18,11 +24,11 @@ def split_uri(uri):
 
 
 def listing(s3, bucket, prefix):
-    """Returns {key: (size in bytes, upload time)} of all objects with the prefix."""
+    """Returns {key: (size in bytes, ETag)} of all objects with the prefix."""
     found = {}
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for entry in page.get("Contents", []):
-            found[entry["Key"]] = (entry["Size"], entry["LastModified"].timestamp())
+            found[entry["Key"]] = (entry["Size"], entry["ETag"].strip('"'))
     return found
 
 
@@ -34,31 +40,66 @@ def local_files(folder):
     }
 
 
-def is_current(path, uploaded):
-    """Returns whether the uploaded object has the file's size and is not older than the file."""
-    status = path.stat()
-    return uploaded is not None and uploaded[0] == status.st_size and uploaded[1] >= status.st_mtime
+def is_hidden(name):
+    """Returns whether the file or one of its folders has a name that begins with a dot."""
+    return any(part.startswith(".") for part in name.split("/"))
 
 
-def upload_folder(s3, folder, uri):
-    """Uploads new and changed files.
+def file_digest(path, algorithm):
+    make = functools.partial(hashlib.new, algorithm, usedforsecurity=False)
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, make).hexdigest()
+
+
+def is_current(s3, bucket, key, path, uploaded):
+    """Returns whether the object has the file's content. `uploaded`: its entry in listing().
+
+    Compares checksums, because the clocks of this machine and of S3 may disagree, and tools that
+    copy files set old modification times.
+    """
+    if uploaded is None or uploaded[0] != path.stat().st_size:
+        return False
+    if uploaded[1] == file_digest(path, "md5"):
+        return True
+    try:  # The ETag of an object in parts or with a KMS key is not its MD5.
+        metadata = s3.head_object(Bucket=bucket, Key=key)["Metadata"]
+    except ClientError:  # for example no permission to read: upload the file again
+        return False
+    return metadata.get(DIGEST) == file_digest(path, "sha256")
+
+
+def upload_folder(s3, folder, uri, hidden=False):
+    """Uploads new and changed files. `hidden`: also those whose names begin with a dot.
 
     Raises UserError if the S3 folder contains other objects: the job would train on them too.
     """
     bucket, prefix = split_uri(uri)
-    files = local_files(Path(folder))
+    found = local_files(Path(folder))
+    files = {name: path for name, path in found.items() if hidden or not is_hidden(name)}
+    left_out = [name for name in found if name not in files]
+    if left_out:
+        print(
+            f"{folder}: left out {len(left_out)} hidden files, such as {left_out[0]}; "
+            "--upload-hidden uploads them too",
+            file=sys.stderr,
+        )
     if not files:
         raise UserError(f"{folder} contains no files to upload")
     uploaded = listing(s3, bucket, prefix)
     unknown = sorted(set(uploaded) - {prefix + name for name in files})
     if unknown:
         raise UserError(
-            f"{uri} contains {len(unknown)} objects that {folder} does not contain, such as "
+            f"{uri} contains {len(unknown)} objects that are not uploaded from {folder}, such as "
             f"{unknown[0]}. Remove them, or set another folder with --upload"
         )
-    changed = [n for n, path in files.items() if not is_current(path, uploaded.get(prefix + n))]
-    for name in changed:
-        s3.upload_file(str(files[name]), bucket, prefix + name)
+    changed = {
+        name: path
+        for name, path in files.items()
+        if not is_current(s3, bucket, prefix + name, path, uploaded.get(prefix + name))
+    }
+    for name, path in changed.items():
+        metadata = {DIGEST: file_digest(path, "sha256")}
+        s3.upload_file(str(path), bucket, prefix + name, ExtraArgs={"Metadata": metadata})
     print(f"{folder} → {uri}: uploaded {len(changed)} of {len(files)} files", file=sys.stderr)
 
 

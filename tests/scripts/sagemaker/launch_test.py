@@ -93,6 +93,48 @@ class Launching(unittest.TestCase):
             "s3://bucket/jobs/upload/train/",
         )
 
+    def created(self, *arguments):
+        """Starts a job. Returns (the request, what was printed)."""
+        requests, sagemaker = [], boto3.client("sagemaker")
+        with mock.patch("boto3.client", return_value=sagemaker), mock.patch.object(
+            sagemaker, "create_training_job", lambda **request: requests.append(request)
+        ):
+            code, out, err = launch(*words(), "--channel", "train=s3://b/t", *arguments)
+        self.assertEqual(code, 0, err)
+        return requests[0], out + err
+
+    def test_each_job_gets_a_secret_of_its_own_that_is_never_printed(self):
+        secrets = []
+        for _ in range(2):
+            request, printed = self.created()
+            secrets.append(request["Environment"]["SHOAL_JOB_SECRET"])
+            self.assertRegex(secrets[-1], "^[0-9a-f]{64}$")
+            self.assertNotIn(secrets[-1], printed)
+        self.assertNotEqual(*secrets)
+        given = {"A": "1", "SHOAL_JOB_SECRET": "mine" * 8}
+        options = [word for pair in given.items() for word in ("--env", "=".join(pair))]
+        self.assertEqual(self.created(*options)[0]["Environment"], given)
+        dry = self.request(*options)["Environment"]
+        self.assertEqual(dry, {"A": "1", "SHOAL_JOB_SECRET": "***"})
+
+    @mock_aws
+    def test_hidden_files_are_uploaded_only_with_upload_hidden(self):
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="bucket")
+        (self.folder / "t").mkdir()
+        for name in ("a", ".env"):
+            (self.folder / "t" / name).write_text("x")
+        channel = ("--channel", f"train={self.folder}/t")
+        self.assertEqual(launch(*words(), *channel)[0], 0)
+        keys = lambda: [o["Key"] for o in s3.list_objects_v2(Bucket="bucket")["Contents"]]
+        self.assertEqual(keys(), ["jobs/upload/train/a"])
+        (self.folder / "job.json").write_text('{"upload_hidden": true}')
+        code, _, err = launch(
+            self.folder / "job.json", *words(**{"job-name": "job-2"}), *channel
+        )
+        self.assertEqual(code, 0, err)
+        self.assertEqual(keys(), ["jobs/upload/train/.env", "jobs/upload/train/a"])
+
     @mock_aws
     def test_a_dry_run_uploads_and_creates_nothing(self):
         boto3.client("s3").create_bucket(Bucket="bucket")

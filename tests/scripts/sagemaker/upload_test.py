@@ -1,5 +1,7 @@
+import contextlib
 import io
 import os
+import re
 import tarfile
 import tempfile
 import unittest
@@ -62,13 +64,53 @@ class Transfers(unittest.TestCase):
         after = self.s3.head_object(Bucket="bucket", Key="up/train/cat/1.jpg")["LastModified"]
         self.assertEqual(after, before["up/train/cat/1.jpg"])
 
-    def test_an_older_object_of_the_same_size_is_replaced(self):
+    def body(self, key):
+        return self.s3.get_object(Bucket="bucket", Key=key)["Body"].read()
+
+    def upload(self):
+        """Uploads the folder train. Returns (number of uploaded files, stderr)."""
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            upload_folder(self.s3, self.folder / "train", "s3://bucket/t/")
+        return int(re.search(r"uploaded (\d+) of", err.getvalue())[1]), err.getvalue()
+
+    def test_content_decides_whether_a_file_is_current_and_times_do_not(self):
         self.write("train/a", "one")
-        upload_folder(self.s3, self.folder / "train", "s3://bucket/t/")
-        (self.folder / "train/a").write_text("two")
-        os.utime(self.folder / "train/a", (4e9, 4e9))
-        upload_folder(self.s3, self.folder / "train", "s3://bucket/t/")
-        self.assertEqual(self.s3.get_object(Bucket="bucket", Key="t/a")["Body"].read(), b"two")
+        self.upload()
+        for seconds in (0, 4e9):  # long before and long after the upload
+            os.utime(self.folder / "train/a", (seconds, seconds))
+            self.assertEqual(self.upload()[0], 0)
+            text = f"{seconds % 997:03.0f}"  # the size stays the same
+            (self.folder / "train/a").write_text(text)
+            os.utime(self.folder / "train/a", (seconds, seconds))
+            self.assertEqual(self.upload()[0], 1)
+            self.assertEqual(self.body("t/a"), text.encode())
+
+    def test_an_object_whose_etag_is_not_its_md5_is_compared_by_its_own_checksum(self):
+        self.write("train/large", "x" * (9 << 20))  # uploaded in two parts
+        self.upload()
+        self.assertIn("-", self.s3.head_object(Bucket="bucket", Key="t/large")["ETag"])
+        self.assertEqual(self.upload()[0], 0)
+        self.write("train/large", "y" * (9 << 20))
+        self.assertEqual(self.upload()[0], 1)
+        self.assertEqual(self.body("t/large")[:1], b"y")
+
+    def test_hidden_files_stay_here_unless_asked_for(self):
+        self.write("train/a", "one")
+        self.write("train/.env", "AWS_SECRET_ACCESS_KEY=1")
+        self.write("train/.git/config", "password")
+        _, err = self.upload()
+        self.assertEqual(self.keys(), ["t/a"])
+        self.assertIn("left out 2 hidden files, such as .env", err)
+        upload_folder(self.s3, self.folder / "train", "s3://bucket/t/", hidden=True)
+        self.assertEqual(self.keys(), ["t/.env", "t/.git/config", "t/a"])
+        with self.assertRaisesRegex(UserError, r"2 objects that are not uploaded .* t/\.env"):
+            self.upload()
+
+    def test_a_hidden_folder_can_itself_be_uploaded(self):
+        self.write(".cache/train/a", "one")
+        upload_folder(self.s3, self.folder / ".cache/train", "s3://bucket/t/")
+        self.assertEqual(self.keys(), ["t/a"])
 
     def test_objects_that_the_folder_lacks_are_an_error(self):
         self.write("train/a", "one")
