@@ -22,6 +22,7 @@
 #include "data/pack/packer.h"
 #include "data/pack/reader.h"
 #include "data/sources/parallel.h"
+#include "data/sources/split.h"
 
 namespace shoal::data {
 namespace {
@@ -217,7 +218,9 @@ class PackWriter {
     header.table = data.end();
     header.text = header.table + behind.size();
     for (const std::string& name : source_.classes()) put_text(behind, name);
-    for (const Done& done : done_) put_text(behind, source_.name(done.sample));
+    for (const Done& done : done_)  // the key has no folders outside the dataset: they are private
+      put_text(behind, split_key(source_.classes()[static_cast<size_t>(done.entry.label)],
+                                 source_.name(done.sample)));
     put_text(behind, hex(request_));
     header.end = header.table + behind.size();
     header.check = pack_check(header, behind);

@@ -1,5 +1,6 @@
 #include "data/pack/writer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -110,6 +111,32 @@ TEST_CASE("a source that has changed anywhere is packed from the start") {
   CHECK_THROWS(write_pack(*open_dataset(source.path()), folder / "set.pack", {}, interrupt));
   fs::rename(source / "a/1.jpg", source / "a/1b.jpg");
   CHECK(write_pack(*open_dataset(source.path()), folder / "set.pack", {}).resumed == 0);
+}
+
+TEST_CASE("a packed set does not contain the path of its source") {
+  const TempFolder folder;
+  TempFolder source;
+  for (const char* name : {"cat/1.jpg", "cat/sub/2.jpg", "dog/3.jpg"})
+    source.write("private/" + std::string(name), made_jpeg(1));
+  source.write("list.manifest", R"(["private/dog/3.jpg"])");
+  const auto packed_names = [&](const std::string& from) {
+    PackOptions options;
+    options.overwrite = true;
+    write_pack(*open_dataset(from), folder / "set.pack", options);
+    const Bytes bytes = file_bytes(folder / "set.pack");
+    for (const std::string& part : {source.path(), std::string("private")})
+      CHECK(std::search(bytes.begin(), bytes.end(), part.begin(), part.end()) == bytes.end());
+    std::set<std::string> names;
+    const PackedDataset pack(folder / "set.pack");
+    for (int64_t i = 0; i < pack.size(); ++i)
+      names.insert(pack.name(i).substr((folder / "set.pack:").size()));
+    return names;
+  };
+  const std::set<std::string> all = {"cat/1.jpg", "cat/sub/2.jpg", "dog/3.jpg"};
+  CHECK(packed_names(source / "private") == all);
+  fs::rename(folder / "set.pack", source / "set.pack");
+  CHECK(packed_names(source / "set.pack") == all);
+  CHECK(packed_names(source / "list.manifest") == std::set<std::string>{"dog/3.jpg"});
 }
 
 TEST_CASE("only one process at a time writes a packed set, and no other files remain") {
