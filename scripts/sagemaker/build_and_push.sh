@@ -9,7 +9,7 @@
 #   --tag          tag of the image [default: the commit, as git describe prints it]
 #   --region, --account   AWS region and account [default: those of the AWS command line]
 #
-# Example: build_and_push.sh -- --build-arg SETUP=--cuda --build-arg EFA=1.47.0
+# Example: build_and_push.sh -- --build-arg SETUP=--cuda --build-arg EFA=1.47.0 --build-arg EFA_SHA256=…
 # Environment: DOCKER is the program that builds and pushes: docker (default), podman or buildah.
 #
 # Exit status: 0; 1 a command failed; 2 usage; 3 docker or the AWS command line is missing.

@@ -235,8 +235,8 @@ def training_notes(request):
     for kind in sorted(types):
         if kind.startswith(EFA_TYPES) and count > 1:
             yield (
-                f"{kind} has EFA: build the image with --build-arg EFA=…. In a VPC, the security "
-                "group must allow all traffic between its members"
+                f"{kind} has EFA: build the image with --build-arg EFA=… and EFA_SHA256=…. In a "
+                "VPC, the security group must allow all traffic between its members"
             )
     if len(groups) > 1 and "instance_group" not in {
         name.replace("-", "_") for name in request.get("HyperParameters", {})

@@ -44,6 +44,12 @@ class Documents(unittest.TestCase):
         for line in lines(ROOT / "README.md"):
             self.assertLessEqual(len(line), COLUMNS, line)
 
+    def test_readme_links_every_page(self):
+        linked = {link.partition("#")[0] for link in links(ROOT / "README.md")}
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+            if page.name != "README.md":
+                self.assertIn(page.relative_to(ROOT).as_posix(), linked)
+
     def test_lines_outside_tables_fit_100_columns(self):
         for page in PAGES:
             for line in lines(page):
