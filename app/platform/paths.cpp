@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/options/settings/config_file.h"
 #include "app/platform/platform.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "train/run/job.h"
 
@@ -33,12 +33,21 @@ bool holds_no_images(const std::string& channel) {
   return false;
 }
 
+// The text of an entry of a channel, or `absent` if there is none or it is null.
+std::string word(const nlohmann::json& channel, const char* entry, const std::string& path,
+                 const std::string& absent) {
+  const auto found = channel.find(entry);
+  if (found == channel.end() || found->is_null()) return absent;
+  if (!found->is_string()) throw UserError(path + ": " + entry + " must be a string; fix it");
+  return found->get<std::string>();
+}
+
 class Channels {
  public:
   Channels(const Variables& environment, const Files& files, bool platform)
       : environment_(environment), files_(files), input_(platform_base(environment) / "input") {
     if (const std::string list = variable(environment, "SM_CHANNELS"); !list.empty()) {
-      const auto json = nlohmann::json::parse(list, nullptr, /*allow_exceptions=*/false);
+      const auto json = parse_json(list);
       if (!json.is_array())
         throw UserError("SM_CHANNELS is '" + list + "'; it must be a JSON list");
       for (const auto& name : json) {
@@ -109,8 +118,8 @@ class Channels {
     for (const auto& [name, channel] : config.items()) {
       names_.insert(name);
       if (!channel.is_object()) continue;
-      modes_[name] = channel.value("TrainingInputMode", "File");
-      if (channel.value("S3DistributionType", "") == "ShardedByS3Key") sharded_.insert(name);
+      modes_[name] = word(channel, "TrainingInputMode", path, "File");
+      if (word(channel, "S3DistributionType", path, "") == "ShardedByS3Key") sharded_.insert(name);
     }
   }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace shoal::data {
 namespace {
@@ -37,7 +38,7 @@ std::optional<LabelText> parse_label(std::string_view text) {
 }
 
 std::optional<LabelText> parse_json_label(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(text);
   if (!json.is_object()) return from_json(json);
   for (const char* key : {"label", "cls", "class", "target", "class_name"}) {
     const auto found = json.find(key);

@@ -2,11 +2,11 @@
 
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 
+#include "base/json.h"
 #include "data/folder/image_files.h"
 #include "data/labels/file_list.h"
 #include "data/labels/label_text.h"
@@ -81,7 +81,7 @@ class ManifestScan {
   }
 
   void plain() {
-    const json all = json::parse(text_, nullptr, /*allow_exceptions=*/false);
+    const json all = parse_json(text_);
     if (!all.is_array()) throw std::invalid_argument(path_ + " is not a manifest: it is not JSON");
     std::string prefix;
     for (const json& entry : all) {
@@ -110,7 +110,7 @@ class ManifestScan {
       begin = end + 1;
       ++number_;
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      const json entry = json::parse(line, nullptr, /*allow_exceptions=*/false);
+      const json entry = parse_json(line);
       if (!entry.is_object()) refuse("expected a JSON object");
       const auto place = entry.find("source-ref");
       if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");

@@ -1,8 +1,8 @@
 #include "dist/env/instance_groups.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
@@ -22,7 +22,7 @@ void add_group(InstanceGroups& groups, const char* variable, const std::string& 
 Json resource_config(const Variables& variables) {
   const std::string* text = find(variables, "SM_RESOURCE_CONFIG");
   if (!text) return Json::object();
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json json = parse_json(*text);
   if (!json.is_object())
     bad_variable("SM_RESOURCE_CONFIG is '" + *text + "', but must be a JSON object");
   return json;
@@ -39,7 +39,7 @@ std::vector<std::string> names_of(const InstanceGroups& groups) {
 InstanceGroups instance_groups(const Variables& variables) {
   InstanceGroups groups;
   if (const std::string* text = find(variables, "SM_INSTANCE_GROUPS_DICT")) {
-    const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(*text);
     if (!json.is_object())
       bad_variable("SM_INSTANCE_GROUPS_DICT is '" + *text + "', but must be a JSON object");
     for (const auto& [name, group] : json.items())

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "base/json.h"
 
 namespace shoal::dist {
 
@@ -29,7 +30,7 @@ int number(const std::string& name, const std::string& text, int lowest, int hig
 
 std::vector<std::string> name_list(const std::string& variable, const std::string& text) {
   std::vector<std::string> names;
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(text);
   if (!json.is_array() || json.empty())
     bad_variable(variable + " is '" + text + "', but must be a JSON list of names");
   for (const auto& name : json) {

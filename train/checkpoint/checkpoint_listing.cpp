@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/whole_file.h"
 
@@ -85,8 +85,7 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
     if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
     throw;
   }
-  const auto json =
-      nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(text);
   if (!json.is_object()) return std::nullopt;
   CheckpointEntry entry;
   entry.name = path.stem().string();

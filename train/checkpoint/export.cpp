@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/report/sinks.h"
@@ -133,7 +133,7 @@ CheckpointData read_model(const std::vector<char>& bytes, const std::string& whe
   for (const char* name : kTexts) data.text[name] = text(name);
   try {
     for (const char* name : kIntegers) data.integers[name] = std::stoll(text(name));
-    data.classes = Json::parse(text("class_names")).get<std::vector<std::string>>();
+    data.classes = parse_json<Json>(text("class_names")).get<std::vector<std::string>>();
   } catch (const UserError&) {
     throw;
   } catch (const std::exception&) {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/report/history_file.h"
@@ -55,8 +56,9 @@ Json json_of(const Evaluated& best) {
 // Whether `path` is the summary of a completed run.
 bool is_of_complete_run(const std::filesystem::path& path) {
   std::ifstream file(path);
-  const Json summary = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return summary.is_object() && summary.value("outcome", "") == "complete";
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json summary = parse_json<Json>(text);
+  return summary.is_object() && summary.value("outcome", Json()) == "complete";
 }
 
 class SummaryFile final : public ReportSink {

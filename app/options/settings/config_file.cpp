@@ -1,13 +1,16 @@
 #include "app/options/settings/config_file.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "train/run/job.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace shoal::app {
 
 nlohmann::json parse_config(const std::string& path, const std::string& text) {
+  if (nests_too_deep(text))
+    throw UserError(path + " nests lists or objects more than " + std::to_string(kMostJsonLevels) +
+                    " levels deep; fix it");
   std::string where;
   std::set<std::string> names;
   const auto once = [&](int depth, nlohmann::json::parse_event_t event,

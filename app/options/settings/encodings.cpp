@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -44,13 +44,13 @@ std::vector<std::string> items(const Json& json, const std::string& spelling) {
 std::optional<std::string> decoded(const std::string& text) {
   if (text == "null" || text == "None") return std::nullopt;
   if (!text.starts_with('"')) return text;
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   return json.is_string() ? decoded(json.get<std::string>()) : text;
 }
 
 std::string joined_list(const std::string& text, const std::string& spelling) {
   if (!text.starts_with('[') && !text.starts_with('{')) return text;
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   if (!json.is_structured()) return text;  // a pattern: {000..127}.tar
   if (spelling.empty()) throw std::invalid_argument("one value, not a list");
   std::string joined;

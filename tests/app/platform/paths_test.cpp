@@ -138,6 +138,11 @@ TEST_CASE("inputdataconfig.json sets how channels are sharded and read") {
   CHECK(train_of(fast) == kData + "train");
   CHECK(val_of(fast) == kData + "val");
   CHECK_THROWS_WITH(paths_in_container({}, {}, {{config, "{"}}), Contains("inputdataconfig.json"));
+  const Paths null = paths_in_container(
+      {}, {}, {{config, R"({"train": {"TrainingInputMode": null, "S3DistributionType": null}})"}});
+  CHECK(train_of(null) == kData + "train");
+  CHECK_THROWS_AS(paths_in_container({}, {}, {{config, R"({"train": {"TrainingInputMode": 3}})"}}),
+                  UserError);
 }
 
 TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, then SageMaker's") {

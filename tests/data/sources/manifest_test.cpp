@@ -65,6 +65,10 @@ TEST_CASE("malformed manifests are refused with the line") {
              Contains("there is no label"));
   CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg", "a": 1, "b": 2})"),
              Contains("several labels (a, b)"));
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  CHECK_THAT(refused(deep), Contains("it is not JSON"));
+  CHECK_THAT(refused(R"({"source-ref": "s3://b/cat/1.jpg", "a": )" + deep + "}"),
+             Contains("line 1: expected a JSON object"));
   t.write("m", "[\"cat/1.jpg\", \"cat/gone.jpg\"]");
   Bytes bytes;
   CHECK_THROWS_AS(open_dataset(t / "m")->read(1, bytes), DamagedImage);

@@ -91,6 +91,9 @@ TEST_CASE("an error names the file or variable that is not a JSON object") {
   CHECK_THROWS_WITH(gathered("[1]"), Contains("hyperparameters.json") && Contains("array"));
   CHECK_THROWS_WITH(gathered("{}", {{"SM_HPS", "{broken"}}),
                     Contains("SM_HPS must be a JSON object"));
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  CHECK_THROWS_WITH(gathered("{\"lr\": " + deep + "}"),
+                    Contains("hyperparameters.json") && Contains("levels"));
 }
 
 TEST_CASE("two values for one option in the same source are an error") {

@@ -1,0 +1,24 @@
+#pragma once
+// Parses JSON that others may have written.
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace shoal {
+
+constexpr int kMostJsonLevels = 100;
+
+// Whether lists and objects in `text` nest deeper than kMostJsonLevels. The library copies and
+// prints values recursively, so deep ones would overflow the stack.
+bool nests_too_deep(std::string_view text);
+
+// Returns the value of `text`, a discarded value (is_discarded()) if it is not JSON or nests too
+// deep. Every use of nlohmann's parser on input from outside goes through this function, or checks
+// nests_too_deep() first.
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text) {
+  if (nests_too_deep(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace shoal

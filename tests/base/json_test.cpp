@@ -1,0 +1,40 @@
+#include "base/json.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using shoal::nests_too_deep;
+using shoal::parse_json;
+
+namespace {
+
+std::string nested(int levels) {
+  const auto count = static_cast<size_t>(levels);
+  return std::string(count, '[') + std::string(count, ']');
+}
+
+}  // namespace
+
+TEST_CASE("JSON may nest 100 levels, and deeper JSON is discarded") {
+  CHECK(parse_json(nested(100)).is_array());
+  CHECK(parse_json(nested(101)).is_discarded());
+  CHECK(parse_json(nested(1'000'000)).is_discarded());
+  std::string objects;
+  for (int i = 0; i < 200'000; ++i) objects += "{\"a\":[";
+  CHECK(parse_json(objects).is_discarded());
+  CHECK(parse_json("[" + nested(50) + ", " + nested(99) + "]").is_array());
+}
+
+TEST_CASE("brackets in strings do not nest") {
+  const std::string brackets(200, '[');
+  CHECK(parse_json("[\"" + brackets + "\"]")[0] == brackets);
+  CHECK(parse_json("[\"\\\"" + brackets + "\"]")[0] == "\"" + brackets);
+  CHECK(nests_too_deep("\"\\\\\"" + brackets));  // the string ends before them
+}
+
+TEST_CASE("what is not JSON is discarded") {
+  for (const char* text : {"", "[", "{\"a\"}", "]]]]", "\"", "\"\\"}) {
+    INFO(text);
+    CHECK(parse_json(text).is_discarded());
+  }
+}
