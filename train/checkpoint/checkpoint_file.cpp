@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "train/weights/parse_file.h"
+#include "train/weights/torch_archive.h"
 #include "train/weights/torch_tensor.h"
 
 namespace shoal::train {
@@ -63,23 +64,24 @@ const PickleValue& entry_of(const PickleValue& dict, const std::string& name, Ki
   return *value;
 }
 
-// Calls use(key, value) for each item of a dict, in the order of the file.
+// Calls use(key, value) for each item of a dict, in the order of the file. The texts are copied.
 template <class Use>
-void for_each_item(const PickleValue& dict, Kind kind, Use use) {
+void for_each_item(TorchArchive& file, const PickleValue& dict, Kind kind, Use use) {
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const PickleValue &key = *dict.items[i], &value = *dict.items[i + 1];
+    file.spend(2 * sizeof key.text + key.text.size() + value.text.size());
     if (key.kind != Kind::text || value.kind != kind)
-      throw std::runtime_error("entry '" + key.text + "' has an unexpected type");
+      throw std::runtime_error("entry '" + key.text.substr(0, 200) + "' has an unexpected type");
     use(key.text, value);
   }
 }
 
-NamedTensors read_tensors(const TorchArchive& file, const PickleValue& dict) {
+NamedTensors read_tensors(TorchArchive& file, const PickleValue& dict) {
   NamedTensors tensors;
-  for_each_item(dict, Kind::call, [&](const std::string& name, const PickleValue& value) {
+  for_each_item(file, dict, Kind::call, [&](const std::string& name, const PickleValue& value) {
     const PickleValue* const call = tensor_call(&value);
-    if (!call) throw std::runtime_error("entry '" + name + "' is not a tensor");
-    tensors.emplace_back(name, make_tensor(file.storages(), *call, name));
+    if (!call) throw std::runtime_error("entry '" + name.substr(0, 200) + "' is not a tensor");
+    tensors.emplace_back(name, copied_tensor(file.tensor(*call, name)));
   });
   return tensors;
 }
@@ -91,33 +93,36 @@ const T& find(const std::map<std::string, T>& map, const std::string& name) {
   return it->second;
 }
 
-CheckpointData read(const TorchArchive& file) {
+CheckpointData read(TorchArchive file) {
   CheckpointData data;
   const PickleValue& root = file.root();
   const auto dict = [&](const char* name) -> const PickleValue& {
     return entry_of(root, name, Kind::dict);
   };
   // Reads the small entries first, because they are missing in files of other programs.
-  for_each_item(dict("integers"), Kind::integer, [&](const std::string& name, const auto& value) {
-    data.integers[name] = value.integer;
-  });
-  for_each_item(dict("numbers"), Kind::real, [&](const std::string& name, const auto& value) {
+  for_each_item(
+      file, dict("integers"), Kind::integer,
+      [&](const std::string& name, const auto& value) { data.integers[name] = value.integer; });
+  for_each_item(file, dict("numbers"), Kind::real, [&](const std::string& name, const auto& value) {
     data.numbers[name] = value.real;
   });
-  for_each_item(dict("text"), Kind::text,
+  for_each_item(file, dict("text"), Kind::text,
                 [&](const std::string& name, const auto& value) { data.text[name] = value.text; });
-  for_each_item(dict("settings"), Kind::text, [&](const std::string& name, const auto& value) {
-    data.settings.emplace_back(name, value.text);
-  });
+  for_each_item(file, dict("settings"), Kind::text,
+                [&](const std::string& name, const auto& value) {
+                  data.settings.emplace_back(name, value.text);
+                });
   for (const PickleValue* name : entry_of(root, "classes", Kind::sequence).items) {
+    file.spend(sizeof name->text + name->text.size());
     if (name->kind != Kind::text) throw std::runtime_error("a class name is not text");
     data.classes.push_back(name->text);
   }
   data.model = read_tensors(file, dict("model"));
   if (root.find("ema")) data.ema = read_tensors(file, dict("ema"));
-  for_each_item(dict("optimizer"), Kind::dict, [&](const std::string& name, const auto& value) {
-    data.optimizer.emplace_back(name, read_tensors(file, value));
-  });
+  for_each_item(file, dict("optimizer"), Kind::dict,
+                [&](const std::string& name, const auto& value) {
+                  data.optimizer.emplace_back(name, read_tensors(file, value));
+                });
   return data;
 }
 

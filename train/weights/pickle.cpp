@@ -5,11 +5,15 @@
 #include <cstring>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+
+#include "train/weights/memory_budget.h"
 
 namespace shoal::train {
 
-// Interprets the opcodes.
+// Interprets the opcodes. A few bytes can name a value that was stored before and copy it, so each
+// allocation spends from a budget.
 class Pickle::Machine {
   using Kind = PickleValue::Kind;
 
@@ -39,20 +43,37 @@ class Pickle::Machine {
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
-  std::string text(size_t bytes) { return {take(bytes), bytes}; }
-  std::string line() {
+  std::string_view text(size_t bytes) { return {take(bytes), bytes}; }
+  std::string_view line() {
     const char* const newline = std::find(at_, end_, '\n');
     if (newline == end_) damaged();
     return {std::exchange(at_, newline + 1), newline};
   }
 
+  void push(PickleValue* value) {
+    budget_.spend(sizeof value);
+    stack_.push_back(value);
+  }
   PickleValue* push(Kind kind) {
-    stack_.push_back(&values_.emplace_back());
+    budget_.spend(sizeof(PickleValue));
+    push(&values_.emplace_back());
     stack_.back()->kind = kind;
     return stack_.back();
   }
   void push_integer(int64_t integer) { push(Kind::integer)->integer = integer; }
-  void push_text(Kind kind, std::string text) { push(kind)->text = std::move(text); }
+  void push_text(Kind kind, std::string_view text) {
+    budget_.spend(text.size());
+    push(kind)->text = text;
+  }
+  void push_name(std::string_view module, std::string_view name) {
+    budget_.spend(module.size() + 1 + name.size());
+    PickleValue* const value = push(Kind::name);
+    value->text.append(module).append(" ").append(name);
+  }
+  void push_items(Kind kind, const std::vector<const PickleValue*>& items) {
+    budget_.spend(items.size() * sizeof items[0]);
+    push(kind)->items = items;
+  }
   PickleValue* top() const {
     if (stack_.empty()) damaged();
     return stack_.back();
@@ -62,6 +83,15 @@ class Pickle::Machine {
     if (!marks_.empty() && stack_.size() <= marks_.back()) damaged();
     stack_.pop_back();
     return value;
+  }
+  void mark() {
+    budget_.spend(sizeof marks_[0]);
+    marks_.push_back(stack_.size());
+  }
+  void remember(int64_t place) {
+    constexpr size_t kMapNode = 64;  // bytes
+    budget_.spend(kMapNode);
+    memo_[place] = top();
   }
   std::vector<const PickleValue*> pop_to_mark() {
     if (marks_.empty()) damaged();
@@ -74,20 +104,21 @@ class Pickle::Machine {
   void push_last(size_t count) {
     std::vector<const PickleValue*> items(count);
     for (auto item = items.rbegin(); item != items.rend(); ++item) *item = pop();
-    push(Kind::sequence)->items = std::move(items);
+    push_items(Kind::sequence, items);
   }
   // Appends items to the dict or list on top of the stack. Does nothing for other values.
   void extend(const std::vector<const PickleValue*>& items) {
     PickleValue& into = *top();
-    if (into.kind == Kind::dict || into.kind == Kind::sequence)
-      into.items.insert(into.items.end(), items.begin(), items.end());
+    if (into.kind != Kind::dict && into.kind != Kind::sequence) return;
+    budget_.spend(items.size() * sizeof items[0]);
+    into.items.insert(into.items.end(), items.begin(), items.end());
   }
   void call() {
     const PickleValue *const arguments = pop(), *const callee = pop();
     if (callee->text == "collections OrderedDict") return void(push(Kind::dict));
-    PickleValue* const value = push(callee->kind == Kind::name ? Kind::call : Kind::other);
-    value->text = callee->text;
-    value->items = arguments->items;
+    push_items(callee->kind == Kind::name ? Kind::call : Kind::other, arguments->items);
+    budget_.spend(callee->text.size());
+    stack_.back()->text = callee->text;
   }
   // LONG1: an integer of up to 255 bytes, little-endian, two's complement.
   void push_long() {
@@ -101,7 +132,7 @@ class Pickle::Machine {
   void recall(int64_t place) {
     const auto found = memo_.find(place);
     if (found == memo_.end()) damaged();
-    stack_.push_back(found->second);
+    push(found->second);
   }
   void step(uint8_t opcode);
 
@@ -110,6 +141,7 @@ class Pickle::Machine {
   std::vector<PickleValue*> stack_;
   std::vector<size_t> marks_;  // stack sizes
   std::map<int64_t, PickleValue*> memo_;
+  MemoryBudget budget_{"its pickle", kPickleMemory};
 };
 
 void Pickle::Machine::step(uint8_t opcode) {
@@ -119,7 +151,7 @@ void Pickle::Machine::step(uint8_t opcode) {
     case 0x95:  // FRAME
       return void(take(8));
     case '(':  // MARK
-      return marks_.push_back(stack_.size());
+      return mark();
     case '0':  // POP
       return void(pop());
     case '}':  // EMPTY_DICT
@@ -154,27 +186,25 @@ void Pickle::Machine::step(uint8_t opcode) {
     case 'B':  // BINBYTES
       return take(number<uint32_t>()), void(push(Kind::other));
     case 'c': {  // GLOBAL
-      const std::string module = line();
-      return push_text(Kind::name, module + " " + line());
+      const std::string_view module = line();
+      return push_name(module, line());
     }
     case 0x93: {  // STACK_GLOBAL
       const PickleValue *const name = pop(), *const module = pop();
-      return push_text(Kind::name, module->text + " " + name->text);
+      return push_name(module->text, name->text);
     }
     case 'q':  // BINPUT
-      return void(memo_[number<uint8_t>()] = top());
+      return remember(number<uint8_t>());
     case 'r':  // LONG_BINPUT
-      return void(memo_[number<uint32_t>()] = top());
+      return remember(number<uint32_t>());
     case 0x94:  // MEMOIZE
-      return void(memo_[static_cast<int64_t>(memo_.size())] = top());
+      return remember(static_cast<int64_t>(memo_.size()));
     case 'h':  // BINGET
       return recall(number<uint8_t>());
     case 'j':  // LONG_BINGET
       return recall(number<uint32_t>());
-    case 't': {  // TUPLE
-      auto items = pop_to_mark();
-      return void(push(Kind::sequence)->items = std::move(items));
-    }
+    case 't':  // TUPLE
+      return push_items(Kind::sequence, pop_to_mark());
     case 0x85:
     case 0x86:
     case 0x87:  // TUPLE1, TUPLE2, TUPLE3
@@ -193,7 +223,7 @@ void Pickle::Machine::step(uint8_t opcode) {
       return void(pop());
     case 'Q': {  // BINPERSID
       const PickleValue* const id = pop();
-      return void(push(Kind::persistent)->items = id->items);
+      return push_items(Kind::persistent, id->items);
     }
     case 0x81:  // NEWOBJ
     case 'R':   // REDUCE

@@ -34,11 +34,15 @@ struct PickleValue {
   const PickleValue* find(const std::string& key) const;
 };
 
+// A pickle of a checkpoint or of weights needs less than 1 MB.
+constexpr size_t kPickleMemory = size_t{256} << 20;  // bytes of values
+
 // Supports dicts, lists, tensors and plain objects in pickle protocols 2 to 5. Attributes of
 // objects are ignored.
 class Pickle {
  public:
-  // Throws std::runtime_error if the bytes are not a pickle or end early.
+  // Throws std::runtime_error if the bytes are not a pickle, end early, or describe values of more
+  // than kPickleMemory.
   Pickle(const char* bytes, size_t size);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;

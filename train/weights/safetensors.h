@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/safetensors_header.h"
 
 namespace shoal::train {
 
@@ -24,9 +25,6 @@ struct Safetensors {
 // Writes floating-point tensors as F32 and integers as I64. Tensors may be on any device.
 void write_safetensors(const Safetensors& content,
                        const std::function<void(const void*, size_t)>& sink);
-
-// Whether the bytes start like a safetensors file.
-bool is_safetensors(const std::vector<char>& bytes);
 
 // Parses a safetensors file. `where` appears in messages. Tensors are contiguous CPU copies with
 // the file's dtypes (F64, F32, F16, BF16, I64, I32, I16, I8, U8). Throws std::runtime_error if the

@@ -9,6 +9,7 @@
 #include "train/checkpoint/export.h"
 #include "train/run/job.h"
 #include "train/weights/safetensors.h"
+#include "train/weights/torch_archive.h"
 #include "train/weights/torch_file.h"
 
 namespace shoal::train {

@@ -82,3 +82,23 @@ TEST_CASE("deeply nested lists and a list that contains itself are read") {
   const Pickle pickle(circle.data(), circle.size());
   CHECK(pickle.root().items[0] == &pickle.root());
 }
+
+TEST_CASE("a small pickle cannot take more than the stated memory") {
+  const auto pickle_of = [](const std::string& opcodes, const std::string& repeated, int times) {
+    std::string bytes = "\x80\x02" + opcodes;
+    for (int i = 0; i < times; ++i) bytes += repeated;
+    return bytes + ".";
+  };
+  const std::string tuple = "(" + std::string(30000, 'N') + "tq\1";
+  // Each call copies its arguments: 2,000 times 30,000 pointers from 52 kB.
+  const std::string calls = pickle_of(tuple + "cmodule\nname\nq\2", "h\2h\1R", 2000);
+  CHECK_THROWS_WITH(Pickle(calls.data(), calls.size()), Catch::Contains("more memory"));
+  // So does each persistent id.
+  const std::string ids = pickle_of(tuple, "h\1Q", 2000);
+  CHECK_THROWS_WITH(Pickle(ids.data(), ids.size()), Catch::Contains("more memory"));
+  // A name made of itself twice doubles 40 times.
+  const std::string doubled = pickle_of("cm\nn\nq\1", "h\1h\1\x93q\1", 40);
+  CHECK_THROWS_WITH(Pickle(doubled.data(), doubled.size()), Catch::Contains("more memory"));
+  const std::string memo = "\x80\x04N" + std::string(6'000'000, '\x94') + ".";
+  CHECK_THROWS_WITH(Pickle(memo.data(), memo.size()), Catch::Contains("more memory"));
+}

@@ -98,6 +98,14 @@ TEST_CASE("contradictory headers are refused") {
   CHECK_THROWS_WITH(read(R"({"a":{"dtype":"C64","shape":[1],"data_offsets":[0,4]}})", 4),
                     Contains("C64"));
   CHECK_THROWS(read(R"({"a":3})", 4));
+  CHECK_THROWS(read(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4));
+  CHECK_THROWS(
+      read(R"({"a":{"dtype":"U8","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", 4));
+  CHECK_THROWS_WITH(read(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
+                             "b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                         12),
+                    Contains("overlap"));
+  CHECK_THROWS(read("{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}", 4));
   CHECK_FALSE(is_safetensors(file("PK", 100)));
   CHECK(is_safetensors(written(two_tensors())));
 }

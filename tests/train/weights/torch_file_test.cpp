@@ -14,11 +14,6 @@
 using namespace shoal::train;
 using Catch::Contains;
 
-// LibTorch's archive reader leaks memory if it refuses a file.
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:mz_zip_reader_";
-}
-
 namespace {
 
 std::vector<char> golden(const std::string& name) {

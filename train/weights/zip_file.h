@@ -1,0 +1,49 @@
+#pragma once
+// Finds the files in a zip archive in memory. Source: PKWARE's APPNOTE 6.3, sections 4.3 to 4.5.
+// Torch-free.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shoal::train {
+
+// Reads archives of one part, also with the 64-bit extensions, whose files are stored without
+// compression, as torch.save writes them. Checks every offset and size; does not check CRC-32.
+class ZipFile {
+ public:
+  // `bytes` must outlive this object. Throws std::runtime_error if they are not a zip archive, or
+  // name a file twice.
+  explicit ZipFile(std::span<const char> bytes);
+
+  // Name of the first file in the directory.
+  std::string_view first_name() const { return first_name_; }
+  // Returns the content of a file, or nothing if there is none of that name. Throws
+  // std::runtime_error if it is compressed, encrypted or does not lie inside the archive.
+  std::optional<std::span<const char>> find(const std::string& name) const;
+
+ private:
+  struct Entry {
+    uint64_t header = 0, bytes = 0;  // offset of its local header; size of its content
+    bool stored = false;             // neither compressed nor encrypted
+  };
+  struct Directory {
+    uint64_t entries = 0, bytes = 0, offset = 0;
+  };
+  class Fields;
+
+  Directory find_directory() const;
+  uint64_t add_entry(uint64_t at);  // returns the offset of the next one
+  template <class T>
+  T number(uint64_t at) const;
+  std::span<const char> part(uint64_t at, uint64_t bytes) const;
+
+  std::span<const char> bytes_;
+  std::string_view first_name_;
+  std::map<std::string_view, Entry> entries_;  // the names are in bytes_
+};
+
+}  // namespace shoal::train
