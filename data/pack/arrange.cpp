@@ -1,5 +1,6 @@
 #include "data/pack/arrange.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -7,8 +8,10 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/whole_file.h"
 #include "data/errors.h"
 #include "data/sources/parallel.h"
@@ -26,6 +29,27 @@ constexpr int64_t kReportEvery = 100;  // images
 
 std::string base_name(const std::string& name) {
   return name.substr(name.find_last_of("/:") + 1);
+}
+
+// Throws unless `name` can be a visible file or folder in DEST. Names from archives may contain
+// anything.
+void require_file_name(const std::string& name, const std::string& what) {
+  constexpr std::string_view kForbidden("/\0", 2);
+  if (!name.empty() && name[0] != '.' && name.find_first_of(kForbidden) == name.npos) return;
+  std::string shown = name;
+  std::replace(shown.begin(), shown.end(), '\0', '?');  // messages end at a NUL
+  throw std::invalid_argument(what + " '" + shown +
+                              "' has no name for a file (it is empty, begins with a dot, or has a "
+                              "slash or NUL in it); rename it in the source");
+}
+
+// Whether the file has this content. A power loss can leave a file of the right size with zeros.
+bool holds(const fs::path& file, const std::vector<uint8_t>& bytes) {
+  std::error_code none;
+  if (fs::file_size(file, none) != bytes.size()) return false;
+  const std::vector<char> there = read_whole_file(file);
+  return std::equal(there.begin(), there.end(), bytes.begin(), bytes.end(),
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
 }
 
 // Returns a POSIX ustar header of a regular file that everybody may read.
@@ -61,6 +85,7 @@ class Arranger {
   }
 
   ArrangeSummary run(Arrangement arrangement, int threads) {
+    for (const std::string& name : source_.classes()) require_file_name(name, "the class");
     fs::create_directories(dest_);
     for_each_index(members_.size(), threads, [&](size_t label) {
       check_names(label);
@@ -79,7 +104,9 @@ class Arranger {
   void check_names(size_t label) const {
     std::set<std::string> names;
     for (const int64_t sample : members_[label]) {
-      if (!names.insert(name(sample)).second)
+      const std::string own = name(sample);
+      require_file_name(own, "the image");
+      if (!names.insert(own).second)
         throw std::invalid_argument("two images of class " + class_name(label) + " have the name " +
                                     name(sample) + "; the second is " + source_.name(sample));
     }
@@ -112,8 +139,7 @@ class Arranger {
     for (const int64_t sample : members_[label]) {
       if (read(sample, bytes)) {
         const fs::path file = folder / name(sample);
-        std::error_code none;
-        if (fs::file_size(file, none) == bytes.size()) {
+        if (holds(file, bytes)) {
           ++kept_;
         } else {
           const auto produce = [&](const ByteSink& sink) { sink(bytes.data(), bytes.size()); };
@@ -125,13 +151,26 @@ class Arranger {
     flush_file_system(folder);  // once per class: a flush per image would take hours
   }
 
+  // Returns the number of images in a tar of an earlier run.
+  int64_t members_in(const fs::path& file, size_t label) const {
+    std::set<std::string> names;
+    for (const int64_t sample : members_[label]) names.insert(name(sample));
+    const auto members = list_tar(File(file.string()), 0, fs::file_size(file));
+    for (const TarMember& member : members)
+      require_valid(names.contains(member.name),
+                    file.string() + " has the image " + member.name +
+                        ", which is not in the source; remove the tar");
+    return static_cast<int64_t>(members.size());
+  }
+
   void write_tar(size_t label) {
     const fs::path file = dest_ / (class_name(label) + ".tar");
     if (fs::exists(file)) {
-      const auto images = list_tar(File(file.string()), 0, fs::file_size(file)).size();
-      kept_ += static_cast<int64_t>(images);
-      damaged_ += static_cast<int64_t>(members_[label].size() - images);
-      return count(static_cast<int64_t>(members_[label].size()));
+      const int64_t images = members_in(file, label);
+      const auto all = static_cast<int64_t>(members_[label].size());
+      kept_ += images;
+      damaged_ += all - images;
+      return count(all);
     }
     write_whole(file, [&](const ByteSink& sink) {
       std::vector<uint8_t> bytes;

@@ -74,6 +74,8 @@ PackedDataset::PackedDataset(const std::string& path)
       part(e.offset, uint64_t{e.bytes} + e.index_bytes);
       if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
         refuse(path, "is damaged: image " + std::to_string(i) + " has no class");
+      if (e.kind > Packed::pixels)
+        refuse(path, "is damaged: image " + std::to_string(i) + " is of an unknown kind");
     }
     if (at < header.end) request_ = next();
     checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);

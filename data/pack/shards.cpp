@@ -1,6 +1,7 @@
 #include "data/pack/shards.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kList = "shards.txt";
+constexpr const char* kReplacement = ".replacement";  // folder of a new set in the one it replaces
 
 std::string file_name(int64_t shard) {
   return strf("%05lld.pack", static_cast<long long>(shard));
@@ -38,8 +40,10 @@ Read read_list(const std::string& folder) {
       list.whole = true;
       break;
     }
-    const int64_t next = std::strtoll(line.c_str(), nullptr, 10);
-    if (next <= (list.next.empty() ? 0 : list.next.back()))
+    int64_t next = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), next);
+    if (error != std::errc() || end != line.data() + line.size() ||
+        next <= (list.next.empty() ? 0 : list.next.back()))
       throw std::invalid_argument(folder + "/" + kList + " is damaged: '" + line +
                                   "' is not a sample number; remove the folder");
     list.next.push_back(next);
@@ -47,11 +51,12 @@ Read read_list(const std::string& folder) {
   return list;
 }
 
-void clear(const std::string& folder) {
-  for (const auto& file : fs::directory_iterator(folder)) {
-    const std::string name = file.path().filename();
-    if (name == kList || name.find(".pack") != name.npos) fs::remove(file.path());
-  }
+void write_list(const std::string& folder, const std::string& head,
+                const std::vector<int64_t>& next, bool whole) {
+  std::string text = head + "\n";
+  for (const int64_t one : next) text += std::to_string(one) + "\n";
+  if (whole) text += "whole\n";
+  write_whole(fs::path(folder) / kList, text);
 }
 
 }  // namespace
@@ -63,27 +68,43 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
                                 " is a file; with --shard-size, the destination must be a folder");
   fs::create_directories(folder);
   if (is_sharded_set(folder)) {
-    const Read list = overwrite && read_list(folder).whole ? Read{} : read_list(folder);
+    const Read list = read_list(folder);
+    const bool replace = overwrite && (list.whole || list.head != first_line(request));
+    if (replace) {
+      replace_later();
+      return;
+    }
     if (list.head == first_line(request)) {
       next_ = list.next;
       whole_ = list.whole;
       return;
     }
-    if (!overwrite)
-      throw std::invalid_argument(
-          folder +
-          " contains a packed set of another source, of other options or of "
-          "an earlier version; choose "
-          "another name, or replace it with `shoal pack --overwrite`");
-    clear(folder);
+    throw std::invalid_argument(folder +
+                                " contains a packed set of another source, of other options or of "
+                                "an earlier version; choose "
+                                "another name, or replace it with `shoal pack --overwrite`");
   } else if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is neither empty nor a packed set; choose another name");
   }
   save();
 }
 
+// Continues a replacement that was interrupted, also while it moved its files.
+void ShardList::replace_later() {
+  target_ = folder_;
+  folder_ = (fs::path(target_) / kReplacement).string();
+  fs::create_directories(folder_);
+  const Read list = is_sharded_set(folder_) ? read_list(folder_) : Read{};
+  if (list.head == first_line(request_))
+    next_ = list.next;
+  else
+    save();
+}
+
 std::string ShardList::path_of(int64_t shard) const {
-  return (fs::path(folder_) / file_name(shard)).string();
+  const fs::path path = fs::path(folder_) / file_name(shard);
+  const bool moved = !target_.empty() && shard < finished() && !fs::exists(path);
+  return moved ? (fs::path(target_) / file_name(shard)).string() : path.string();
 }
 
 void ShardList::finish(int64_t next_sample) {
@@ -94,13 +115,28 @@ void ShardList::finish(int64_t next_sample) {
 void ShardList::close() {
   whole_ = true;
   save();
+  if (!target_.empty()) replace();
+}
+
+void ShardList::replace() {
+  const Read old = read_list(target_);
+  // Nobody reads or continues a mixture of the two.
+  write_list(target_, old.head + ", being replaced", old.next, /*whole=*/false);
+  const auto place = [&](int64_t shard) { return fs::path(target_) / file_name(shard); };
+  for (int64_t shard = 0; shard < finished(); ++shard) {
+    const fs::path fresh = fs::path(folder_) / file_name(shard);
+    if (fs::exists(fresh)) fs::rename(fresh, place(shard));
+  }
+  for (auto shard = finished(); shard < static_cast<int64_t>(old.next.size()); ++shard)
+    fs::remove(place(shard));
+  const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
+  for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
+  move_into_place(fs::path(folder_) / kList, fs::path(target_) / kList);
+  fs::remove_all(folder_);
 }
 
 void ShardList::save() const {
-  std::string text = first_line(request_) + "\n";
-  for (const int64_t next : next_) text += std::to_string(next) + "\n";
-  if (whole_) text += "whole\n";
-  write_whole(fs::path(folder_) / kList, text);
+  write_list(folder_, first_line(request_), next_, whole_);
 }
 
 bool is_sharded_set(const std::string& path) {

@@ -17,8 +17,9 @@ namespace shoal::data {
 class ShardList {
  public:
   // Continues the list of an interrupted run of the same request. Starts a new list if the folder
-  // is empty, or if `overwrite` is set and the folder contains another or a complete set. Throws
-  // std::invalid_argument if the folder contains anything else.
+  // is empty. With `overwrite`, close() replaces another or a complete set. Until then the new files
+  // are in a hidden folder, and the old set can be read. Throws std::invalid_argument if the folder
+  // contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   bool whole() const { return whole_; }
@@ -31,8 +32,11 @@ class ShardList {
 
  private:
   void save() const;
+  void replace_later();
+  void replace();
 
-  std::string folder_;
+  std::string folder_;  // where files are written
+  std::string target_;  // the folder of the set to replace, or empty
   uint64_t request_;
   std::vector<int64_t> next_;
   bool whole_ = false;

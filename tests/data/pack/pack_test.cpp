@@ -183,6 +183,21 @@ TEST_CASE("damage is found and reported") {
   }
 }
 
+TEST_CASE("an entry of an unknown kind is damage, even if its checksum is right") {
+  const TempFolder folder;
+  write_pack(*noise_images(3), folder / "set.pack", {});
+  Bytes bytes = file_bytes(folder / "set.pack");
+  PackHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (const uint32_t kind : {3u, 1u << 24, UINT32_MAX}) {
+    std::memcpy(bytes.data() + header.table + offsetof(PackEntry, kind), &kind, sizeof kind);
+    header.check = pack_check(header, std::span(bytes).subspan(header.table));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    write_bytes(folder / "bad.pack", bytes);
+    CHECK_THROWS_WITH(PackedDataset(folder / "bad.pack"), Catch::Contains("bad.pack is damaged"));
+  }
+}
+
 TEST_CASE("an image is checked when it is read; raw pixels at the first read and when verified") {
   const TempFolder folder;
   PackOptions options;

@@ -181,3 +181,48 @@ TEST_CASE("an interrupted set in shards continues, and is refused until it is co
   fs::remove(packed_files(killed)[1]);
   CHECK_THROWS_WITH(open_dataset(killed), Catch::Contains("has no 00001.pack, one of its"));
 }
+
+TEST_CASE("a set in shards is replaced when the new one is complete, and nothing else is removed") {
+  const test::TemporaryDirectory directory;
+  const std::string set = directory.path() / "set";
+  const auto before = noise_images(23), after = noise_images(12);
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*before, set, options);
+  write_bytes(fs::path(set) / "notes.pack.txt", {1});
+  options.overwrite = true;
+  after->unreadable = 11;
+  CHECK_THROWS(write_pack(*after, set, options));
+  CHECK(open_dataset(set)->size() == 23);  // still the old one
+  after->unreadable = -1;
+  const PackSummary summary = write_pack(*after, set, options);
+  CHECK(summary.resumed > 0);
+  CHECK(summary.images == 12);
+  CHECK(open_dataset(set)->size() == 12);
+  std::set<std::string> names;
+  for (const auto& file : fs::directory_iterator(set)) names.insert(file.path().filename());
+  std::set<std::string> expected = {"notes.pack.txt", "shards.txt"};
+  for (const std::string& file : packed_files(set)) expected.insert(fs::path(file).filename());
+  CHECK(names == expected);
+}
+
+TEST_CASE("a replacement that was interrupted between its files is not read, and is completed") {
+  const test::TemporaryDirectory directory;
+  const std::string set = directory.path() / "set", other = directory.path() / "other";
+  const auto before = noise_images(23), after = noise_images(12);
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*before, set, options);
+  write_pack(*after, other, options);
+  REQUIRE(packed_files(other).size() >= 2);
+  // The new set is complete, and its first file has been moved.
+  fs::rename(other, fs::path(set) / ".replacement");
+  fs::rename(fs::path(set) / ".replacement/00000.pack", fs::path(set) / "00000.pack");
+  std::ofstream(fs::path(set) / "shards.txt") << "shoal packed set, request 0, being replaced\n5\n";
+  CHECK_THROWS_WITH(open_dataset(set), Catch::Contains("unfinished"));
+  CHECK_THROWS_AS(write_pack(*before, set, options), std::invalid_argument);
+  options.overwrite = true;
+  CHECK(write_pack(*after, set, options).images == 12);
+  CHECK(open_dataset(set)->size() == 12);
+  CHECK_FALSE(fs::exists(fs::path(set) / ".replacement"));
+}
