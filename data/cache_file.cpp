@@ -1,5 +1,6 @@
 #include "data/cache_file.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -41,6 +42,10 @@ bool CacheReader::take(uint64_t bytes) {
   taken_ = in_.substr(0, bytes);
   in_.remove_prefix(bytes);
   return true;
+}
+
+bool are_ends(const std::vector<uint64_t>& ends, uint64_t size) {
+  return std::is_sorted(ends.begin(), ends.end()) && (ends.empty() ? 0 : ends.back()) == size;
 }
 
 std::string cache_name(std::string_view path) {

@@ -70,6 +70,9 @@ class CacheReader {
   bool good_ = true;
 };
 
+// Whether `ends` never decrease and the last one is `size`: texts stored one after the other.
+bool are_ends(const std::vector<uint64_t>& ends, uint64_t size);
+
 // Returns the name of the cache file for `path`, without extension.
 std::string cache_name(std::string_view path);
 

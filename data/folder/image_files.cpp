@@ -59,9 +59,15 @@ void LeftOut::add(std::string_view file) {
   if (examples.size() < kExamples) examples.emplace_back(file);
 }
 
+void LeftOut::add_broken(std::string_view link) {
+  if (broken++ == 0) broken_example = link;
+}
+
 void LeftOut::add(const LeftOut& more) {
   files += more.files;
   hidden += more.hidden;
+  if (broken == 0) broken_example = more.broken_example;
+  broken += more.broken;
   for (const std::string& example : more.examples)
     if (examples.size() < kExamples) examples.push_back(example);
 }
@@ -75,7 +81,10 @@ std::string LeftOut::sentence(const std::string& source) const {
     for (size_t i = 0; i < examples.size(); ++i) text += (i == 0 ? "" : ", ") + examples[i];
     text += files > static_cast<int64_t>(examples.size()) ? ", …)" : ")";
   }
-  if (hidden > 0) text += (files > 0 ? " and " : "") + count_of(hidden, "hidden file");
+  if (broken > 0)
+    text += (files > 0 ? " and " : "") + count_of(broken, "broken link") + " (" + broken_example +
+            (broken > 1 ? ", …)" : ")");
+  if (hidden > 0) text += (files + broken > 0 ? " and " : "") + count_of(hidden, "hidden file");
   return text;
 }
 

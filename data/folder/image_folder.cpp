@@ -85,7 +85,12 @@ Listing list_or_load(const std::string& path, const ImageFolderOptions& options)
 
 LeftOut left_out_of(const Listing& listing) {
   LeftOut left_out;
-  for (const auto& file : listing.left_out) left_out.add(file.path);
+  for (const auto& file : listing.left_out) {
+    if (file.stamp == kBrokenLink)
+      left_out.add_broken(file.path);
+    else
+      left_out.add(file.path);
+  }
   left_out.hidden = listing.hidden;
   return left_out;
 }

@@ -38,14 +38,18 @@ DirectoryStamp stamp_of(const struct stat& s) {
 struct Entries {
   DirectoryStamp stamp;
   std::vector<std::string> folders, files;  // sorted
-  int64_t hidden = 0;                       // number of hidden files
+  std::vector<std::string> broken_links;
+  int64_t hidden = 0;  // number of hidden files
 };
 
-// Returns the type of a directory entry after following links; DT_UNKNOWN for a broken link.
+// Returns the type of a directory entry after following links; DT_LNK for a broken link.
 unsigned char kind_of(int directory, const dirent& entry) {
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return entry.d_type;
   struct stat s {};
-  if (fstatat(directory, entry.d_name, &s, 0) != 0) return DT_UNKNOWN;
+  if (fstatat(directory, entry.d_name, &s, 0) != 0)
+    return fstatat(directory, entry.d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode)
+               ? DT_LNK
+               : DT_UNKNOWN;
   return S_ISDIR(s.st_mode) ? DT_DIR : S_ISREG(s.st_mode) ? DT_REG : DT_UNKNOWN;
 }
 
@@ -63,6 +67,7 @@ Entries read_directory(const std::string& path) {
     if (hidden && kind == DT_REG) ++entries.hidden;
     if (!hidden && kind == DT_DIR) entries.folders.emplace_back(entry->d_name);
     if (!hidden && kind == DT_REG) entries.files.emplace_back(entry->d_name);
+    if (!hidden && kind == DT_LNK) entries.broken_links.emplace_back(entry->d_name);
     errno = 0;
   }
   if (errno != 0) fail("read the folder", path);
@@ -87,7 +92,7 @@ std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::
     const std::string relative = path + "/" + file;
     const std::string whole = root + "/" + relative;
     if (is_image_file(whole)) return false;
-    left_out.push_back({relative, file_stamp(whole).value_or(FileStamp())});
+    left_out.push_back({relative, file_stamp(whole).value_or(kBrokenLink)});
     return true;
   });
   return left_out;
@@ -102,6 +107,8 @@ std::vector<Folder> walk(const std::string& root, const std::string& name) {
                                   std::to_string(kMaxDepth) + " folders deep: a loop of links?");
     Entries entries = read_directory(root + "/" + path);
     auto left_out = leave_out(root, path, entries.files);
+    for (const std::string& link : entries.broken_links)
+      left_out.push_back({path + "/" + link, kBrokenLink});
     found.push_back(
         {path, entries.stamp, std::move(entries.files), std::move(left_out), entries.hidden});
     for (const std::string& folder : entries.folders) self(self, path + "/" + folder, depth + 1);

@@ -19,6 +19,8 @@ struct DirectoryStamp {
   friend bool operator==(const DirectoryStamp&, const DirectoryStamp&) = default;
 };
 
+constexpr FileStamp kBrokenLink = {-1, 0};
+
 struct Listing {
   struct Directory {
     std::string path;        // relative to the root: "n01440764" or "n01440764/more"
@@ -32,7 +34,8 @@ struct Listing {
   std::vector<uint64_t> name_ends;     // for each file: offset of its name's end in `names`
   std::string names;                   // all file names, concatenated
   // Files that are not images by name or content (image_files.h). Paths are relative to the root.
-  // The listing keeps their stamps, because a change can turn such a file into an image.
+  // The listing keeps their stamps, because a change can turn such a file into an image. Broken
+  // links have the stamp kBrokenLink.
   struct LeftOutFile {
     std::string path;
     FileStamp stamp;

@@ -39,6 +39,19 @@ std::string serialise(const std::string& root, const Listing& listing) {
   return w.finish();
 }
 
+// Whether all indices are valid: someone else may have written the cache.
+bool is_consistent(const Listing& listing) {
+  if (!are_ends(listing.name_ends, listing.names.size()) || listing.directories.empty())
+    return false;
+  int64_t before = 0;
+  for (const Listing::Directory& d : listing.directories) {
+    if (d.label < 0 || static_cast<size_t>(d.label) >= listing.classes.size()) return false;
+    if (d.first_file < before || d.first_file > listing.files()) return false;
+    before = d.first_file;
+  }
+  return listing.directories[0].first_file == 0;
+}
+
 std::optional<Listing> parse(const std::string& root, const std::string& bytes) {
   CacheReader r(bytes, kMagic);
   if (r.text() != absolute(root)) return std::nullopt;
@@ -60,7 +73,7 @@ std::optional<Listing> parse(const std::string& root, const std::string& bytes) 
     file.stamp = r.value<FileStamp>();
   }
   listing.hidden = r.value<int64_t>();
-  if (!r.good() || !r.at_end()) return std::nullopt;
+  if (!r.good() || !r.at_end() || !is_consistent(listing)) return std::nullopt;
   return listing;
 }
 
@@ -78,7 +91,7 @@ std::optional<Listing> load_listing(const std::string& cache_dir, const std::str
   for (const auto& d : listing->directories)
     if (directory_stamp(root + "/" + d.path) != d.stamp) return std::nullopt;
   for (const auto& file : listing->left_out)
-    if (file_stamp(root + "/" + file.path) != file.stamp) return std::nullopt;
+    if (file_stamp(root + "/" + file.path).value_or(kBrokenLink) != file.stamp) return std::nullopt;
   return listing;
 }
 

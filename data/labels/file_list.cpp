@@ -1,7 +1,9 @@
 #include "data/labels/file_list.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
 
 #include "data/folder/image_files.h"
@@ -24,6 +26,8 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
   const LabelFile labels(options.labels, options.synsets, options.classes);
   const std::vector<std::string>& classes =
       options.classes.empty() ? labels.classes() : options.classes;
+  std::map<std::string_view, int32_t> places;
+  for (size_t i = 0; i < classes.size(); ++i) places[classes[i]] = static_cast<int32_t>(i);
   std::vector<ListedImage> images;
   LeftOut left_out;
   for (const std::string& path : files_in(folder)) {
@@ -32,11 +36,11 @@ std::shared_ptr<const Dataset> open_flat_folder(const std::string& folder,
       continue;
     }
     const std::string& name = labels.classes()[labels.class_of(path)];
-    const auto found = std::find(classes.begin(), classes.end(), name);
-    if (found == classes.end())
+    const auto found = places.find(name);
+    if (found == places.end())
       throw std::invalid_argument(options.labels + " gives " + path + " the class '" + name +
                                   "', which the training set does not have");
-    images.push_back({path, static_cast<int32_t>(found - classes.begin())});
+    images.push_back({path, found->second});
   }
   if (images.empty()) throw std::invalid_argument(folder + " has no image");
   if (options.warning && !left_out.empty()) options.warning(left_out.sentence(folder));

@@ -36,14 +36,22 @@ Scan read_scan(CacheReader& in) {
   return scan;
 }
 
+// Whether all indices are valid: someone else may have written the cache.
+bool is_consistent(const Scan& scan) {
+  const auto texts = static_cast<int64_t>(scan.texts.size());
+  return scan.name_ends.size() == scan.entries.size() &&
+         are_ends(scan.name_ends, scan.names.size()) &&
+         std::all_of(scan.entries.begin(), scan.entries.end(), [&](const ScanEntry& entry) {
+           return entry.text >= -1 && entry.text < texts && entry.number >= kNoNumber;
+         });
+}
+
 }  // namespace
 
 int32_t Scan::place_of(const std::string& text) {
-  if (!texts.empty() && texts.back() == text) return static_cast<int32_t>(texts.size()) - 1;
-  const auto found = std::find(texts.begin(), texts.end(), text);
-  if (found != texts.end()) return static_cast<int32_t>(found - texts.begin());
-  texts.push_back(text);
-  return static_cast<int32_t>(texts.size()) - 1;
+  const auto [found, fresh] = places.emplace(text, static_cast<int32_t>(texts.size()));
+  if (fresh) texts.push_back(text);
+  return found->second;
 }
 
 ScanCache::ScanCache(const std::string& cache_dir, std::string kind,
@@ -66,7 +74,8 @@ std::vector<size_t> ScanCache::load(std::vector<Scan>& scans) const {
   for (uint64_t n = in.count(32); n > 0; --n) {
     std::string path = in.text();
     const auto stamp = in.value<FileStamp>();
-    known[std::move(path)] = {stamp, read_scan(in)};
+    Scan scan = read_scan(in);
+    if (is_consistent(scan)) known[std::move(path)] = {stamp, std::move(scan)};
   }
   const bool whole = in.good() && in.at_end();
   for (size_t i = 0; i < files_.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "data/folder/image_files.h"
@@ -39,8 +40,11 @@ struct Scan {
     names += name;
     name_ends.push_back(names.size());
   }
-  // Returns the index of `text` in `texts`, after adding it if it is new.
+  // Returns the index of `text` in `texts`, after adding it if it is new. While a file is scanned,
+  // nothing else adds to `texts`.
   int32_t place_of(const std::string& text);
+
+  std::unordered_map<std::string, int32_t> places;  // of place_of()
 };
 
 // Caches scans on disk between runs. `kind`: the format, and all options that affect the scan.

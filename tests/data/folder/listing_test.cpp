@@ -74,6 +74,11 @@ TEST_CASE("links to files and folders are followed, broken ones are left out, lo
   fs::create_symlink(t / "elsewhere/b/2.jpg", t / "root/c/3.jpg");
   fs::create_symlink(t / "nowhere", t / "root/c/4.jpg");
   CHECK(names(t / "root") == std::vector<std::string>{"a/1.jpg=0", "c/3.jpg=1"});
+  std::string warning;
+  ImageFolderOptions options;
+  options.warning = [&](const std::string& text) { warning = text; };
+  open_image_folder(t / "root", options);
+  CHECK_THAT(warning, Catch::Contains("1 broken link (c/4.jpg)"));
   fs::create_directory_symlink(t / "root", t / "root/c/loop");
   CHECK_THROWS(names(t / "root"));
 }
