@@ -36,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<uint8_t> image;
     jpeg::SeekIndex index;
     for (int64_t i = 0; i < pack.size(); ++i) {
+      if (pack.entry(i).kind > Packed::pixels) __builtin_trap();  // `pack --info` counts by kind
       pack.name(i);
       pack.label(i);
       pack.seek_index(i, index);
