@@ -11,6 +11,7 @@
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/run/job.h"
 
+using namespace shoal;
 using namespace shoal::train;
 using Catch::Contains;
 

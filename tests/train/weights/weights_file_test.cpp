@@ -11,6 +11,7 @@
 #include "train/run/job.h"
 #include "train/weights/safetensors.h"
 
+using namespace shoal;
 using namespace shoal::train;
 using Catch::Contains;
 
