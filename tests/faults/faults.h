@@ -1,0 +1,77 @@
+#pragma once
+// Records and breaks the file system calls of a program below one directory. preload.cpp passes the
+// calls on. The scripts in this folder set the variables.
+//
+//   SHOAL_FAULTS_UNDER    the directory; calls elsewhere are not touched
+//   SHOAL_FAULTS_JOURNAL  a file that gets one line per call (see record())
+//   SHOAL_FAULTS_CONTENT  set: the journal also has the bytes that were written
+//   SHOAL_FAULTS_AT       ROLE KIND PATH N ACTION, separated by tabs: what to do at the N-th call,
+//                         from 1, of this kind by this process to a path that matches. ROLE, KIND
+//                         and PATH are patterns of fnmatch(3). ROLE is `launcher` or `rankN`. PATH
+//                         is relative to the directory. ACTION is one of
+//                           NUMBER    fail with this errno
+//                           NUMBER+   likewise, and so do all later calls of this process that need
+//                                     space on the disk
+//                           short     write half of the bytes
+//                           kill      kill this process instead of making the call
+//                           killall   kill the first process of the job, then this one
+//
+// Kinds: open, write, fsync, rename, unlink, close, flock, mkdir, truncate.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace shoal::faults {
+
+struct Call {
+  std::string kind;
+  std::string path = {};  // relative to the directory
+  int descriptor = -1;    // -1: none, or it is the result
+  int64_t place = 0;      // flags of open; offset of a write, -1: the position; length of truncate;
+                          // 1 for syncfs
+  std::string from = {};  // old path of rename
+  const void* bytes = nullptr;  // what is written
+  size_t size = 0;
+};
+
+class Faults {
+ public:
+  // The only one. Never destroyed, because exiting programs still close files.
+  static Faults& instance();
+
+  // Path relative to the directory, or nothing if it is elsewhere. `folder`: as in openat(2).
+  std::optional<std::string> below(int folder, const char* path) const;
+  std::optional<std::string> path_of(int descriptor);
+
+  // Makes the call with real(size), unless a fault is due instead. The journal is written under
+  // the same lock, so it has the order of the calls.
+  int64_t perform(Call call, const std::function<int64_t(size_t)>& real);
+
+ private:
+  struct Trigger {
+    std::string role, kind, path, action;
+    int64_t number = 0;  // 0: none
+  };
+
+  Faults();
+  std::string due(const Call& call);  // the action; empty: none
+  void record(const Call& call, int64_t result, const std::string& error) const;
+  [[noreturn]] static void die(bool with_first_process);
+
+  const std::string under_;
+  std::string role_;
+  Trigger trigger_;
+  int64_t seen_ = 0;   // calls that match the trigger
+  bool full_ = false;  // no space is left
+  int journal_ = -1;
+  bool content_ = false;
+  std::mutex mutex_;
+  std::map<int, std::string> open_;  // descriptors below the directory
+};
+
+}  // namespace shoal::faults

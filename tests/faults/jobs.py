@@ -1,0 +1,222 @@
+"""The small jobs that are disturbed: training, packing, preparing; and what they must leave."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+
+from trial import ROOT, Tools, Trial
+
+IMAGES = ROOT / "tests/golden/images"
+JPEGS = ("baseline_420", "baseline_444", "grey", "progressive", "restart")
+
+# Files of somebody else, which no run may touch.
+STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", "model/notes.part")
+
+
+
+def make_images(folder):
+    """Makes class folders with 40 images for training and 10 for validation, and what
+    `shoal prepare imagenet` needs: the validation images in one folder, and their classes.
+    """
+    for half, copies in (("train", 4), ("val", 1)):
+        for name in "ab":
+            (folder / half / name).mkdir(parents=True)
+            for copy in range(copies):
+                for jpeg in JPEGS:
+                    shutil.copy(
+                        IMAGES / f"{jpeg}.jpg", folder / half / name / f"{name}{copy}_{jpeg}.jpg"
+                    )
+    (folder / "flat").mkdir()
+    rows = ["ImageId,PredictionString"]
+    for index, path in enumerate(sorted((folder / "val").rglob("*.jpg"))):
+        name = f"ILSVRC2012_val_{index:08}"
+        shutil.copy(path, folder / f"flat/{name}.JPEG")
+        rows.append(f"{name},{path.parent.name} 0 0 1 1")
+    (folder / "solution.csv").write_text("\n".join(rows) + "\n")
+
+
+class Training(Trial):
+    """`shoal train` and its export, into `out`/run."""
+
+    resume = ("--resume",)
+
+    def __init__(self, tools, folder, world=1, strangers=False):
+        super().__init__(tools, folder)
+        self.world, self.strangers = world, strangers
+        self.output = self.out / "run"
+        self.checkpoints = self.output / "checkpoints"
+
+    def words(self):
+        # fmt: off
+        return [
+            "train", "--data", self.tools.images, "--output", self.output,
+            "--export-dir", self.output / "model", "--model", "efficientnet_b0", "--size", "32",
+            "--nproc", str(self.world), "--global-batch-size", "12", "--epochs", "2",
+            "--lr", "0.02", "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "1",
+            "--threads", "1", "--workers", "1", "--seed", "7",
+        ]
+        # fmt: on
+
+    def clear(self):
+        super().clear()
+        for name in STRANGERS if self.strangers else ():
+            (self.output / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.output / name).write_text(f"{name} belongs to somebody else\n")
+
+    def damage(self):
+        found = []
+        for name in STRANGERS if self.strangers else ():
+            path = self.output / name
+            if not path.exists() or "somebody else" not in path.read_text(errors="replace"):
+                found.append(f"{name}, a stranger's file, was changed or removed")
+        for marker in self.checkpoints.glob("epoch-*.json"):
+            if problem := damage_of_checkpoint(marker):
+                found.append(f"{marker.with_suffix('.pt').name} {problem}")
+        for name in ("summary.json", "classes.json", "checkpoints/manifest.json",
+                     "model/classes.json", "model/settings.json"):  # fmt: skip
+            path = self.output / name
+            if path.exists() and not is_json(path):
+                found.append(f"{name} is not whole")
+        model = self.output / "model/model.safetensors"
+        if model.exists() and not is_safetensors(model):
+            found.append("model.safetensors is not whole")
+        return found
+
+    def newest(self):
+        markers = self.checkpoints.glob("epoch-*.json")
+        return max((step_of(marker.stem) for marker in markers), default=0)
+
+    def between_rename_and_marker(self):
+        """Whether a checkpoint is in place but its marker is not."""
+        return any(
+            not path.with_suffix(".json").exists()
+            for path in self.checkpoints.glob("epoch-*-step-*.pt")
+        )
+
+    def result(self):
+        """What must be equal in every run to the end."""
+        last = json.loads((self.checkpoints / "manifest.json").read_text())["last"]
+        history = []
+        for line in (self.output / "history.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            if entry["event"] in ("train", "valid"):
+                history.append({k: v for k, v in entry.items() if k not in ("time", "timing")})
+        return {
+            "outcome": json.loads((self.output / "summary.json").read_text())["outcome"],
+            "the last checkpoint's name": last,
+            "tensors": tensors(self.checkpoints / last),
+            "the exported model": digest(self.output / "model/model.safetensors"),
+            "history": history,
+            "files": sorted(
+                path.relative_to(self.output).as_posix()
+                for path in self.output.rglob("*")
+                if path.is_file() and path.relative_to(self.output).parts[0] != "cache"
+            ),
+        }
+
+
+class Writing(Trial):
+    """`shoal pack` and `shoal prepare`, into `out`/set."""
+
+    def __init__(self, tools, folder, *command):
+        super().__init__(tools, folder)
+        self.command = command
+
+    def words(self):
+        images = self.tools.images
+        place = {
+            "IMAGES": images / "train",
+            "VALIDATION": images / "flat",
+            "LABELS": images / "solution.csv",
+            "OUT": self.out / "set",
+        }
+        return [*(place.get(word, word) for word in self.command), "--workers", "1"]
+
+    def result(self):
+        return {
+            path.relative_to(self.out).as_posix(): digest(path)
+            for path in sorted(self.out.rglob("*"))
+            if path.is_file()
+        }
+
+
+def step_of(name):
+    """Steps in the name of a checkpoint, epoch-0001-step-00000002."""
+    return int(name.rsplit("-", 1)[1])
+
+
+def damage_of_checkpoint(marker):
+    """Returns what is wrong with a checkpoint that has a marker, or nothing."""
+    if not is_json(marker):
+        return "has a marker that is not whole"
+    try:
+        expected = json.loads(marker.read_text())["bytes"]
+        if (size := marker.with_suffix(".pt").stat().st_size) != expected:
+            return f"has {size} of {expected} bytes"
+        with zipfile.ZipFile(marker.with_suffix(".pt")) as archive:
+            if archive.testzip():
+                return "has wrong bytes"
+    except (OSError, zipfile.BadZipFile) as error:
+        return f"cannot be read: {error}"
+    return ""
+
+
+def is_json(path):
+    try:
+        json.loads(path.read_text())
+        return True
+    except ValueError:
+        return False
+
+
+def is_safetensors(path):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    try:
+        entries = json.loads(data[8 : 8 + size])
+    except ValueError:
+        return False
+    ends = [entry["data_offsets"][1] for name, entry in entries.items() if name != "__metadata__"]
+    return len(data) == 8 + size + max(ends)
+
+
+def tensors(path):
+    """Checksums of the tensors in a checkpoint."""
+    with zipfile.ZipFile(path) as archive:
+        return {
+            info.filename.split("/", 1)[-1]: info.CRC
+            for info in archive.infolist()
+            if "/data/" in info.filename
+        }
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def differences(expected, result):
+    """Names of the parts of two results that differ, with what is too many or missing of lists."""
+    found = []
+    for name in sorted(expected.keys() | result.keys()):
+        want, have = expected.get(name), result.get(name)
+        if want == have:
+            continue
+        if name == "files":
+            more, less = sorted(set(have) - set(want)), sorted(set(want) - set(have))
+            found += [f"{path} is left" for path in more] + [f"{path} is missing" for path in less]
+        elif have is None:
+            found.append(f"{name} is missing")
+        elif want is None:
+            found.append(f"{name} is left")
+        else:
+            found.append(f"{name} differs")
+    return found
+
+
+def make_tools(options, folder):
+    """Makes the images in `folder`."""
+    make_images(folder / "images")
+    program = options.program.resolve()
+    library = options.library or program.parent / "tests/libshoal_faults.so"
+    return Tools(program, library.resolve(), folder / "images")

@@ -1,0 +1,255 @@
+"""The journal of a run under preload.cpp, and the disks that a power loss could leave.
+
+A run is started with a library that writes one line per file system call. This module reads those
+lines. `losses` replays them on a model of a disk and yields the folders that the machine could find
+after a power loss at any of the calls.
+"""
+
+import collections
+import dataclasses
+import os
+import re
+import shutil
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    role: str  # launcher, rank0, rank1 …
+    process: int
+    kind: str  # open, write, fsync, rename, unlink, close, flock, mkdir, truncate
+    path: str  # relative to the watched folder; the new name of a rename
+    descriptor: int
+    place: int  # flags of open, offset of write, length of truncate, 1 for syncfs
+    source: str  # the old name of a rename
+    result: int
+    error: str  # errno or what was injected
+    content: bytes
+    pattern: str  # of fnmatch: the path, with any process and time in its name
+    number: int  # from 1: among the calls of this role and kind to paths of this pattern
+    is_folder: bool  # whether the path is one
+
+    @property
+    def site(self):
+        """Names this call in any run of the same command."""
+        return (self.role, self.kind, self.pattern, self.number)
+
+    @property
+    def creates(self):
+        return self.kind == "open" and bool(self.place & os.O_CREAT)
+
+
+def read_journal(file):
+    """Returns the calls in their order. The last line of a killed process may be missing."""
+    calls, counts, folders = [], collections.Counter(), set()
+    with open(file, "rb") as journal:
+        for line in journal:
+            fields = line.decode("utf-8", "surrogateescape").rstrip("\n").split("\t")
+            role, process, kind, path, descriptor, place, source, result, error, size = fields
+            content = journal.read(int(size))
+            pattern = re.sub(r"\.\d+-[0-9a-f]+\.part$", ".*.part", path)
+            counts[role, kind, pattern] += 1
+            if kind == "open" and int(place) & os.O_DIRECTORY:
+                folders.add(path)
+            numbers = int(descriptor), int(place), source, int(result), error, content
+            number = counts[role, kind, pattern]
+            calls.append(
+                Call(role, int(process), kind, path, *numbers, pattern, number, path in folders)
+            )
+    return calls
+
+
+class File:
+    """The content of one file: what a flush made durable, and the changes since then."""
+
+    made = 0
+
+    def __init__(self, content=b""):
+        File.made += 1
+        self.number, self.flushed = File.made, 0  # flushed: changes that are durable
+        self.durable = content
+        self.pending = []  # (offset, bytes), or (length, None) for a truncation
+
+    def content(self, changes):
+        data = bytearray(self.durable)
+        for place, new in changes:
+            data.extend(bytes(max(0, place - len(data))))
+            if new is None:
+                del data[place:]
+            else:
+                data[place : place + len(new)] = new
+        return bytes(data)
+
+    def flush(self):
+        self.flushed += len(self.pending)
+        self.durable, self.pending = self.content(self.pending), []
+
+
+@dataclasses.dataclass
+class Change:
+    """A change of the names in a folder. A flush of the folder makes it durable."""
+
+    folder: str
+    removes: str | None = None
+    adds: str | None = None
+    file: File | None = None  # of `adds`; None for a folder
+
+
+# What a power loss can leave of the changes that no flush made durable: names and contents.
+VARIANTS = {
+    "nothing": ("none", "none"),
+    "names only": ("all", "none"),  # files are short or empty
+    "names and zeros": ("all", "zeros"),
+    "names and half of the content": ("all", "half"),
+    "content only": ("none", "all"),
+    "the last name only": ("last", "none"),  # changes of names in another order
+}
+
+
+class Disk:
+    """Applies calls to a model of the watched folder."""
+
+    def __init__(self, start):
+        self.names = {".": None}  # durable names: path → File, or None for a folder
+        self.changes = []  # of names, not yet durable
+        self.open = {}  # (process, descriptor) → File
+        if start.exists():
+            for path in start.rglob("*"):
+                name = path.relative_to(start).as_posix()
+                self.names[name] = None if path.is_dir() else File(path.read_bytes())
+
+    def now(self, changes=None):
+        names = dict(self.names)
+        for change in self.changes if changes is None else changes:
+            names.pop(change.removes, None)
+            if change.adds is not None:
+                names[change.adds] = change.file
+        return names
+
+    def apply(self, call):
+        if call.result < 0:
+            return
+        handle = (call.process, call.descriptor)
+        if call.kind == "open":
+            self._open(call, handle)
+        elif call.kind == "write" and call.content:
+            self.open[handle].pending.append((call.place, call.content))
+        elif call.kind == "truncate":
+            self.open[handle].pending.append((call.place, None))
+        elif call.kind == "mkdir":
+            self.changes.append(Change(os.path.dirname(call.path) or ".", adds=call.path))
+        elif call.kind == "unlink":
+            self.changes.append(Change(os.path.dirname(call.path) or ".", removes=call.path))
+        elif call.kind == "rename":
+            file = self.now()[call.source]
+            folder = os.path.dirname(call.path) or "."
+            self.changes.append(Change(folder, call.source, call.path, file))
+        elif call.kind == "fsync":
+            self._flush(call, handle)
+
+    def _open(self, call, handle):
+        names = self.now()
+        file = names.get(call.path)
+        if call.path not in names:
+            file = File()
+            self.changes.append(
+                Change(os.path.dirname(call.path) or ".", adds=call.path, file=file)
+            )
+        elif file is not None and call.place & os.O_TRUNC:
+            file.pending.append((0, None))
+        self.open[handle] = file
+
+    def _flush(self, call, handle):
+        everything = call.place == 1  # syncfs
+        for file in [f for f in self.now().values() if f] if everything else [self.open[handle]]:
+            if file is not None:
+                file.flush()
+        # Journaling file systems write the folders above a flushed file or folder too.
+        durable = [
+            change
+            for change in self.changes
+            if everything
+            or (change.file is None and change.adds and is_above(change.adds, call.path))
+            or (self.open[handle] is None and change.folder == call.path)
+        ]
+        self.names = self.now(durable)
+        self.changes = [change for change in self.changes if change not in durable]
+
+    def left(self, variant):
+        """Returns what a power loss leaves now: path → (File, how much of its content)."""
+        keep_names, keep_content = VARIANTS[variant]
+        kept = {"none": [], "all": self.changes, "last": self.changes[-1:]}[keep_names]
+        names = self.now(kept)
+        return {
+            name: (file, "all" if file is None or not file.pending else keep_content)
+            for name, file in names.items()
+            if all(folder in names for folder in parents(name))
+        }
+
+
+def parents(name):
+    while name := os.path.dirname(name):
+        yield name
+
+
+def is_above(folder, path):
+    return folder == path or path.startswith(folder + "/")
+
+
+def content_after_loss(file, keep):
+    if keep == "half":
+        half = file.pending[: len(file.pending) // 2 + 1]
+        place, last = half.pop()
+        return file.content([*half, (place, last[: len(last) // 2] if last else last)])
+    whole = file.content(file.pending)
+    if keep == "zeros":
+        known = file.durable[: len(whole)]
+        return known + bytes(len(whole) - len(known))
+    return file.durable if keep == "none" else whole
+
+
+def losses(calls, start):
+    """Yields (number of the call, variant, what is left) for every disk after a power loss.
+
+    `start` is the folder before the first call. Several writes in a row to one file count as one.
+    """
+    disk, seen = Disk(start), set()
+    for number, call in enumerate(calls, 1):
+        disk.apply(call)
+        after = calls[number] if number < len(calls) else call
+        if call.kind == after.kind == "write" and call.path == after.path and after is not call:
+            continue
+        for variant in VARIANTS:
+            left = disk.left(variant)
+            key = frozenset(
+                (name, file and (file.number, file.flushed, len(file.pending)), keep)
+                for name, (file, keep) in left.items()
+            )
+            if key in seen:
+                continue
+            seen.add(key)
+            yield number, variant, left
+
+
+def restore(left, folder):
+    """Makes `folder` what the power loss left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in sorted(left):
+        file, keep = left[name]
+        if file is None:
+            (folder / name).mkdir(exist_ok=True)
+        else:
+            (folder / name).write_bytes(content_after_loss(file, keep))
+
+
+def saved_step(calls):
+    """Steps of the newest checkpoint whose marker was renamed and flushed before the calls end."""
+    renamed = saved = 0
+    for call in calls:
+        folder, name = os.path.split(call.path)
+        if call.kind == "rename" and name.startswith("epoch-") and name.endswith(".json"):
+            renamed = max(renamed, int(name[:-5].rsplit("-", 1)[1]))
+            place = folder
+        if call.kind == "fsync" and renamed and call.path == place and call.result == 0:
+            saved = renamed
+    return saved

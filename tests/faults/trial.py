@@ -1,0 +1,170 @@
+"""Runs a small job with a fault and checks how it ends.
+
+A Trial is one command in a folder of its own. jobs.py has the commands.
+"""
+
+import concurrent.futures
+import dataclasses
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+from journal import read_journal
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_SECONDS = 120  # a run takes a few: one that takes longer hangs
+PEER_LOST = 4
+DOCUMENTED = {0, 1, 2, 3, PEER_LOST, 130, 143}
+CRASH = re.compile(
+    r"terminate called|what\(\)|filesystem error|Assertion|frame #\d|Segmentation|c10::|std::"
+)
+SENTENCE = re.compile(r"^shoal: error: .", re.MULTILINE)
+
+
+@dataclasses.dataclass
+class Outcome:
+    code: int  # negative: killed by this signal
+    err: str
+    calls: list  # of the journal
+    hung: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    role: str
+    kind: str
+    path: str  # a pattern of fnmatch
+    number: int
+    action: str  # see faults.h
+
+    @classmethod
+    def at(cls, site, action):
+        """The fault at a call of an undisturbed run; `site`: as in journal.Call."""
+        return cls(*site, action)
+
+    def __str__(self):
+        return f"{self.kind} {self.number} of {self.path} by {self.role}: {self.action}"
+
+    @property
+    def setting(self):
+        return "\t".join([self.role, self.kind, self.path, str(self.number), self.action])
+
+    @property
+    def kills(self):
+        return self.action.startswith("kill")
+
+
+class Trial:
+    """A command that writes below `folder`/out."""
+
+    world = 1  # processes that compute
+    resume = ()  # words that a repeated command needs
+    variables = {}  # of the environment
+
+    def __init__(self, tools, folder):
+        self.tools, self.folder = tools, folder
+        self.out = folder / "out"
+        self.journal = folder / "journal"
+        folder.mkdir()
+
+    def clear(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+
+    def run(self, fault=None, content=False, more=(), watch=None):
+        """Runs the command once. `watch` is called with the process, which it may kill."""
+        self.journal.unlink(missing_ok=True)
+        variables = self.variables | {
+            "LD_PRELOAD": str(self.tools.library),
+            "SHOAL_FAULTS_UNDER": str(self.out),
+            "SHOAL_FAULTS_JOURNAL": str(self.journal),
+        }
+        if content:
+            variables["SHOAL_FAULTS_CONTENT"] = "1"
+        if fault:
+            variables["SHOAL_FAULTS_AT"] = fault.setting
+        hung = False
+        with open(self.folder / "err", "w+") as err:
+            process = subprocess.Popen(
+                [self.tools.program, *self.words(), *more],
+                env=os.environ | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                if watch:
+                    watch(process)
+                process.wait(LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                hung = True
+                process.kill()  # its workers end with it
+                process.wait()
+            err.seek(0)
+            text = err.read()
+        calls = read_journal(self.journal) if self.journal.exists() else []
+        return Outcome(process.returncode, text, calls, hung)
+
+    def again(self):
+        return self.run(more=self.resume)
+
+    def damage(self):
+        """What is not whole. Holds after every call of a run."""
+        return []
+
+    def newest(self):
+        """Steps of the newest checkpoint with a marker; 0 without one."""
+        return 0
+
+
+def problems_of_end(outcome, killed):
+    """How a disturbed run ended badly."""
+    if outcome.hung:
+        return [f"not over after {LIMIT_SECONDS} s"]
+    found = []
+    if killed and outcome.code not in (0, -signal.SIGKILL, 128 + signal.SIGKILL, PEER_LOST):
+        found.append(f"exit code {outcome.code} of a killed run")
+    if not killed and outcome.code not in DOCUMENTED:
+        found.append(f"exit code {outcome.code}")
+    if CRASH.search(outcome.err):
+        found.append("a crash instead of a sentence")
+    if not killed and outcome.code != 0 and not SENTENCE.search(outcome.err):
+        found.append(f"exit code {outcome.code} without a sentence")
+    return found
+
+
+def in_lanes(lanes, act, items):
+    """Calls act(lane, item) for all items, with one thread per lane. Returns the results."""
+    items, lock, results = iter(items), threading.Lock(), []
+
+    def work(lane):
+        while True:
+            with lock:
+                item = next(items, None)
+            if item is None:
+                return
+            results.append(act(lane, item))
+
+    with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
+        for thread in [pool.submit(work, lane) for lane in lanes]:
+            thread.result()
+    return results
+
+
+@dataclasses.dataclass(frozen=True)
+class Tools:
+    program: Path
+    library: Path
+    images: Path
+
+
+def add_options(parser):
+    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time [default: 2]")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/release/shoal")
+    parser.add_argument("--library", type=Path, help="libshoal_faults.so of the same build")
+
