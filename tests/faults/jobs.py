@@ -195,8 +195,12 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def differences(expected, result):
-    """Names of the parts of two results that differ, with what is too many or missing of lists."""
+def differences(expected, trial):
+    """How the result of a trial differs from the expected one."""
+    try:
+        result = trial.result()
+    except (OSError, ValueError, LookupError) as error:
+        return [f"the result cannot be read: {error}"]
     found = []
     for name in sorted(expected.keys() | result.keys()):
         want, have = expected.get(name), result.get(name)
