@@ -163,7 +163,7 @@ TEST_CASE("a run that fails leaves a summary with the reason") {
   CHECK(summary.at("settings").at("lr") == 1e30);
 }
 
-TEST_CASE("the progress bar shows averages over all processes, as the log does") {
+TEST_CASE("the progress bar shows averages over all processes, as the log does", "[terminal]") {
   const Run run;
   std::string command = "stty cols 220; exec '" + test::shoal_program() + "'";
   for (const auto& word : run.words({"--nproc", "2", "--print-freq", "2"}))

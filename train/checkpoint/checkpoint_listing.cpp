@@ -85,7 +85,7 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
     if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
     throw;
   }
-  const auto json = parse_json(text);
+  const auto json = parse_json({text.data(), text.size()});
   if (!json.is_object()) return std::nullopt;
   CheckpointEntry entry;
   entry.name = path.stem().string();

@@ -12,8 +12,6 @@
 namespace shoal::train {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t kLargestHeader = uint64_t{100} << 20;  // the format's limit
 constexpr uint64_t kMostParsed = uint64_t{16} << 20;      // 100,000 tensors need 10 MB
 
@@ -35,9 +33,9 @@ uint64_t header_length(std::span<const char> bytes) {
 }
 
 // The library would also convert fractions and numbers that are too large.
-std::vector<int64_t> whole_numbers(const Json& list) {
+std::vector<int64_t> whole_numbers(const nlohmann::json& list) {
   std::vector<int64_t> numbers;
-  for (const Json& value : list) {
+  for (const nlohmann::json& value : list) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX)
       throw std::runtime_error("a size or offset is not a whole number");
     numbers.push_back(value.get<int64_t>());
@@ -52,7 +50,7 @@ struct Placed {
 };
 
 // `data` are the bytes after the header. Throws std::exception.
-Placed placed(const std::string& name, const Json& entry, std::span<const char> data) {
+Placed placed(const std::string& name, const nlohmann::json& entry, std::span<const char> data) {
   Placed one;
   one.name = name;
   one.tensor.element = element_of(entry.at("dtype").get<std::string>());
@@ -85,7 +83,7 @@ SafetensorsHeader read_safetensors_header(std::span<const char> bytes) {
   if (length > kMostParsed) throw std::runtime_error("its header is larger than 16 MiB");
   const std::string_view text(bytes.data() + kSafetensorsLengthBytes, length);
   const auto data = bytes.subspan(kSafetensorsLengthBytes + length);
-  const Json json = parse_json(text);
+  const nlohmann::json json = parse_json(text);
   if (!json.is_object()) throw std::runtime_error("its header is not a JSON object");
   SafetensorsHeader header;
   std::vector<Placed> all;
