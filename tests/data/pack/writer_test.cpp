@@ -118,7 +118,9 @@ TEST_CASE("a packed set does not contain the path of its source") {
   TempFolder source;
   for (const char* name : {"cat/1.jpg", "cat/sub/2.jpg", "dog/3.jpg"})
     source.write("private/" + std::string(name), made_jpeg(1));
-  source.write("list.manifest", R"(["private/dog/3.jpg"])");
+  for (const char* name : {"cat/4.jpg", "dog/5.jpg"})
+    source.write("private-list/" + std::string(name), made_jpeg(1));
+  source.write("private-list/a.manifest", R"(["cat/4.jpg", "dog/5.jpg"])");
   const auto packed_names = [&](const std::string& from) {
     PackOptions options;
     options.overwrite = true;
@@ -136,7 +138,8 @@ TEST_CASE("a packed set does not contain the path of its source") {
   CHECK(packed_names(source / "private") == all);
   fs::rename(folder / "set.pack", source / "set.pack");
   CHECK(packed_names(source / "set.pack") == all);
-  CHECK(packed_names(source / "list.manifest") == std::set<std::string>{"dog/3.jpg"});
+  CHECK(packed_names(source / "private-list/a.manifest") ==
+        std::set<std::string>{"cat/4.jpg", "dog/5.jpg"});
 }
 
 TEST_CASE("only one process at a time writes a packed set, and no other files remain") {
