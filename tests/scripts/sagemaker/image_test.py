@@ -116,7 +116,9 @@ class Layers(unittest.TestCase):
 
     def test_a_library_that_reads_keys_is_no_key(self):
         text = "-----BEGIN PRIVATE KEY-----\0-----END PRIVATE KEY-----\n"
-        self.assertEqual(self.inspect({"lib.so": text, "note": "-----BEGIN CERTIFICATE-----"})[0], 0)
+        self.assertEqual(self.inspect({"lib.py": text, "note": "-----BEGIN CERTIFICATE-----"})[0], 0)
+        key = train.private_text(train.derive_key(SECRET, "test"))
+        self.assertEqual(self.inspect({"lib.so": "\x7fELF self-test " + key})[0], 0)
 
     def test_words_are_found_and_named(self):
         code, out = self.inspect({"./src/.env": "password=hunter2"}, words=["hunter2"])
