@@ -67,7 +67,7 @@ def main(environment, home=None, etc=Path("/etc/ssh"), run=os.execve):
     environment = dict(environment)
     secret = environment.pop(VARIABLE, "")
     if secret and len(secret) < LEAST_CHARACTERS:
-        say(f"{VARIABLE} is too short to be secret; use at least {LEAST_CHARACTERS} random characters")
+        say(f"{VARIABLE} is too short; use at least {LEAST_CHARACTERS} random characters")
         return 2
     if os.geteuid() != 0:
         say("not root, so no SSH: MPI can start processes on this host only")

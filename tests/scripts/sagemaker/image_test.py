@@ -27,7 +27,7 @@ KEYS = (".ssh/id_ed25519", ".ssh/authorized_keys", ".ssh/known_hosts", "etc/ssh_
 
 class Start(unittest.TestCase):
     def host(self, secret, user=0):
-        """Starts `train` in a new home. Returns ({file: text}, environment of the toolkit, stderr)."""
+        """Starts `train` in a new home. Returns ({file: text}, its environment, stderr)."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         home, started, err = Path(folder.name), [], io.StringIO()
@@ -116,7 +116,8 @@ class Layers(unittest.TestCase):
 
     def test_a_library_that_reads_keys_is_no_key(self):
         text = "-----BEGIN PRIVATE KEY-----\0-----END PRIVATE KEY-----\n"
-        self.assertEqual(self.inspect({"lib.py": text, "note": "-----BEGIN CERTIFICATE-----"})[0], 0)
+        files = {"lib.py": text, "note": "-----BEGIN CERTIFICATE-----"}
+        self.assertEqual(self.inspect(files)[0], 0)
         key = train.private_text(train.derive_key(SECRET, "test"))
         self.assertEqual(self.inspect({"lib.so": "\x7fELF self-test " + key})[0], 0)
 
