@@ -33,12 +33,15 @@ struct Lines {
                           std::string("cannot ") + what + " " + path.string());
 }
 
-// Returns up to `most` lines from the start of a file; none if the file does not exist.
+// Returns up to `most` whole lines from the start of a file; none if the file does not exist. A
+// power loss may leave half a line or zeros at its end.
 Lines first_lines(const std::filesystem::path& path, int64_t most) {
   Lines lines;
   std::ifstream in(path);
-  for (std::string line; lines.count < most && std::getline(in, line); ++lines.count)
+  for (std::string line; lines.count < most && std::getline(in, line); ++lines.count) {
+    if (in.eof() || !line.starts_with('{') || !line.ends_with('}')) break;
     lines.text += line + "\n";
+  }
   return lines;
 }
 

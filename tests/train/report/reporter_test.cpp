@@ -234,6 +234,26 @@ TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
   CHECK(HistoryFile(job, 0).lines() == 3);
 }
 
+TEST_CASE("after a power loss the whole lines of the history count, and the copy is used") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  {
+    Reporter reporter(job, 0, 0);
+    for (int64_t step = 1; step <= 3; ++step) reporter.step(step_report(step));
+  }
+  const std::string whole = test::read_text(path);
+  fs::create_directories(job.checkpoint_dir);
+  std::ofstream(fs::path(job.checkpoint_dir) / "history.jsonl") << whole;
+  const size_t third = whole.rfind('{', whole.rfind("\"event\""));
+  for (const std::string& tail : {std::string(40, '\0'), whole.substr(third, 40),
+                                  whole.substr(third, whole.size() - third - 1)}) {
+    std::ofstream(path) << whole.substr(0, third) + tail;
+    CHECK(Reporter(job, 0, 3).history_lines() == 3);
+    CHECK(test::read_text(path) == whole);
+  }
+}
+
 TEST_CASE("a history that cannot be written names its path") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());
