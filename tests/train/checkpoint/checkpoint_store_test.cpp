@@ -141,7 +141,7 @@ TEST_CASE("files of others stay, temporary files of a killed writer do not") {
   fs::create_directories(folder / ".tmp");
   fs::create_directories(beside);
   const std::vector<fs::path> others = {folder / "epoch-best.pt",
-                                        folder / "epoch-1.pt",
+                                        folder / "epoch-1-step-2.pt",
                                         folder / "epoch-0000-step-00000002.pt.bak",
                                         folder / ".tmp/notes",
                                         beside / "epoch-0000-step-00000002.pt",
