@@ -15,10 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fuzz::MemoryFile checkpoint(folder.path() / "epoch-0001-step-00000002.pt");
   marker.fill(std::span(data, size));
   const train::CheckpointStore store(folder.path(), 1);
-  for (const auto& entry : store.entries())
-    if (entry.name != "epoch-0001-step-00000002") __builtin_trap();
-  store.best();
   try {
+    for (const auto& entry : store.entries())
+      if (entry.name != "epoch-0001-step-00000002") __builtin_trap();
+    store.best();
     store.newest_good([](const std::string&) {});
   } catch (const std::runtime_error&) {
   }
