@@ -120,6 +120,12 @@ void remove_parts(const fs::path& folder,
   }
 }
 
+void create_folders(const fs::path& folder) {
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) throw std::system_error(error, "cannot create the folder " + folder.string());
+}
+
 void flush_file_system(const fs::path& folder) {
   const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
   if (!file.is_open() || ::syncfs(file.number()) != 0) fail(folder, "flush");

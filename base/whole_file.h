@@ -54,6 +54,9 @@ bool can_rename(const std::filesystem::path& from, const std::filesystem::path& 
 void remove_parts(const std::filesystem::path& folder,
                   const std::function<bool(const std::filesystem::path& name)>& is_ours);
 
+// Creates a folder and those above it. Throws std::system_error with the path and the reason.
+void create_folders(const std::filesystem::path& folder);
+
 // Flushes all data written to the file system that contains `folder`. Throws std::system_error.
 void flush_file_system(const std::filesystem::path& folder);
 

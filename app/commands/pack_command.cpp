@@ -171,7 +171,9 @@ int pack(const Arguments& arguments, int threads) {
   if (s.encoded > 0) line += strf(", %lld re-encoded", number(s.encoded));
   if (s.pixels > 0) line += strf(", %lld as raw pixels", number(s.pixels));
   if (s.damaged > 0) line += strf(", %lld damaged skipped", number(s.damaged));
-  if (s.resumed > 0)
+  if (s.resumed == s.images)
+    line += "; they were packed already";
+  else if (s.resumed > 0)
     line += strf("; resumed after %lld images of an interrupted run", number(s.resumed));
   log::line(line);
   return 0;

@@ -7,6 +7,7 @@
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/log.h"
+#include "base/whole_file.h"
 #include "data/pack/arrange.h"
 #include "data/pack/writer.h"
 
@@ -49,12 +50,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
     if (arguments.pack.shard_bytes == 0) half.path += ".pack";
     data::PackOptions options = arguments.pack;
     options.threads = threads;
-    if (data::is_packed_already(dataset, half.path, options)) {
-      const int64_t images = data::open_dataset(half.path)->size();
-      half.summary = {images, images, 0};
-      return half;
-    }
-    fs::create_directories(arguments.paths[2]);
+    data::require_same_pack(dataset, half.path, options);
     const auto s = data::write_pack(dataset, half.path, options, progress, log::warning);
     half.summary = {s.images, s.resumed, s.damaged};
   } else {

@@ -86,7 +86,7 @@ class Arranger {
 
   ArrangeSummary run(Arrangement arrangement, int threads) {
     for (const std::string& name : source_.classes()) require_file_name(name, "the class");
-    fs::create_directories(dest_);
+    create_folders(dest_);
     for_each_index(members_.size(), threads, [&](size_t label) {
       check_names(label);
       if (arrangement == Arrangement::folders)
@@ -134,7 +134,7 @@ class Arranger {
 
   void write_folder(size_t label) {
     const fs::path folder = dest_ / class_name(label);
-    fs::create_directories(folder);
+    create_folders(folder);
     std::vector<uint8_t> bytes;
     for (const int64_t sample : members_[label]) {
       if (read(sample, bytes)) {

@@ -95,15 +95,16 @@ class PackWriter {
       if (progress) progress(next_);
     }
     if (done_.empty() && first_ > 0) {  // only damaged images were left for this shard
-      fs::remove(path_ + ".partial");
-      fs::remove(path_ + ".partial.table");
+      std::error_code error;            // a file that cannot be removed does no harm
+      fs::remove(path_ + ".partial", error);
+      remove_table(path_);
       return summary_;
     }
     if (done_.empty())
       throw std::invalid_argument("no image could be packed: all " +
                                   std::to_string(summary_.damaged) + " are damaged");
     finish(data);
-    fs::remove(path_ + ".partial.table");
+    remove_table(path_);
     summary_.images = static_cast<int64_t>(done_.size());
     return summary_;
   }
@@ -243,6 +244,11 @@ class PackWriter {
 };
 
 }  // namespace
+
+void remove_table(const std::string& path) {
+  std::error_code error;  // a table that cannot be removed does no harm: the file is complete
+  fs::remove(path + ".partial.table", error);
+}
 
 PackedFile write_pack_file(const Dataset& source, uint64_t request, const std::string& path,
                            const PackOptions& options, int64_t first, const PackProgress& progress,

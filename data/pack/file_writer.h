@@ -26,4 +26,7 @@ PackedFile write_pack_file(const Dataset& source, uint64_t request, const std::s
                            const PackOptions& options, int64_t first, const PackProgress& progress,
                            const PackWarning& warning);
 
+// Removes the table that the writer of `path` leaves if it is killed after finishing the file.
+void remove_table(const std::string& path);
+
 }  // namespace shoal::data

@@ -66,7 +66,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
   if (fs::exists(folder) && !fs::is_directory(folder))
     throw std::invalid_argument(folder +
                                 " is a file; with --shard-size, the destination must be a folder");
-  fs::create_directories(folder);
+  create_folders(folder);
   if (is_sharded_set(folder)) {
     const Read list = read_list(folder);
     const bool replace = overwrite && (list.whole || list.head != first_line(request));
@@ -83,7 +83,9 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
                                 " contains a packed set of another source, of other options or of "
                                 "an earlier version; choose "
                                 "another name, or replace it with `shoal pack --overwrite`");
-  } else if (!fs::is_empty(folder)) {
+  }
+  remove_parts(folder, [](const fs::path& name) { return name == kList; });
+  if (!fs::is_empty(folder)) {
     throw std::invalid_argument(folder + " is neither empty nor a packed set; choose another name");
   }
   save();
@@ -93,7 +95,7 @@ ShardList::ShardList(const std::string& folder, uint64_t request, bool overwrite
 void ShardList::replace_later() {
   target_ = folder_;
   folder_ = (fs::path(target_) / kReplacement).string();
-  fs::create_directories(folder_);
+  create_folders(folder_);
   const Read list = is_sharded_set(folder_) ? read_list(folder_) : Read{};
   if (list.head == first_line(request_))
     next_ = list.next;

@@ -22,7 +22,6 @@ class ShardList {
   // contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
-  bool whole() const { return whole_; }
   int64_t finished() const { return static_cast<int64_t>(next_.size()); }
   int64_t next_sample() const { return next_.empty() ? 0 : next_.back(); }
   std::string path_of(int64_t shard) const;

@@ -6,6 +6,7 @@
 #include "base/file_lock.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "data/jpeg/turbo.h"
 #include "data/pack/file_writer.h"
 #include "data/pack/reader.h"
@@ -47,7 +48,6 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
                          const PackWarning& warning) {
   const uint64_t listing = listing_hash(source, "");
   ShardList list(folder, request_of(listing, options, 0), options.overwrite);
-  if (list.whole()) refuse_existing(folder);
   int64_t resumed = list.next_sample();
   while (list.next_sample() < source.size()) {
     const int64_t first = list.next_sample();
@@ -59,7 +59,10 @@ PackSummary write_shards(const Dataset& source, const std::string& folder,
     list.finish(file.next);
   }
   PackSummary sum;
-  for (int64_t i = 0; i < list.finished(); ++i) add(sum, PackedDataset(list.path_of(i)));
+  for (int64_t i = 0; i < list.finished(); ++i) {
+    add(sum, PackedDataset(list.path_of(i)));
+    remove_table(list.path_of(i));
+  }
   sum.resumed = resumed;
   sum.damaged = source.size() - sum.images;
   list.close();
@@ -72,12 +75,21 @@ PackSummary write_locked(const Dataset& source, const std::string& path, const P
   if (fs::is_directory(path))
     throw std::invalid_argument(
         path + " is a folder; choose a file name, or write several files with --shard-size");
-  if (fs::exists(path) && !options.overwrite) refuse_existing(path);
-  if (fs::exists(path) && !is_packed_set(path))
+  if (fs::exists(path) && options.overwrite && !is_packed_set(path))
     throw std::invalid_argument(path +
                                 " is not a packed set, and --overwrite replaces only packed sets; "
                                 "choose another name, or remove it");
   const uint64_t request = request_of(listing_hash(source, ""), options, 0);
+  if (fs::exists(path) && !options.overwrite) {
+    if (!is_packed_set(path) || PackedDataset(path).request() != hex(request))
+      refuse_existing(path);
+    PackSummary sum;
+    add(sum, PackedDataset(path));
+    sum.resumed = sum.images;
+    sum.damaged = source.size() - sum.images;
+    remove_table(path);
+    return sum;
+  }
   return write_pack_file(source, request, path, options, 0, progress, warning).summary;
 }
 
@@ -87,7 +99,7 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
                        const PackProgress& progress, const PackWarning& warning) {
   std::string name = fs::absolute(path).lexically_normal().string();
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  fs::create_directories(fs::path(name).parent_path());
+  create_folders(fs::path(name).parent_path());
   const FileLock lock(name + ".lock", path, "name", /*seconds=*/0);
   try {
     const PackSummary summary = write_locked(source, path, options, progress, warning);
@@ -99,16 +111,18 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
   }
 }
 
-bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options) {
-  if (options.shard_bytes > 0 && !is_sharded_set(path)) return false;
-  if (!fs::exists(path)) return false;
+void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options) {
+  if (!fs::exists(path) || (options.shard_bytes > 0 && !is_sharded_set(path))) return;
   const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
-  if (options.shard_bytes > 0) return ShardList(path, asked, false).whole();
+  if (options.shard_bytes > 0) {
+    ShardList(path, asked, false);  // throws
+    return;
+  }
   if (!is_packed_set(path))
     throw std::invalid_argument(
         path + " exists and is not a packed set; choose another name, or remove it");
   const std::string request = PackedDataset(path).request();
-  if (request == hex(asked)) return true;
+  if (request == hex(asked)) return;
   if (request.empty())
     throw std::invalid_argument(path +
                                 " was written by an earlier version that did not record its "

@@ -33,8 +33,8 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});
 
-// Whether `path` is the complete result of write_pack() with the same arguments. Throws
-// std::invalid_argument if `path` contains something else.
-bool is_packed_already(const Dataset& source, const std::string& path, const PackOptions& options);
+// Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
+// arguments.
+void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
 
 }  // namespace shoal::data

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/whole_file.h"
+
 namespace shoal::data {
 namespace {
 
@@ -95,7 +97,7 @@ class RelayStream : public RecordStream {
   RelayStream(std::unique_ptr<RecordStream> stream, const StreamRelay& relay, int64_t epoch,
               const std::shared_ptr<Interrupt>& interrupt, const PipePatience& patience)
       : stream_(std::move(stream)) {
-    std::filesystem::create_directories(relay.folder);
+    create_folders(relay.folder);
     for (int64_t place = 1; place < relay.count; ++place)
       others_.push_back(std::make_unique<PipeSink>(relay_path(relay, epoch, place), interrupt,
                                                    patience.stall_seconds));

@@ -103,6 +103,34 @@ TEST_CASE("data before the last mark is not read again; a damaged table counts u
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 1, [](const std::string&) {}) == 1);
 }
 
+TEST_CASE("packing again what is packed already succeeds and removes what a kill left") {
+  const TempFolder folder;
+  const auto source = noise_images(60);
+  for (const int64_t shard_bytes : {0, 40000}) {
+    PackOptions options;
+    options.shard_bytes = shard_bytes;
+    const std::string path = folder / (shard_bytes == 0 ? "set.pack" : "shards");
+    const PackSummary first = write_pack(*source, path, options);
+    const std::string file = shard_bytes == 0 ? path : path + "/00000.pack";
+    std::ofstream(file + ".partial.table") << "left";
+    std::ofstream(path + ".lock") << "";
+    const PackSummary again = write_pack(*source, path, options);
+    CHECK(again.images == first.images);
+    CHECK(again.resumed == first.images);
+    CHECK(again.file_bytes == first.file_bytes);
+    CHECK_FALSE(fs::exists(file + ".partial.table"));
+    CHECK_FALSE(fs::exists(path + ".lock"));
+    options.index = false;
+    CHECK_THROWS_AS(write_pack(*source, path, options), std::invalid_argument);
+  }
+  // Killed before the first list of shards had its name.
+  fs::create_directory(folder / "started");
+  std::ofstream(fs::path(folder / "started") / ".shards.txt.part") << "left";
+  PackOptions options;
+  options.shard_bytes = 40000;
+  CHECK(write_pack(*source, folder / "started", options).images == 60);
+}
+
 TEST_CASE("a source that has changed anywhere is packed from the start") {
   const TempFolder folder;
   TempFolder source;
