@@ -115,7 +115,7 @@ void require_same_pack(const Dataset& source, const std::string& path, const Pac
   if (!fs::exists(path) || (options.shard_bytes > 0 && !is_sharded_set(path))) return;
   const uint64_t asked = request_of(listing_hash(source, ""), options, 0);
   if (options.shard_bytes > 0) {
-    ShardList(path, asked, false);  // throws
+    [[maybe_unused]] const ShardList list(path, asked, false);  // throws
     return;
   }
   if (!is_packed_set(path))

@@ -42,8 +42,11 @@ TEST_CASE("pack writes, describes and verifies a packed set, and training reads 
   CHECK(test::run_shoal({"pack", "--verify", set}).exit_code == 0);
 
   const auto again = test::run_shoal({"pack", data + "/train", set});
-  CHECK(again.exit_code == 2);
-  CHECK_THAT(again.err, Contains(set) && Contains("--overwrite"));
+  CHECK(again.exit_code == 0);
+  CHECK_THAT(again.out, Contains("40 images") && Contains("packed already"));
+  const auto other = test::run_shoal({"pack", data + "/train", set, "--quality", "80"});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
   // --overwrite never replaces the source, or a file that is not a packed set.
   for (const std::string& source : {set, data + "/train"}) {

@@ -51,7 +51,7 @@ Found look(const Job& job, const CheckpointStore& store) {
     return true;
   };
   if (!job.resume && job.resume_path.empty()) {
-    if (job.eval_only || job.dry_run) return found;
+    if (job.eval_only) return found;
     const auto existing = store.names();
     if (!existing.empty()) {
       found.user_error = store.directory().string() +

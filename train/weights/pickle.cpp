@@ -16,6 +16,7 @@ namespace shoal::train {
 // allocation spends from a budget.
 class Pickle::Machine {
   using Kind = PickleValue::Kind;
+  static constexpr size_t kPointer = sizeof(void*);  // bytes
 
  public:
   Machine(std::deque<PickleValue>& values, const char* bytes, size_t size)
@@ -51,7 +52,7 @@ class Pickle::Machine {
   }
 
   void push(PickleValue* value) {
-    budget_.spend(sizeof value);
+    budget_.spend(kPointer);
     stack_.push_back(value);
   }
   PickleValue* push(Kind kind) {
@@ -71,7 +72,7 @@ class Pickle::Machine {
     value->text.append(module).append(" ").append(name);
   }
   void push_items(Kind kind, const std::vector<const PickleValue*>& items) {
-    budget_.spend(items.size() * sizeof items[0]);
+    budget_.spend(items.size() * kPointer);
     push(kind)->items = items;
   }
   PickleValue* top() const {
@@ -110,7 +111,7 @@ class Pickle::Machine {
   void extend(const std::vector<const PickleValue*>& items) {
     PickleValue& into = *top();
     if (into.kind != Kind::dict && into.kind != Kind::sequence) return;
-    budget_.spend(items.size() * sizeof items[0]);
+    budget_.spend(items.size() * kPointer);
     into.items.insert(into.items.end(), items.begin(), items.end());
   }
   void call() {
