@@ -44,9 +44,9 @@ TEST_CASE("pack writes, describes and verifies a packed set, and training reads 
   const auto again = test::run_shoal({"pack", data + "/train", set});
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, Contains("40 images") && Contains("packed already"));
-  const auto other = test::run_shoal({"pack", data + "/train", set, "--quality", "80"});
-  CHECK(other.exit_code == 2);
-  CHECK_THAT(other.err, Contains(set) && Contains("--overwrite"));
+  const auto refused = test::run_shoal({"pack", data + "/train", set, "--quality", "80"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains(set) && Contains("--overwrite"));
   CHECK(test::run_shoal({"pack", data + "/train", set, "--overwrite"}).exit_code == 0);
   // --overwrite never replaces the source, or a file that is not a packed set.
   for (const std::string& source : {set, data + "/train"}) {
