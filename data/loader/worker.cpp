@@ -80,7 +80,8 @@ bool Worker::decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels) {
   } catch (const DamagedImage& damage) {
     const std::string name = feed.name(ticket);
     if (options_.bad_images == BadImages::error) throw DamagedImage(name + ": " + damage.what());
-    log_.report(name, damage.what());
+    log_.report(name, std::string(damage.what()) +
+                          (options_.train ? "; another image is used instead" : ""));
     return false;
   }
 }

@@ -26,7 +26,7 @@ TEST_CASE("a single process opens no network connection") {
   world.shutdown();
 }
 
-TEST_CASE("a rank that cannot reach the master names the address") {
+TEST_CASE("a rank that cannot reach the master names the address", "[slow]") {
   const uint16_t port = dist::free_port();
   const auto env = dist::for_local_worker(2, 1, port);
   CHECK_THROWS_WITH(dist::connect(env, short_timeout()),
@@ -60,7 +60,7 @@ TEST_CASE("a master whose name does not resolve is named") {
                     Contains("nosuch.invalid did not resolve"));
 }
 
-TEST_CASE("a long wait reports the missing rank") {
+TEST_CASE("a long wait reports the missing rank", "[slow]") {
   std::vector<std::string> messages;
   auto options = short_timeout();
   options.rendezvous_timeout = std::chrono::milliseconds(6500);
@@ -83,7 +83,7 @@ TEST_CASE("the error for a port in use names the address") {
   });
 }
 
-TEST_CASE("ranks with different world sizes are an error") {
+TEST_CASE("ranks with different world sizes are an error", "[slow]") {
   const auto results = test::run_ranks_and_report(2, "other world", [](dist::Env env) {
     if (env.rank == 0) env.world_size = 1 + 2;
     dist::connect(env, short_timeout());

@@ -57,7 +57,7 @@ TEST_CASE("one process receives its own control message") {
   check_messages(dist::single_process());
 }
 
-TEST_CASE("every rank receives the same control message") {
+TEST_CASE("every rank receives the same control message", "[slow]") {
   for (int ranks : {2, 3})
     test::run_ranks(ranks, "messages of " + std::to_string(ranks), check_messages);
 }

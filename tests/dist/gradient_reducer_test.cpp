@@ -105,7 +105,8 @@ TEST_CASE("one process computes the gradients of the full batch") {
   check_against_full_batch(dist::single_process());
 }
 
-TEST_CASE("two, three and four ranks with accumulation compute the gradients of the full batch") {
+TEST_CASE("two, three and four ranks with accumulation compute the gradients of the full batch",
+          "[slow]") {
   for (int ranks : {2, 3, 4})
     test::run_ranks(ranks, "full batch " + std::to_string(ranks), check_against_full_batch);
 }

@@ -82,7 +82,7 @@ TEST_CASE("collectives of one process are the identity") {
   check_collectives(dist::single_process());
 }
 
-TEST_CASE("collectives work with two, three and four processes") {
+TEST_CASE("collectives work with two, three and four processes", "[slow]") {
   for (int ranks : {2, 3, 4})
     test::run_ranks(ranks, "collectives of " + std::to_string(ranks), check_collectives);
 }
@@ -111,7 +111,7 @@ TEST_CASE(
   CHECK(results[2].exit_code == 0);
 }
 
-TEST_CASE("a collective that one rank never calls ends at the timeout") {
+TEST_CASE("a collective that one rank never calls ends at the timeout", "[slow]") {
   test::run_ranks(2, "absent", [](const dist::Env& env) {
     dist::ConnectOptions options;
     options.timeout = std::chrono::milliseconds(500);

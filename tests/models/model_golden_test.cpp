@@ -137,7 +137,7 @@ void compare_step(Classifier& model, const at::Tensor& logits, const Golden& gol
 
 }  // namespace
 
-TEST_CASE("every model has torchvision's parameter count, multiply-adds and state dict") {
+TEST_CASE("every model has torchvision's parameter count, multiply-adds and state dict", "[slow]") {
   REQUIRE(names().size() == goldens().size());
   for (const std::string& name : names()) {
     INFO(name);
@@ -162,7 +162,8 @@ TEST_CASE("every model has torchvision's parameter count, multiply-adds and stat
   }
 }
 
-TEST_CASE("logits of every model equal torchvision's in evaluation and training mode") {
+TEST_CASE("logits of every model equal torchvision's in evaluation and training mode",
+          "[logits][slow]") {
   const at::Tensor images = testing::test_images();
   for (const std::string& name : names()) {
     INFO(name);
@@ -178,7 +179,7 @@ TEST_CASE("logits of every model equal torchvision's in evaluation and training 
   }
 }
 
-TEST_CASE("gradients and updated buffers of B0, B4 and ResNet-50 equal torchvision's") {
+TEST_CASE("gradients and updated buffers of B0, B4 and ResNet-50 equal torchvision's", "[slow]") {
   for (const std::string name : {"efficientnet_b0", "efficientnet_b4", "resnet50"}) {
     INFO(name);
     const std::unique_ptr<Classifier> model = build(name);

@@ -168,7 +168,8 @@ TEST_CASE("logits with bfloat16 copies of the weights stay close to those in flo
   CHECK(slot(*model, "features.0.0.weight").master->grad().scalar_type() == at::kFloat);
 }
 
-TEST_CASE("two ranks with synchronised batch norm compute the step of one, with dropout too") {
+TEST_CASE("two ranks with synchronised batch norm compute the step of one, with dropout too",
+          "[slow]") {
   for (const char* name : {"efficientnet_b0", "resnet18"}) {
     INFO(name);
     ModelOptions options = named(name);
@@ -220,7 +221,7 @@ TEST_CASE("two ranks with synchronised batch norm compute the step of one, with 
   }
 }
 
-TEST_CASE("the strength of a step scales dropout") {
+TEST_CASE("the strength of a step scales dropout", "[slow]") {
   const at::Tensor images = testing::test_images();
   const std::vector<uint64_t> keys = {1, 2};
   ModelOptions options = named("resnet18");
@@ -242,7 +243,7 @@ TEST_CASE("the strength of a step scales dropout") {
   CHECK(at::equal(logits(*whole, 1, 0), logits(*whole, 2, 0)));
 }
 
-TEST_CASE("drop path and dropout work in training only") {
+TEST_CASE("drop path and dropout work in training only", "[slow]") {
   const at::Tensor images = testing::test_images();
   const std::vector<uint64_t> keys = {1, 2};
   ModelOptions options = named("resnet18");

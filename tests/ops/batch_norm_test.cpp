@@ -116,8 +116,8 @@ void check_close(const Buffer& got, const Buffer& want, int64_t i, double terms)
 
 }  // namespace
 
-TEST_CASE(
-    "the fast loops of batch norm equal the plain loops for every type, activation and shape") {
+TEST_CASE("the fast loops of batch norm equal the plain loops for every type, activation and shape",
+          "[slow]") {
   for (const Type type : {Type::f32, Type::f64, Type::bf16, Type::f16}) {
     for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
       for (const auto& [rows, channels] :

@@ -232,7 +232,7 @@ TEST_CASE("twenty steps of each optimizer equal PyTorch's and timm's in float32"
   compare_with_golden<float>(shoal::ops::cuda_twin(), "f32", 2e-6);
 }
 
-TEST_CASE("the fast loops of the optimizers equal the plain loops bit for bit") {
+TEST_CASE("the fast loops of the optimizers equal the plain loops bit for bit", "[slow]") {
   for (const Table* table : {&shoal::ops::cpu(), &shoal::ops::cuda_twin()}) {
     compare_implementations<float>(*table);
     compare_implementations<double>(*table);

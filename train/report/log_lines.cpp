@@ -64,7 +64,7 @@ class LogLines final : public ReportSink {
     const LoaderWait& wait = report.wait;
     const double share = wait.data_seconds / std::max(wait.seconds, 1e-9);
     if (wait.steps > 0)
-      log::info(strf("%lld of %lld steps waited for images, %.1f %% of their time%s",
+      log::info(strf("%lld of %lld steps waited for images, %.1f %% of the training time%s",
                      static_cast<long long>(wait.waited), static_cast<long long>(wait.steps),
                      100 * share,
                      share > 0.1 ? "; run `shoal bench loader` to find the bottleneck" : ""));

@@ -118,7 +118,8 @@ void RunCheckpoints::write(std::optional<double> top1) {
     log::warning("the history is not copied to the checkpoints: " + history_error);
 }
 
-std::optional<Exported> RunCheckpoints::export_weights() const {
+std::optional<Exported> RunCheckpoints::export_weights() {
+  ended_ = failure_.empty();  // if the export fails, the state is already saved
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
   if (run_.position.step == 0 && run_.job.weights.empty()) {
     log::warning("no model is exported because nothing was trained yet");

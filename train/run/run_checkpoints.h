@@ -46,9 +46,10 @@ class RunCheckpoints {
   // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
   void require_saved();
 
-  // Exports the model to --export-dir on rank 0, also after a stop. Returns nullopt on other ranks,
+  // Exports the model to --export-dir on rank 0, also after a stop. Call it after the run's last
+  // save(). Returns nullopt on other ranks,
   // if the option is not set, or if there is nothing to export because nothing was trained.
-  std::optional<Exported> export_weights() const;
+  std::optional<Exported> export_weights();
 
  private:
   void prepare_to_save(std::optional<int64_t> history_lines);

@@ -71,7 +71,7 @@ TEST_CASE("image counts are summed over hosts, each host once") {
   });
 }
 
-TEST_CASE("the processes of a host share a token, and hosts have different ones") {
+TEST_CASE("the processes of a host share a token, and hosts have different ones", "[slow]") {
   test::run_ranks(4, "token", [](const dist::Env& env) {
     const auto world = on_two_hosts(env);
     const auto tokens =

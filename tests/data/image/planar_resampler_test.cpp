@@ -93,7 +93,8 @@ Bytes exact(const Bytes& file, const Request& c, Interpolation interpolation) {
 
 }  // namespace
 
-TEST_CASE("the fast resize is close to the exact one and the same on every processor", "[single]") {
+TEST_CASE("the fast resize is close to the exact one and the same on every processor",
+          "[single][slow]") {
   double sum = 0;
   int count = 0;
   uint64_t seed = 0;

@@ -163,7 +163,7 @@ Bytes read_own(jpeg::BaselineDecoder& decoder, const Bytes& file, const Box& box
 TEST_CASE(
     "our own decoder gives libjpeg-turbo's pixels without an index, with one and while building "
     "one",
-    "[single]") {
+    "[single][slow]") {
   TurboDecoder turbo;
   for (const Isa isa : supported_isas()) {
     KeyedRandom random(12);
@@ -315,7 +315,7 @@ TEST_CASE("an index of another file is detected and ignored", "[single]") {
 }
 
 TEST_CASE("our own decoder reads changed bytes like libjpeg-turbo, or leaves them to it",
-          "[single]") {
+          "[single][slow]") {
   TurboDecoder turbo;
   for (const Isa isa : supported_isas()) {
     KeyedRandom random(5);

@@ -101,7 +101,7 @@ TEST_CASE("incomplete labels are refused, and the error states what is missing")
              Contains("cannot open the file of labels"));
 }
 
-TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat") {
+TEST_CASE("the devkit's numbers may come from a MATLAB file such as its meta.mat", "[slow]") {
   for (const char* name : {"records/meta.mat", "records/meta_plain.mat"}) {
     INFO(name);
     const std::string path = std::string(SHOAL_SOURCE_DIR "/tests/golden/") + name;

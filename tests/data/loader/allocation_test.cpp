@@ -120,7 +120,7 @@ TEST_CASE("a warm loader allocates nothing per image, for every kind of source")
   }
 }
 
-TEST_CASE("a warm loader allocates nothing per image, for every augmentation") {
+TEST_CASE("a warm loader allocates nothing per image, for every augmentation", "[slow]") {
   const TempFolder folder;
   folder.write("images.tar", make_tar(images()));
   const auto allocated = [&](const LoaderOptions& options) {

@@ -226,7 +226,8 @@ TEST_CASE(
   CHECK(result.stats.bad == 3);
   CHECK(named.size() == 3);
   CHECK(std::any_of(named.begin(), named.end(), [&](const std::string& s) {
-    return s == "image " + std::to_string(order(3)) + ": the file is empty";
+    return s == "image " + std::to_string(order(3)) +
+                    ": the file is empty; another image is used instead";
   }));
   Transform transform(options.transform);
   const auto expect = [&](int64_t position, int64_t replacement) {

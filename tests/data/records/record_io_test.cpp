@@ -99,7 +99,7 @@ TEST_CASE("records without exactly one usable label are refused by name") {
 }
 
 TEST_CASE("RecordIO that is cut short or has a changed bit never crashes; errors name the file",
-          "[single]") {
+          "[single][slow]") {
   const std::string whole = golden_record_bytes("split.rec");
   TempFolder t;
   t.write("good.rec", golden_record_bytes("plain.rec"));

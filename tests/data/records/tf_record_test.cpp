@@ -148,7 +148,7 @@ TEST_CASE("examples without exactly one image and one label are refused by recor
 }
 
 TEST_CASE("a changed bit is a damaged image, a skipped record, or an error that names the record",
-          "[single]") {
+          "[single][slow]") {
   const std::string whole = golden_record_bytes("imagenet.tfrecord");
   const Texts good = described(*open_dataset(golden_record("imagenet.tfrecord")));
   TempFolder t;

@@ -58,7 +58,7 @@ TEST_CASE("a writer that closes without a byte ends the stream") {
   CHECK(read_rest(source).empty());
 }
 
-TEST_CASE("waiting for the pipe, its writer or its bytes ends after a timeout") {
+TEST_CASE("waiting for the pipe, its writer or its bytes ends after a timeout", "[slow]") {
   const TempFolder folder;
   PipeSource missing(folder / "none", std::make_shared<Interrupt>(), kShort);
   CHECK_THROWS_WITH(read_rest(missing), Contains("none has not appeared"));

@@ -178,7 +178,7 @@ TEST_CASE("a tar that is cut short anywhere is reported as cut short", "[single]
   CHECK(members_of(folder / "a.tar").size() == expected(2).size());
 }
 
-TEST_CASE("a changed bit in any header is found", "[single]") {
+TEST_CASE("a changed bit in any header is found", "[single][slow]") {
   const std::string whole = make_tar({{"cat/1.jpg", "one"}, {"dog/2.jpg", "two"}});
   const TempFolder folder;
   folder.write("a.tar", whole);

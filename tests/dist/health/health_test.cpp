@@ -22,7 +22,7 @@ dist::Env apart(dist::Env env) {
 
 }  // namespace
 
-TEST_CASE("healthy hosts pass the check, and the slowest link is reported") {
+TEST_CASE("healthy hosts pass the check, and the slowest link is reported", "[slow]") {
   for (const int ranks : {2, 3})
     test::run_ranks(ranks, "healthy-" + std::to_string(ranks), [](const dist::Env& env) {
       const auto world = dist::connect(apart(env));

@@ -204,7 +204,8 @@ TEST_CASE("a damaged newer checkpoint is set aside, with a damaged marker too") 
           "two");
 }
 
-TEST_CASE("where files cannot be renamed from beside the folder, they are written inside") {
+TEST_CASE("where files cannot be renamed from beside the folder, they are written inside",
+          "[slow]") {
   const test::TemporaryDirectory directory;
   const test::FailingCalls mounts(
       "rename", [](const std::string& path) { return path.find(".c-tmp/") != path.npos; }, EXDEV);

@@ -12,7 +12,8 @@ using namespace shoal::test;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
-TEST_CASE("each epoch trains, evaluates and saves; a resumed run repeats it bit for bit") {
+TEST_CASE("each epoch trains, evaluates and saves; a resumed run repeats it bit for bit",
+          "[slow]") {
   const test::TemporaryDirectory folder;
   const auto settings = [](Job& job) {
     job.checkpoint_steps = 2;
@@ -72,7 +73,7 @@ TEST_CASE("--max-steps ends the run within an epoch, with an evaluation; --resum
   REQUIRE(summary_of(again).at("train").at("step") == 4);  // still from the run that trained
 }
 
-TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint") {
+TEST_CASE("a signal on one rank stops all ranks after the same step, with a checkpoint", "[slow]") {
   test::run_ranks(2, "stop", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     const ResolvedJob job = job_in(folder.path(), {}, env.rank, 2);

@@ -53,7 +53,8 @@ CheckpointData newest_of(const ResolvedJob& job) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint that cannot be written does not end the run or change its result") {
+TEST_CASE("a checkpoint that cannot be written does not end the run or change its result",
+          "[slow]") {
   const test::TemporaryDirectory folder;
   const auto settings = [](Job& job) { job.checkpoint_steps = 2; };
   const ResolvedJob whole = job_in(folder.path() / "whole", settings);
@@ -82,7 +83,7 @@ TEST_CASE("--on-save-error stop ends the run at a checkpoint that cannot be writ
   REQUIRE(summary_of(job).at("outcome") == "failed");
 }
 
-TEST_CASE("a run whose last state cannot be saved fails") {
+TEST_CASE("a run whose last state cannot be saved fails", "[slow]") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path());
   {
@@ -106,7 +107,7 @@ TEST_CASE("checkpoints do not depend on the copy of the history") {
   REQUIRE(newest_of(job).integer("history_lines") > 6);
 }
 
-TEST_CASE("training images that vanish end the run after the state before is saved") {
+TEST_CASE("training images that vanish end the run after the state before is saved", "[slow]") {
   const test::TemporaryDirectory folder;
   const ResolvedJob whole =
       job_in(folder.path() / "whole", [](Job& job) { job.checkpoint_steps = 4; });
@@ -119,7 +120,7 @@ TEST_CASE("training images that vanish end the run after the state before is sav
   REQUIRE(summary_of(job).at("step") == 4);
 }
 
-TEST_CASE("training images that vanish for one rank end all ranks, saved") {
+TEST_CASE("training images that vanish for one rank end all ranks, saved", "[slow]") {
   test::run_ranks(2, "vanish", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);
@@ -138,7 +139,7 @@ TEST_CASE("training images that vanish for one rank end all ranks, saved") {
   });
 }
 
-TEST_CASE("a run adopts its newest checkpoint if it was killed before the marker") {
+TEST_CASE("a run adopts its newest checkpoint if it was killed before the marker", "[slow]") {
   const test::TemporaryDirectory folder;
   const ResolvedJob whole = job_in(folder.path() / "whole");
   run_alone(whole);
@@ -168,7 +169,7 @@ TEST_CASE("--resume refuses a folder whose markers are damaged, and changes noth
   REQUIRE(fs::exists(fs::path(job.checkpoint_dir) / "epoch-0002-step-00000006.pt"));
 }
 
-TEST_CASE("the file that --resume names stays, whatever --keep says") {
+TEST_CASE("the file that --resume names stays, whatever --keep says", "[slow]") {
   const test::TemporaryDirectory folder;
   const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.checkpoint_steps = 1; });
   run_alone(job);
@@ -180,6 +181,24 @@ TEST_CASE("the file that --resume names stays, whatever --keep says") {
   });
   run_alone(resumed);
   REQUIRE(fs::exists(file));
+}
+
+TEST_CASE("a disk that is full at the export loses no checkpoint") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [&](Job& j) {
+    j.epochs = 2;
+    j.export_dir = (folder.path() / "model").string();
+  });
+  bool is_full = false;
+  const FailingCalls full(
+      "write",
+      [&](const std::string& path) {
+        is_full = is_full || path.ends_with("model.safetensors.part");
+        return is_full;
+      },
+      ENOSPC);
+  REQUIRE_THROWS_WITH(run_alone(job), Contains("model.safetensors") && Contains("No space"));
+  REQUIRE(checkpoint_store(job.checkpoint_dir, job.keep).entries().size() == 2);
 }
 
 TEST_CASE("a full disk keeps the exported model and the summary, without temporary files") {

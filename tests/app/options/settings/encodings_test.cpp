@@ -150,7 +150,7 @@ const std::map<std::string, std::string> kOff = {{"amp", "off"},
 
 }  // namespace
 
-TEST_CASE("every option of train accepts its value in every encoding") {
+TEST_CASE("every option of train accepts its value in every encoding", "[slow]") {
   for (const Option* option : options_of_train()) {
     const std::string value = sample_of(*option);
     REQUIRE_FALSE(value.empty());
