@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <sstream>
 
 namespace shoal {
 
@@ -28,6 +29,19 @@ std::string hex(uint64_t value) {
 std::string number(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+  std::string all;
+  for (size_t i = 0; i < texts.size(); ++i) all.append(i == 0 ? "" : separator).append(texts[i]);
+  return all;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
 }
 
 std::string wrapped(const std::string& heading, const std::vector<std::string>& entries,

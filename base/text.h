@@ -18,6 +18,13 @@ std::string hex(uint64_t value);
 // Returns the shortest text that reads back as the same number.
 std::string number(double value);
 
+// Returns the texts with `separator` between them.
+std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+
+// Returns the parts of `text` between separators. Like std::getline(), adds no empty part after a
+// separator at the end.
+std::vector<std::string> split(const std::string& text, char separator);
+
 // Returns `heading`, padded to `indent` characters, then `entries` with `gap` blanks between them.
 // Lines have at most `width` characters (UTF-8), unless a single entry is longer. Further lines are
 // indented by `indent` blanks.

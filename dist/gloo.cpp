@@ -1,22 +1,15 @@
 #include "dist/gloo.h"
 
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "base/text.h"
 #include "dist/env/network.h"
 
 namespace shoal::dist {
 
 namespace {
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
-  std::istringstream text(list);
-  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
-  return names;
-}
 
 // Returns the interface called `name`, else the first one whose name starts with it, as NCCL does.
 // Otherwise throws an error that lists all interfaces.
@@ -37,9 +30,7 @@ std::string find_interface(const std::string& name) {
 }  // namespace
 
 std::string GlooAddress::text() const {
-  std::string result = interfaces.empty() ? "address " + address : "interface";
-  for (const std::string& name : interfaces) result.append(" ").append(name);
-  return result;
+  return interfaces.empty() ? "address " + address : "interface " + joined(interfaces, " ");
 }
 
 GlooAddress gloo_address(const Env& env) {
@@ -48,7 +39,7 @@ GlooAddress gloo_address(const Env& env) {
   // user or the launcher must exist.
   const bool only_a_hint = env.origin == "sagemaker" && !interface_exists(env.interface);
   if (!env.interface.empty() && !only_a_hint) {
-    for (const std::string& name : split(env.interface))
+    for (const std::string& name : split(env.interface, ','))
       result.interfaces.push_back(find_interface(name));
     return result;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "data/sources/relabelled.h"
 #include "dist/health/stall.h"
 
@@ -30,17 +31,6 @@ std::vector<std::string> gather_text(const dist::Group& group, const std::string
   return all;
 }
 
-// Splits `text` into names. Each name ends with a zero byte.
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> names;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = text.find('\0', begin);
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 }  // namespace
 
 std::vector<int64_t> gather_number(const dist::Group& group, int64_t mine) {
@@ -56,7 +46,8 @@ std::shared_ptr<const data::Dataset> with_all_classes(std::shared_ptr<const data
   std::string mine;
   for (const std::string& name : dataset->classes()) mine += name + '\0';
   std::vector<std::vector<std::string>> lists;
-  for (const std::string& text : gather_text(communicator.main, mine)) lists.push_back(split(text));
+  for (const std::string& text : gather_text(communicator.main, mine))
+    lists.push_back(split(text, '\0'));
   return data::with_classes(std::move(dataset), data::united_classes(lists), "all hosts");
 }
 
@@ -66,16 +57,15 @@ void check_same_listing(const data::Dataset& dataset, const std::string& option,
   const uint64_t hash = data::listing_hash(dataset, source);
   const auto hashes = gather_number(communicator.main, static_cast<int64_t>(hash));
   const auto sizes = gather_number(communicator.main, dataset.size());
-  std::string others;
+  std::vector<std::string> others;
   for (size_t rank = 1; rank < hashes.size(); ++rank) {
     if (hashes[rank] == hashes[0]) continue;
-    others += (others.empty() ? "" : ", ") + std::string("rank ") +
-              dist::rank_with_host(static_cast<int>(rank), communicator.env) + " (" +
-              std::to_string(sizes[rank]) + " images)";
+    others.push_back("rank " + dist::rank_with_host(static_cast<int>(rank), communicator.env) +
+                     " (" + std::to_string(sizes[rank]) + " images)");
   }
   if (others.empty()) return;
   throw std::runtime_error(
-      option + " " + source + ": " + others + " found different images from rank " +
+      option + " " + source + ": " + joined(others) + " found different images from rank " +
       dist::rank_with_host(0, communicator.env) + " (" + std::to_string(sizes[0]) +
       " images): names, sizes, labels or classes differ; give every host the same images, or use "
       "--sharded if each host has its own images");

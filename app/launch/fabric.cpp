@@ -1,8 +1,9 @@
 #include "app/launch/fabric.h"
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
+
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
@@ -12,11 +13,8 @@ namespace fs = std::filesystem;
 constexpr const char* kPath = "LD_LIBRARY_PATH";
 
 std::vector<std::string> folders_of(const std::string& list) {
-  std::vector<std::string> folders;
-  std::istringstream text(list);
-  for (std::string folder; std::getline(text, folder, ':');) {
-    if (!folder.empty()) folders.push_back(folder);
-  }
+  std::vector<std::string> folders = split(list, ':');
+  std::erase(folders, "");
   return folders;
 }
 

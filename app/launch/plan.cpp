@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
+#include "base/text.h"
 #include "dist/env/instance_groups.h"
 #include "dist/env/launcher.h"
 #include "dist/env/variables.h"
@@ -62,21 +62,14 @@ void add_worker(Plan& plan, const Variables& environment, const dist::Env& env) 
       {"rank " + std::to_string(env.rank), with(environment, dist::to_variables(env))});
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
-  return parts;
-}
-
 // Keeps the hosts of the requested instance groups. Returns false if this host is not among them.
 bool take_part(Plan& plan, dist::Hosts& hosts, const Arguments& arguments,
                const Variables& environment) {
-  auto groups = split(arguments.instance_group);
+  auto groups = split(arguments.instance_group, ',');
   if (groups.empty()) groups = dist::requested_groups(environment);
   if (dist::keep_groups(hosts, dist::instance_groups(environment), groups)) return true;
   plan.notes.push_back("this host, " + hosts.current_host + ", is not used by this job: only " +
-                       dist::joined(groups) + " runs it (--instance-group)");
+                       joined(groups) + " runs it (--instance-group)");
   return false;
 }
 
@@ -92,9 +85,8 @@ void note_unused_nodes(Plan& plan, int64_t asked, const std::string& decides, in
 void note_other_hosts(Plan& plan, const dist::Hosts& hosts, const Variables& environment) {
   const auto listed = dist::listed_hosts(environment);
   if (listed.empty() || listed == hosts.hosts) return;
-  plan.notes.push_back("SM_HOSTS names " + dist::joined(hosts.hosts) +
-                       ", but resourceconfig.json names " + dist::joined(listed) +
-                       "; using SM_HOSTS");
+  plan.notes.push_back("SM_HOSTS names " + joined(hosts.hosts) +
+                       ", but resourceconfig.json names " + joined(listed) + "; using SM_HOSTS");
 }
 
 // Plans one worker per GPU of each host. A job of several hosts uses the launcher even for one

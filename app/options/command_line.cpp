@@ -206,16 +206,12 @@ void apply_recipe(Arguments& arguments, const std::string& name,
     return;
   }
   Words names;
-  std::string list;
-  for (const Recipe& known : recipes()) {
-    names.push_back(known.name);
-    list += (list.empty() ? "" : ", ") + known.name;
-  }
+  for (const Recipe& known : recipes()) names.push_back(known.name);
   const std::string near = nearest(name, names);
   throw UserError(
       "--recipe is '" + name + "'" +
       (near.empty() ? "; the recipes are: " : "; did you mean " + near + "? The recipes are: ") +
-      list);
+      joined(names));
 }
 
 // Translates the settings to our names. If a setting identifies another program, sets `defaults` to

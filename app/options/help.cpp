@@ -17,11 +17,8 @@ constexpr size_t kWidth = 100;
 constexpr int kScreen = 40;  // lines of a typical terminal
 
 std::string left_side(const Option& option) {
-  std::string value = option.placeholder;
-  if (!option.choices.empty()) {
-    value.clear();
-    for (const std::string& choice : option.choices) value += (value.empty() ? "" : "|") + choice;
-  }
+  const std::string value =
+      option.choices.empty() ? option.placeholder : joined(option.choices, "|");
   switch (option.kind) {
     case Kind::flag:
       return "  --[no-]" + option.name;

@@ -185,16 +185,16 @@ std::string nearest_option(Command command, std::string_view name) {
 
 UserError unknown_options(Command command, const std::vector<std::string>& written,
                           const std::string& origin) {
-  std::string list;
+  std::vector<std::string> names;
   for (const std::string& name : written) {
     const std::string near =
         nearest_option(command, name.substr(std::min(name.find_first_not_of('-'), name.size())));
-    list +=
-        (list.empty() ? "" : ", ") + name + (near.empty() ? "" : " (did you mean --" + near + "?)");
+    names.push_back(name + (near.empty() ? "" : " (did you mean --" + near + "?)"));
   }
   const std::string shoal_command = "`shoal " + command_name(command);
-  return UserError("unknown option" + std::string(written.size() > 1 ? "s " : " ") + list + " of " +
-                   shoal_command + "` (" + origin + "); see " + shoal_command + " --help`");
+  return UserError("unknown option" + std::string(written.size() > 1 ? "s " : " ") + joined(names) +
+                   " of " + shoal_command + "` (" + origin + "); see " + shoal_command +
+                   " --help`");
 }
 
 const Option& require_option(Command command, std::string_view name, const std::string& origin) {

@@ -1,5 +1,6 @@
 // Generates docs/options.md from the option table.
 #include "app/options/options.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
@@ -25,12 +26,7 @@ std::string cell(const std::string& text) {
 
 std::string values_of(const Option& option) {
   if (option.kind == Kind::flag) return "";
-  std::string values = option.placeholder;
-  if (!option.choices.empty()) {
-    values.clear();
-    for (const std::string& choice : option.choices)
-      values += (values.empty() ? "" : ", ") + choice;
-  }
+  const std::string values = option.choices.empty() ? option.placeholder : joined(option.choices);
   return option.kind == Kind::optional_value ? "[" + values + "]" : values;
 }
 
@@ -48,14 +44,11 @@ std::string resume_of(const Option& option) {
 }
 
 std::string commands_of(const Option& option) {
-  std::string names;
-  size_t count = 0;
+  std::vector<std::string> names;
   for (const CommandRow& row : commands()) {
-    if (!(option.commands & static_cast<unsigned>(row.command))) continue;
-    names += (names.empty() ? "" : ", ") + row.name;
-    ++count;
+    if (option.commands & static_cast<unsigned>(row.command)) names.push_back(row.name);
   }
-  return count == commands().size() ? "all" : names;
+  return names.size() == commands().size() ? "all" : joined(names);
 }
 
 }  // namespace

@@ -188,9 +188,7 @@ std::string other_channel(const Channels& channels, const std::string& val) {
   }
   const std::vector<std::string>& candidates = both.empty() ? others : both;
   if (candidates.size() < 2) return candidates.empty() ? "" : candidates[0];
-  std::string list;
-  for (const std::string& name : candidates) list += (list.empty() ? "" : ", ") + name;
-  throw UserError("any of the channels " + list +
+  throw UserError("any of the channels " + joined(candidates) +
                   " could contain the training images; name one of them train, or use --train DIR");
 }
 

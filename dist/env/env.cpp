@@ -1,5 +1,6 @@
 #include "dist/env/env.h"
 
+#include "base/text.h"
 #include "dist/env/launcher.h"
 #include "dist/env/variables.h"
 
@@ -45,10 +46,7 @@ Variables to_variables(const Env& env) {
   variables["TORCHELASTIC_USE_AGENT_STORE"] = env.agent_store ? "True" : "False";
   variables["TORCHELASTIC_RESTART_COUNT"] = std::to_string(env.attempt);
   if (!env.interface.empty()) variables["GLOO_SOCKET_IFNAME"] = env.interface;
-  for (const std::string& host : env.hosts) {
-    std::string& list = variables[kHostsVariable];
-    list += (list.empty() ? "" : ",") + host;
-  }
+  if (!env.hosts.empty()) variables[kHostsVariable] = joined(env.hosts, ",");
   return variables;
 }
 

@@ -2,8 +2,7 @@
 // those of the process managers of Intel MPI and MPICH. shoal uses only the launcher, not MPI
 // itself.
 
-#include <algorithm>
-
+#include "base/text.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
@@ -21,12 +20,8 @@ std::string address_of_mpirun(const std::string& uri) {
   if (start == uri.npos) return "";
   const size_t first = start + scheme.size();
   const std::string list = uri.substr(first, uri.find_first_of(":;", first) - first);
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t comma = std::min(list.find(',', begin), list.size());
-    const std::string address = list.substr(begin, comma - begin);
+  for (const std::string& address : split(list, ','))
     if (!address.starts_with("127.") && !address.starts_with("172.17.")) return address;
-    begin = comma + 1;
-  }
   return "";
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
@@ -69,16 +70,13 @@ std::vector<std::string> expand_one(const std::string& variable, const std::stri
 // 1 tasks on hosts 0, 1 and 2.
 int tasks_on(const std::string& variable, const std::string& text, int node) {
   int host = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, comma - begin);
+  for (const std::string& part : split(text, ',')) {
     const size_t times = part.find("(x");
     const int tasks = number(variable, part.substr(0, times), 1, kMostProcesses);
     const std::string count =
         times == part.npos ? "1" : part.substr(times + 2, part.size() - times - 3);
     host += number(variable, count, 1, kMostProcesses);
     if (node < host) return tasks;
-    begin = comma + 1;
   }
   bad_variable(variable + " is '" + text + "', which has no number for host " +
                std::to_string(node) + " (SLURM_NODEID)");

@@ -1,8 +1,7 @@
 // Reads the variables of torchrun, torch.distributed.launch, and shoal's own launcher, which sets
 // the same ones.
 
-#include <sstream>
-
+#include "base/text.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {
@@ -20,9 +19,7 @@ bool truth(const std::string& name, const std::string& text) {
 // Parses the host list, which only shoal's launcher sets. It is used only in messages, so a list
 // that does not match the number of ranks is ignored.
 std::vector<std::string> hosts_of(const std::string& list, const Env& env) {
-  std::vector<std::string> hosts;
-  std::istringstream text(list);
-  for (std::string host; std::getline(text, host, ',');) hosts.push_back(host);
+  const std::vector<std::string> hosts = split(list, ',');
   const bool fits = static_cast<int>(hosts.size()) * env.local_world_size == env.world_size;
   return fits ? hosts : std::vector<std::string>();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "dist/env/variables.h"
 
 namespace shoal::dist {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace shoal::dist {
 
@@ -42,12 +43,6 @@ std::vector<std::string> name_list(const std::string& variable, const std::strin
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     bad_variable(variable + " names " + *twice + " twice");
   return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 uint16_t port_from(const std::string& text) {

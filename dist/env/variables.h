@@ -28,9 +28,6 @@ int number(const std::string& name, const std::string& text, int lowest, int hig
 // sorted.
 std::vector<std::string> name_list(const std::string& variable, const std::string& text);
 
-// Joins names with ", ".
-std::string joined(const std::vector<std::string>& names);
-
 // Derives a port below Linux's ephemeral range from the text. Processes of one job get the same
 // port without communication; two jobs on one host rarely collide.
 uint16_t port_from(const std::string& text);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "base/text.h"
 #include "dist/env/variables.h"
 #include "dist/health/stall.h"
 

@@ -31,6 +31,14 @@ TEST_CASE("wrapping counts characters, not bytes, and uses the given gap between
   CHECK(shoal::wrapped("heading", {"a", "b"}, 4) == "heading a  b");
 }
 
+TEST_CASE("lists are joined and split, and a separator at the end adds no part") {
+  CHECK(shoal::joined({"a", "", "c"}) == "a, , c");
+  CHECK(shoal::joined({"a", "b"}, ":") == "a:b");
+  CHECK(shoal::joined({}) == "");
+  CHECK(shoal::split("a,,c,", ',') == std::vector<std::string>{"a", "", "c"});
+  CHECK(shoal::split("", ',').empty());
+}
+
 TEST_CASE("a number is written as the shortest text that reads back") {
   CHECK(shoal::number(0.1) == "0.1");
   CHECK(shoal::number(1e-4) == "1e-04");

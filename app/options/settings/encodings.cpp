@@ -53,10 +53,7 @@ std::string joined_list(const std::string& text, const std::string& spelling) {
   const Json json = parse_json(text);
   if (!json.is_structured()) return text;  // a pattern: {000..127}.tar
   if (spelling.empty()) throw std::invalid_argument("one value, not a list");
-  std::string joined;
-  for (const std::string& each : items(json, spelling))
-    joined += (joined.empty() ? "" : spelling.substr(0, 1)) + each;
-  return joined;
+  return joined(items(json, spelling), spelling.substr(0, 1));
 }
 
 std::string in_words_of(const Option& option, const std::string& text) {

@@ -9,7 +9,6 @@
 #include "app/options/settings/encodings.h"
 #include "app/platform/platform.h"
 #include "base/text.h"
-#include "dist/env/variables.h"
 
 namespace shoal::app {
 namespace {
@@ -101,21 +100,20 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
 std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms) {
   std::string text;
   if (!all.unknown.empty()) {
-    text = "unknown hyperparameters: ";
-    bool first = true;
+    std::vector<std::string> names;
     for (const std::string& name : all.unknown) {
       const std::string near = nearest_option(Command::train, name);
-      text += (first ? "" : ", ") + name + (near.empty() ? "" : " (did you mean " + near + "?)");
-      first = false;
+      names.push_back(name + (near.empty() ? "" : " (did you mean " + near + "?)"));
     }
+    text = "unknown hyperparameters: " + joined(names);
   }
   if (with_platforms && !all.platforms.empty()) {
     text += text.empty() ? "hyperparameters" : "; hyperparameters";
-    text += " for other tools: " + dist::joined(all.platforms);
+    text += " for other tools: " + joined(all.platforms);
   }
   if (with_platforms && !all.empty.empty())
     text += (text.empty() ? "hyperparameters" : "; hyperparameters") +
-            std::string(" without a value (ignored): ") + dist::joined(all.empty);
+            std::string(" without a value (ignored): ") + joined(all.empty);
   return text;
 }
 

@@ -85,10 +85,9 @@ class PathFiller {
     if (job.val_dir.empty() && job.val_split == 0 && !may_hold_out) missing = "validation";
     if (trains_ && job.train_dir.empty()) missing = "training";
     if (missing.empty()) return;
-    std::string list;
-    for (const std::string& name : paths_.channels) list += (list.empty() ? "" : ", ") + name;
     throw UserError("no input channel contains " + missing + " images (channels: " +
-                    (list.empty() ? "none" : list) + "); add a channel named " +
+                    (paths_.channels.empty() ? "none" : joined(paths_.channels)) +
+                    "); add a channel named " +
                     (missing == "training" ? "train, or use --train DIR"
                                            : "validation, use --val DIR, or hold out training "
                                              "images with --val-split 0.1"));
