@@ -172,7 +172,7 @@ Pairs tokenize(Command command, const Words& words, Words& positional) {
   cxxopts::Options known("shoal");
   known.allow_unrecognised_options();  // without this, cxxopts rejects positional words
   for (const Option& option : options()) {
-    if (!(option.commands & static_cast<unsigned>(command))) continue;
+    if (!option.is_for(command)) continue;
     auto value = cxxopts::value<std::string>();
     if (option.kind != Kind::value) value = value->implicit_value(option.bare);
     known.add_options()(option.name, "", value);

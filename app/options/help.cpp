@@ -39,11 +39,8 @@ std::string right_side(const Option& option, const Arguments& defaults) {
 }
 
 std::string usage(Command command) {
-  for (const CommandRow& row : commands()) {
-    if (row.command == command)
-      return "shoal " + row.name + " " + row.arguments + "\n" + row.summary;
-  }
-  return "";
+  const CommandRow& row = row_of(command);
+  return "shoal " + row.name + " " + row.arguments + "\n" + row.summary;
 }
 
 // One entry of the help text: an option, a recipe or an exit code.
@@ -72,7 +69,7 @@ std::vector<Entry> entries_of(Command command) {
   const Arguments defaults;
   std::vector<Entry> entries;
   for (const Option& option : options()) {
-    if (option.commands & static_cast<unsigned>(command))
+    if (option.is_for(command))
       entries.push_back({option.group, left_side(option), right_side(option, defaults),
                          (option.commands & kCommon) != 0});
   }
@@ -102,8 +99,7 @@ std::string lines_of(const std::vector<Entry>& entries, bool headings) {
 std::string mentioning(Command command, const std::string& topic) {
   const std::string shoal_command = "`shoal " + command_name(command);
   const std::string name = topic.substr(std::min(topic.find_first_not_of('-'), topic.size()));
-  std::string word = lower(name);
-  std::replace(word.begin(), word.end(), '_', '-');
+  const std::string word = lower(with_dashes(name));
   std::vector<Entry> found = entries_of(command);
   std::erase_if(found, [&](const Entry& entry) {
     const std::string text = lower(entry.section + "\n" + entry.left + "\n" + entry.right);

@@ -172,7 +172,7 @@ std::vector<std::string> no_effect(const Circumstances& circumstances) {
   const Arguments& arguments = circumstances.arguments;
   std::vector<std::string> lines = arguments.ineffective;
   for (const Option& option : options()) {
-    if (&option != find_option(arguments.command, option.name)) continue;
+    if (!option.is_for(arguments.command)) continue;
     const auto origin = arguments.origins.find(option.name);
     if (origin == arguments.origins.end() || !is_users(origin->second)) continue;
     if (is_off(option, arguments)) continue;

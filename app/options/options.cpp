@@ -17,7 +17,7 @@ namespace {
 std::vector<std::string> names_of(Command command) {
   std::vector<std::string> names;
   for (const Option& option : options()) {
-    if (!(option.commands & static_cast<unsigned>(command))) continue;
+    if (!option.is_for(command)) continue;
     names.push_back(option.name);
     if (option.kind == Kind::flag || !option.off.empty()) names.push_back("no-" + option.name);
   }
@@ -156,18 +156,21 @@ Option Option::of_training() && {
   return std::move(*this);
 }
 
+std::string with_dashes(std::string_view name) {
+  std::string dashed(name);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return dashed;
+}
+
 const Option* find_option(Command command, std::string_view name) {
-  std::string wanted(name);
-  std::replace(wanted.begin(), wanted.end(), '_', '-');
+  const std::string wanted = with_dashes(name);
   for (const Option& option : options()) {
-    if (option.name == wanted && (option.commands & static_cast<unsigned>(command))) return &option;
+    if (option.name == wanted && option.is_for(command)) return &option;
   }
   return nullptr;
 }
 
 std::string nearest_option(Command command, std::string_view name) {
-  std::string wanted(name);
-  std::replace(wanted.begin(), wanted.end(), '_', '-');
   std::vector<std::string> names = names_of(command);  // our own names first, so that they win ties
   std::map<std::string, std::string> ours_of;
   const auto hint = [&](const std::string& other, const std::string& ours) {
@@ -178,7 +181,7 @@ std::string nearest_option(Command command, std::string_view name) {
   for (const ForeignOption& other : foreign_options()) {
     if (other.name.size() > 1) hint(other.name, other.ours);
   }
-  const std::string found = nearest(wanted, names);
+  const std::string found = nearest(with_dashes(name), names);
   const auto ours = ours_of.find(found);
   return ours == ours_of.end() ? found : ours->second;
 }

@@ -131,6 +131,8 @@ struct Option {
   // option.
   std::function<std::string(const train::ResolvedJob&)> resolved;
 
+  bool is_for(Command command) const { return (commands & static_cast<unsigned>(command)) != 0; }
+
   // Each sets one more property and returns the row.
   Option unset_is(std::string meaning) &&;
   Option off_is(std::string value) &&;
@@ -150,6 +152,9 @@ struct Option {
 
 // All options, in the order of --help. Built once; thread-safe.
 const std::vector<Option>& options();
+
+// Returns the name with '-' for each '_', as the tables spell names.
+std::string with_dashes(std::string_view name);
 
 // Returns the command's option with that name, or null. '_' and '-' are the same in a name.
 const Option* find_option(Command command, std::string_view name);

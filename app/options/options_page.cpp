@@ -46,7 +46,7 @@ std::string resume_of(const Option& option) {
 std::string commands_of(const Option& option) {
   std::vector<std::string> names;
   for (const CommandRow& row : commands()) {
-    if (option.commands & static_cast<unsigned>(row.command)) names.push_back(row.name);
+    if (option.is_for(row.command)) names.push_back(row.name);
   }
   return names.size() == commands().size() ? "all" : joined(names);
 }

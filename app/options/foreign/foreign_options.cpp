@@ -13,9 +13,8 @@ constexpr const char* kSmddpRecipe = "smddp_efficientnet";
 // Whether the user wrote the setting with this name, for example --ra-reps or ra_reps for
 // `ra-reps`.
 bool written_as(const Setting& setting, std::string_view name) {
-  std::string written = setting.written;
+  std::string written = with_dashes(setting.written);
   written.erase(0, written.find_first_not_of('-'));
-  std::replace(written.begin(), written.end(), '_', '-');
   return written == name;
 }
 
@@ -28,8 +27,7 @@ bool is_word(const std::vector<std::string>& words, const std::string& option) {
 }  // namespace
 
 const ForeignOption* find_foreign(std::string_view name) {
-  std::string wanted(name);
-  std::replace(wanted.begin(), wanted.end(), '_', '-');
+  const std::string wanted = with_dashes(name);
   for (const ForeignOption& option : foreign_options()) {
     if (option.name == wanted) return &option;
   }

@@ -169,7 +169,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     const Arguments& arguments) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const Option& option : options()) {
-    if (!(option.commands & static_cast<unsigned>(arguments.command))) continue;
+    if (!option.is_for(arguments.command)) continue;
     const std::string value = option.get(arguments);
     if (value.empty() || option.name == "help") continue;
     const auto origin = arguments.origins.find(option.name);
