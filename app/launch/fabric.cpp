@@ -18,11 +18,6 @@ std::vector<std::string> folders_of(const std::string& list) {
   return folders;
 }
 
-std::string path_of(const dist::Variables& environment) {
-  const auto entry = environment.find(kPath);
-  return entry == environment.end() ? "" : entry->second;
-}
-
 int efa_devices(const fs::path& root) {
   int count = 0;
   std::error_code error;
@@ -54,7 +49,7 @@ std::string first_of(const fs::path& root, const std::vector<std::string>& folde
 Fabric find_fabric(const fs::path& root, const dist::Variables& environment) {
   Fabric fabric;
   fabric.devices = efa_devices(root);
-  auto folders = folders_of(path_of(environment));
+  auto folders = folders_of(dist::value_of(environment, kPath));
   for (const char* folder :
        {"/opt/amazon/efa/lib", "/opt/amazon/efa/lib64", "/opt/amazon/ofi-nccl/lib",
         "/opt/amazon/ofi-nccl/lib64", "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",

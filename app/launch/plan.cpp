@@ -11,17 +11,13 @@
 namespace shoal::app {
 namespace {
 
+using dist::find;
 using dist::Variables;
 
 // Limits of workers per host and of hosts. Larger numbers are probably typing errors and would
 // stall the machine.
 constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
 constexpr int64_t kMostHosts = 4096;
-
-const std::string* find(const Variables& variables, const char* name) {
-  const auto entry = variables.find(name);
-  return entry == variables.end() || entry->second.empty() ? nullptr : &entry->second;
-}
 
 // Number of workers that `text` requests: the value of --nproc or PET_NPROC_PER_NODE. 0 if it is
 // empty.
@@ -204,14 +200,10 @@ int local_workers(const Arguments& arguments, int asked, const HostFacts& facts)
 
 // Plans the workers of this host for a job of several hosts (--nnodes).
 void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& environment) {
-  const auto variable = [&](const char* name) {
-    const std::string* value = find(environment, name);
-    return value ? *value : "";
-  };
   const std::string address =
-      nodes.master_addr.empty() ? variable("MASTER_ADDR") : nodes.master_addr;
-  const std::string port =
-      nodes.master_port == 0 ? variable("MASTER_PORT") : std::to_string(nodes.master_port);
+      nodes.master_addr.empty() ? dist::value_of(environment, "MASTER_ADDR") : nodes.master_addr;
+  const std::string port = nodes.master_port == 0 ? dist::value_of(environment, "MASTER_PORT")
+                                                  : std::to_string(nodes.master_port);
   uint16_t number = 0;
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (address.empty() || error != std::errc() || end != port.data() + port.size() || number == 0) {

@@ -107,10 +107,7 @@ bool is_lost_peer(const std::string& text) {
 }
 
 Reporting reporting(const dist::Variables& environment) {
-  const auto value = [&](const char* name) {
-    const auto entry = environment.find(name);
-    return entry == environment.end() ? std::string() : entry->second;
-  };
+  const auto value = [&](const char* name) { return dist::value_of(environment, name); };
   Reporting result;
   result.failure_file = (platform_base(environment) / "output/failure").string();
   if (!value("RANK").empty() && std::atoi(value("WORLD_SIZE").c_str()) > 1)

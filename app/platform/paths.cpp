@@ -14,12 +14,8 @@
 namespace shoal::app {
 namespace {
 
+using dist::value_of;
 using dist::Variables;
-
-std::string variable(const Variables& environment, const std::string& name) {
-  const auto entry = environment.find(name);
-  return entry == environment.end() ? "" : entry->second;
-}
 
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -46,7 +42,7 @@ class Channels {
  public:
   Channels(const Variables& environment, const Files& files, bool platform)
       : environment_(environment), files_(files), input_(platform_base(environment) / "input") {
-    if (const std::string list = variable(environment, "SM_CHANNELS"); !list.empty()) {
+    if (const std::string list = value_of(environment, "SM_CHANNELS"); !list.empty()) {
       const auto json = parse_json(list);
       if (!json.is_array())
         throw UserError("SM_CHANNELS is '" + list + "'; it must be a JSON list");
@@ -76,7 +72,7 @@ class Channels {
 
   Place place(const std::string& name) const {
     for (const char* prefix : {"SM_CHANNEL_", "SSM_CHANNEL_"}) {
-      const std::string path = variable(environment_, prefix + upper(name));
+      const std::string path = value_of(environment_, prefix + upper(name));
       if (!path.empty()) return {path, prefix + upper(name)};
     }
     return {input_ + "/data/" + name, "channel " + name};
@@ -222,7 +218,7 @@ void find_data(const Channels& channels, Paths& paths) {
 }
 
 std::optional<Place> from(const Variables& environment, const char* name) {
-  const std::string path = variable(environment, name);
+  const std::string path = value_of(environment, name);
   return path.empty() ? std::nullopt : std::optional<Place>({path, name});
 }
 
@@ -241,7 +237,7 @@ std::optional<Place> configured_checkpoints(const std::string& base, const Files
 
 Paths find_paths(const Variables& environment, const Files& files, bool with_data) {
   const std::string base = platform_base(environment);
-  const bool platform = files.is_folder(base + "/input/config");
+  const bool platform = on_platform(environment, files);
   Paths paths;
   const Channels channels(environment, files, platform);
   for (const std::string& name : channels.names()) {
@@ -264,9 +260,8 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   if (paths.cache) paths.cache->path += "/shoal";
   // Outside the output folder, because SageMaker uploads that folder.
   if (!paths.cache && platform) {
-    const auto own = environment.find("TMPDIR");
-    const bool given = own != environment.end() && !own->second.empty();
-    paths.cache = Place{(given ? own->second : "/tmp") + "/shoal-cache", "SageMaker"};
+    const std::string temporary = value_of(environment, "TMPDIR");
+    paths.cache = Place{(temporary.empty() ? "/tmp" : temporary) + "/shoal-cache", "SageMaker"};
   }
   return paths;
 }

@@ -1,9 +1,7 @@
 #include "app/platform/platform.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "app/options/settings/config_file.h"
 #include "train/run/job.h"
@@ -13,22 +11,19 @@ namespace shoal::app {
 namespace fs = std::filesystem;
 
 fs::path platform_base(const dist::Variables& environment) {
-  const auto entry = environment.find("SAGEMAKER_BASE_DIR");
-  return entry == environment.end() || entry->second.empty() ? "/opt/ml" : entry->second;
+  const std::string base = dist::value_of(environment, "SAGEMAKER_BASE_DIR");
+  return base.empty() ? "/opt/ml" : base;
 }
 
-bool on_platform(const dist::Variables& environment) {
-  std::error_code error;
-  return fs::is_directory(platform_base(environment) / "input/config", error);
+bool on_platform(const dist::Variables& environment, const Files& files) {
+  return files.is_folder(platform_base(environment) / "input/config");
 }
 
 dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   const std::string path = platform_base(environment) / "input/config/resourceconfig.json";
-  std::ifstream file(path);
-  if (!file) return environment;
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto json = parse_config(path, text.str());
+  const auto text = real_files().read(path);
+  if (!text) return environment;
+  const auto json = parse_config(path, *text);
   const auto refuse = [&](const std::string& what) {
     throw UserError(path + what + ", so the other hosts of the job are unknown; correct the file");
   };

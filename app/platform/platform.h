@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "app/platform/files.h"
 #include "dist/env/env.h"
 
 namespace shoal::app {
@@ -11,7 +12,7 @@ namespace shoal::app {
 std::filesystem::path platform_base(const dist::Variables& environment);
 
 // Whether this is a SageMaker training container: BASE/input/config exists.
-bool on_platform(const dist::Variables& environment);
+bool on_platform(const dist::Variables& environment, const Files& files = real_files());
 
 // Adds variables that a toolkit has not set: SM_HOSTS, SM_CURRENT_HOST, SM_NETWORK_INTERFACE_NAME
 // and SM_RESOURCE_CONFIG from resourceconfig.json, and SM_NUM_GPUS = `gpus`. Returns the variables

@@ -97,6 +97,9 @@ Variables to_variables(const Env&);
 // per host.
 Env this_worker(const Variables&);
 
+// Returns the value of a variable; empty if it is not set.
+std::string value_of(const Variables&, const std::string& name);
+
 // Returns a copy of the process environment. Call before any thread changes it.
 Variables environment();
 

@@ -12,10 +12,9 @@ Launched read_horovod(const Variables& variables) {
   Reader reader(variables, kNames, "start with horovodrun", "Horovod", found);
   // The driver already uses its port. The master's port is derived from it, because the driver's
   // port differs between jobs.
-  const std::string* port = find(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT");
-  const std::string* driver = find(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR");
   found.derived_master =
-      reader.master(found.env, driver ? *driver : "", port_from(port ? *port : ""),
+      reader.master(found.env, value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"),
+                    port_from(value_of(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT")),
                     "set it to the host of rank 0, the first of horovodrun's list");
   if (found.derived_master) reader.find("HOROVOD_GLOO_RENDEZVOUS_ADDR");
   reader.interface(found.env);

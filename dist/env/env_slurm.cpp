@@ -120,9 +120,8 @@ Launched read_slurm(const Variables& variables) {
     // With one task per host, tasks are in host order whatever srun's --distribution is.
     if (static_cast<int>(hosts.size()) == env.world_size) env.hosts = hosts;
   }
-  const std::string* job = find(variables, "SLURM_JOB_ID");
-  const std::string* step = find(variables, "SLURM_STEP_ID");
-  const uint16_t port = port_from((job ? *job : "") + "." + *step);
+  const uint16_t port =
+      port_from(value_of(variables, "SLURM_JOB_ID") + "." + value_of(variables, "SLURM_STEP_ID"));
   found.derived_master =
       reader.master(env, hosts.empty() ? "" : hosts.front(), port, "set it to the host of rank 0");
   reader.interface(env);

@@ -18,6 +18,11 @@ const std::string* find(const Variables& variables, const std::string& name) {
   return it == variables.end() || it->second.empty() ? nullptr : &it->second;
 }
 
+std::string value_of(const Variables& variables, const std::string& name) {
+  const std::string* value = find(variables, name);
+  return value ? *value : "";
+}
+
 int number(const std::string& name, const std::string& text, int lowest, int highest) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

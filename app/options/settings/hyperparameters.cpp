@@ -88,9 +88,8 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
       key = name.substr(kVariable.size());  // keeps the case of the name as the tool wrote it
     all.add(key, decoded(value), name);
   }
-  if (const auto typed = environment.find("SM_HPS");
-      typed != environment.end() && !typed->second.empty())
-    all.add_all(parse_config("SM_HPS", typed->second), "SM_HPS");
+  if (const std::string typed = dist::value_of(environment, "SM_HPS"); !typed.empty())
+    all.add_all(parse_config("SM_HPS", typed), "SM_HPS");
   const std::string path = platform_base(environment) / "input/config/hyperparameters.json";
   if (const auto text = files.read(path))
     all.add_all(parse_config(path, *text), "hyperparameters.json");

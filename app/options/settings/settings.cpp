@@ -34,8 +34,7 @@ Arguments with_hyperparameters(const std::vector<std::string>& rest,
 class PathFiller {
  public:
   PathFiller(Arguments& arguments, const dist::Variables& environment, const Files& files)
-      : arguments_(arguments),
-        platform_(files.is_folder(platform_base(environment) / "input/config")) {
+      : arguments_(arguments), platform_(on_platform(environment, files)) {
     const train::Job& job = arguments.job;
     trains_ = arguments.command == Command::train && !job.eval_only;
     const bool evaluates =
@@ -140,10 +139,10 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")
     PathFiller(arguments, environment, files).fill();
-  if (const auto base = environment.find("SAGEMAKER_BASE_DIR");
-      has_paths && base != environment.end() && !files.is_folder(base->second + "/input/config"))
+  if (const std::string base = dist::value_of(environment, "SAGEMAKER_BASE_DIR");
+      has_paths && !base.empty() && !on_platform(environment, files))
     arguments.notes.push_back(
-        "SAGEMAKER_BASE_DIR is " + base->second +
+        "SAGEMAKER_BASE_DIR is " + base +
         ", but it has no folder input/config; the run is not treated as a SageMaker container");
   return arguments;
 }
