@@ -8,7 +8,7 @@
 namespace shoal {
 
 int Descriptor::close() noexcept {
-  const int number = std::exchange(number_, -1);
+  const int number = release();
   return number < 0 || ::close(number) == 0 ? 0 : errno;
 }
 

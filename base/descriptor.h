@@ -19,6 +19,8 @@ class Descriptor {
 
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
+  // Returns the descriptor and gives up its ownership.
+  int release() noexcept { return std::exchange(number_, -1); }
   // Returns 0, or the errno of close(2). Check it: network file systems report late write errors
   // there. Returns 0 if nothing is open.
   int close() noexcept;

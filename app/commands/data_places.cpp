@@ -32,8 +32,7 @@ std::string index_folder(const train::Job& job, const DataPlaces& places) {
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
   // Indexes are stored by position in the training images, and --val-split changes the positions.
   if (job.val_split > 0) name += strf(":%g", job.val_split);
-  const uint64_t hash = hash_bytes(name);
-  return cache_folder(job) + strf("/seek-%016llx", static_cast<unsigned long long>(hash));
+  return cache_folder(job) + "/seek-" + hex(hash_bytes(name));
 }
 
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader) {

@@ -26,8 +26,7 @@ void check_names(const data::Source& images, const std::string& source) {
 // Returns the folder through which the processes of this host pass images to each other.
 // Collective.
 data::StreamRelay relay_of(const dist::Communicator& communicator) {
-  const std::string name =
-      strf("shoal-pipes-%016llx", static_cast<unsigned long long>(host_token(communicator)));
+  const std::string name = "shoal-pipes-" + hex(host_token(communicator));
   const dist::Env& env = communicator.env;
   return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }

@@ -1,7 +1,6 @@
 #include "app/platform/failure.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -158,9 +157,9 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   std::error_code error;
   if (fs::is_directory(folder.parent_path() / "input/config", error))
     fs::create_directories(folder, error);  // a container may not have the folder
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL);
-  const int file = ::open(path.c_str(), flags, 0644);
-  if (file < 0) return;  // not on a platform, or another process has written it
+  const int flags = O_WRONLY | O_CREAT | (replace ? O_TRUNC : O_EXCL);
+  const Descriptor file = open_file(path.c_str(), flags, 0644);
+  if (!file.is_open()) return;  // not on a platform, or another process has written it
   // Written in place, not by write_whole(): the first process to create the file keeps it, and on a
   // full disk half a message is better than none.
   const std::string shown = printable(masked(text));
@@ -168,8 +167,7 @@ void write_failure_file(const std::string& path, const std::string& text, bool r
   // Do not cut inside a UTF-8 character.
   while (cut.size() < shown.size() && !cut.empty() && !starts_character(shown[cut.size()]))
     cut.pop_back();
-  write_all(file, cut.data(), cut.size());
-  ::close(file);
+  write_all(file.number(), cut.data(), cut.size());
 } catch (const std::exception&) {
   return;  // the message is on stderr already
 }

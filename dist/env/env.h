@@ -32,6 +32,9 @@ namespace shoal::dist {
 
 using Variables = std::map<std::string, std::string>;
 
+// The port of a SageMaker job's store, and of other jobs whose launcher gives no identifier.
+inline constexpr uint16_t kDefaultPort = 7777;
+
 struct Env {
   int rank = 0;              // 0 … world_size-1
   int local_rank = 0;        // 0 … local_world_size-1 on this host; the GPU to use
@@ -56,10 +59,10 @@ struct Env {
 struct Hosts {
   // Sorted as strings, as SageMaker does: algo-1, algo-10, algo-2.
   std::vector<std::string> hosts;
-  std::string current_host;     // one of hosts
-  int workers_per_host = 1;     // GPUs per host; 1 if there are none
-  std::string interface;        // may not exist (local mode): see network.h
-  uint16_t master_port = 7777;  // port on the first host
+  std::string current_host;             // one of hosts
+  int workers_per_host = 1;             // GPUs per host; 1 if there are none
+  std::string interface;                // may not exist (local mode): see network.h
+  uint16_t master_port = kDefaultPort;  // port on the first host
 
   bool operator==(const Hosts&) const = default;
 };

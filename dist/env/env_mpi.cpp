@@ -9,8 +9,6 @@ namespace shoal::dist {
 
 namespace {
 
-constexpr uint16_t kSageMakerPort = 7777;
-
 // Extracts the address of mpirun's host from a URI such as
 // "3021.0;tcp://10.0.0.5,172.17.0.1:41573;…". Returns the first address that is neither loopback
 // nor Docker's bridge, or an empty string.
@@ -36,7 +34,7 @@ Launched read_open_mpi(const Variables& variables) {
   const std::string* uri = several_hosts ? find(variables, "OMPI_MCA_orte_hnp_uri") : nullptr;
   const std::string* job = find(variables, "PMIX_NAMESPACE");
   const bool sagemaker = find(variables, "SM_HOSTS") != nullptr;
-  const uint16_t port = sagemaker || !job ? kSageMakerPort : port_from(*job);
+  const uint16_t port = sagemaker || !job ? kDefaultPort : port_from(*job);
   found.derived_master = reader.master(found.env, uri ? address_of_mpirun(*uri) : "", port,
                                        "name the host of rank 0: mpirun -x MASTER_ADDR=HOST …");
   if (found.derived_master) reader.find("OMPI_MCA_orte_hnp_uri");
@@ -54,7 +52,7 @@ Launched read_pmi(const Variables& variables) {
   Launched found;
   found.launcher = found.env.origin = "MPI (PMI)";
   reader.ranks(kNames, found.env);
-  reader.master(found.env, "", kSageMakerPort,
+  reader.master(found.env, "", kDefaultPort,
                 "name the host of rank 0: mpirun -genv MASTER_ADDR HOST …");
   reader.interface(found.env);
   found.variables = reader.used();

@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,21 +15,12 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
-#include <utility>
+
+#include "base/descriptor.h"
 
 namespace shoal::dist {
 
 namespace {
-
-struct Socket {
-  explicit Socket(int fd) : fd(fd) {}
-  ~Socket() {
-    if (fd >= 0) close(fd);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd;
-};
 
 std::string numeric(const sockaddr* address, socklen_t length) {
   char text[NI_MAXHOST];
@@ -139,12 +129,12 @@ void wait_for_address(const std::string& host, std::chrono::milliseconds timeout
 std::string address_towards(const std::string& host, uint16_t port) {
   const AddressList list = resolve(host, std::to_string(port));
   for (const addrinfo* target = list.get(); target; target = target->ai_next) {
-    Socket socket_(socket(target->ai_family, SOCK_DGRAM, 0));
+    const Descriptor route(socket(target->ai_family, SOCK_DGRAM, 0));
     // Connecting a datagram socket only looks up the route; it sends no packet.
-    if (socket_.fd < 0 || connect(socket_.fd, target->ai_addr, target->ai_addrlen) != 0) continue;
+    if (connect(route.number(), target->ai_addr, target->ai_addrlen) != 0) continue;
     sockaddr_storage local{};
     socklen_t length = sizeof local;
-    if (getsockname(socket_.fd, reinterpret_cast<sockaddr*>(&local), &length) == 0)
+    if (getsockname(route.number(), reinterpret_cast<sockaddr*>(&local), &length) == 0)
       return numeric(reinterpret_cast<sockaddr*>(&local), length);
   }
   return "";
@@ -192,26 +182,26 @@ int bound_socket(const std::string& address, uint16_t port) {
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &raw) != 0)
     throw std::system_error(EINVAL, std::generic_category(), "listening at " + address);
   const AddressList list(raw, freeaddrinfo);
-  Socket socket_(socket(raw->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor bound(socket(raw->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
-  if (socket_.fd < 0 || setsockopt(socket_.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      bind(socket_.fd, raw->ai_addr, raw->ai_addrlen) != 0)
+  if (!bound.is_open() ||
+      setsockopt(bound.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(bound.number(), raw->ai_addr, raw->ai_addrlen) != 0)
     throw std::system_error(errno, std::generic_category(), "listening at " + address);
-  return std::exchange(socket_.fd, -1);
+  return bound.release();
 }
 
 uint16_t free_port() {
-  // Tries ports below Linux's ephemeral range: in that range, an outgoing connection could take the
-  // port before the caller opens it. Random, so that programs started together rarely collide.
-  constexpr int kFirst = 20000, kCount = 12000, kTries = 200;
+  // Random, so that programs started together rarely collide.
+  constexpr int kTries = 200;
   std::random_device random;
   for (int i = 0; i < kTries; ++i) {
-    const Socket socket_(socket(AF_INET, SOCK_STREAM, 0));
+    const Descriptor candidate(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_ANY);
-    address.sin_port = htons(static_cast<uint16_t>(kFirst + random() % kCount));
-    if (bind(socket_.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+    address.sin_port = htons(static_cast<uint16_t>(kFirstPort + random() % kPortCount));
+    if (bind(candidate.number(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
       return ntohs(address.sin_port);
   }
   throw std::runtime_error(std::string("cannot find a free TCP port: ") + std::strerror(errno));

@@ -73,8 +73,12 @@ std::string store_host(const Env& env);
 // socket. Throws std::system_error.
 int bound_socket(const std::string& address, uint16_t port);
 
-// Returns a TCP port that is currently free on all addresses of this host. Throws
-// std::runtime_error if there is none.
+// The ports that shoal chooses. They are below Linux's ephemeral range, in which an outgoing
+// connection could take a port before its user opens it.
+inline constexpr uint16_t kFirstPort = 20000, kPortCount = 12000;
+
+// Returns one of these ports that is currently free on all addresses of this host. Throws
+// std::runtime_error if it finds none.
 uint16_t free_port();
 
 }  // namespace shoal::dist

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "dist/env/network.h"
 
 namespace shoal::dist {
 
@@ -51,10 +52,9 @@ std::vector<std::string> name_list(const std::string& variable, const std::strin
 }
 
 uint16_t port_from(const std::string& text) {
-  constexpr uint32_t kFirst = 20000, kCount = 12000;
   uint32_t hash = 2166136261u;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return static_cast<uint16_t>(kFirst + hash % kCount);
+  return static_cast<uint16_t>(kFirstPort + hash % kPortCount);
 }
 
 const std::string* Reader::find(const std::string& name) {

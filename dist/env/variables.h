@@ -28,8 +28,8 @@ int number(const std::string& name, const std::string& text, int lowest, int hig
 // sorted.
 std::vector<std::string> name_list(const std::string& variable, const std::string& text);
 
-// Derives a port below Linux's ephemeral range from the text. Processes of one job get the same
-// port without communication; two jobs on one host rarely collide.
+// Derives one of shoal's ports (kFirstPort in network.h) from the text. Processes of one job get
+// the same port without communication; two jobs on one host rarely collide.
 uint16_t port_from(const std::string& text);
 
 // A launcher's names of the four rank variables. All of them are required.
