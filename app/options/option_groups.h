@@ -11,6 +11,14 @@ namespace shoal::app {
 
 inline constexpr unsigned kRun = kTrain | kEval | kPredict;
 
+// Advice for settings that --resume may not change.
+inline constexpr const char* kStartAnew =
+    "use the checkpoint's setting, or start a new run in another --output";
+// Advice for options that decide which images the rest of an epoch uses.
+inline constexpr const char* kWithinEpoch =
+    "use the checkpoint's setting, so that the epoch uses each image once, or resume from a "
+    "checkpoint at the end of an epoch";
+
 inline void add(std::vector<Option>& table, const std::string& group, std::vector<Option> rows) {
   for (Option& row : rows) {
     row.group = group;
@@ -20,6 +28,8 @@ inline void add(std::vector<Option>& table, const std::string& group, std::vecto
 
 void add_data(std::vector<Option>& table);
 void add_augmentation(std::vector<Option>& table);
+void add_optimizer(std::vector<Option>& table);
+void add_schedule(std::vector<Option>& table);
 void add_machine(std::vector<Option>& table);
 void add_output(std::vector<Option>& table);
 void add_packing(std::vector<Option>& table);

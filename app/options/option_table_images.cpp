@@ -1,8 +1,6 @@
-// Rows of the option table: input images, preprocessing and augmentation.
+// Rows of the option table: input images and preprocessing.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
-#include "data/augment/policy.h"
-#include "data/augment/settings.h"
 
 namespace shoal::app {
 
@@ -10,24 +8,6 @@ using data::BadImages;
 using train::MayDiffer;
 
 namespace {
-
-// Advice for options that decide which images the rest of an epoch uses.
-constexpr const char* kWithinEpoch =
-    "use the checkpoint's setting, so that the epoch uses each image once, or resume from a "
-    "checkpoint at the end of an epoch";
-
-// Row for a text option that `check` validates. `check` throws std::invalid_argument with the
-// expected form.
-template <class Field, class Check>
-Option checked_row(const char* name, const char* placeholder, const std::string& help, Check check,
-                   Field field) {
-  Option option = row(name, kTrain, placeholder, help, field).of_training().changes_results();
-  option.set = [field, check](Arguments& arguments, const std::string& text) {
-    check(text);
-    field.in(arguments) = text;
-  };
-  return option;
-}
 
 // Row of --classes, whose value is a number or a file of class names.
 Option classes_row() {
@@ -38,8 +18,7 @@ Option classes_row() {
           JOB(classes))
           .unset_is("the number of classes in the data")
           .within(1, 1 << 24)
-          .changes_results(MayDiffer::never,
-                           "use the checkpoint's setting, or start a new run in another --output")
+          .changes_results(MayDiffer::never, kStartAnew)
           .of_evaluation();
   option.set = [](Arguments& arguments, const std::string& text) {
     try {
@@ -56,22 +35,11 @@ Option classes_row() {
   return option;
 }
 
-// Row for the probability that an augmentation changes an image.
-template <class Field>
-Option share_row(const char* name, const char* help, Field field) {
-  return row(name, kTrain, "P", help, field)
-      .within(0, 1)
-      .off_is("0")
-      .of_training()
-      .changes_results();
-}
-
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
       {row("data", kTrain | kEval | kCommon, "DIR",
            "Folder with train/ and val/, each with one folder per class, tars or records; train/ "
-           "may "
-           "also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
+           "may also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
            JOB(data)),
        row("train", kTrain | kEval | kPrepare, "PATH",
            "Training images (instead of DATA/train): class folders, a packed set, tars, WebDataset "
@@ -87,8 +55,7 @@ void add_splits(std::vector<Option>& table) {
            JOB(val_split))
            .within(0, 0.9)
            .off_is("0")
-           .changes_results(MayDiffer::never,
-                            "use the checkpoint's setting, or start a new run in another --output")
+           .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",
            "File with the classes of unlabelled validation images (pack: of the images in SOURCE): "
@@ -248,121 +215,11 @@ void add_reading(std::vector<Option>& table) {
            .off_is("none")});
 }
 
-void add_mixing(std::vector<Option>& table, const char* group) {
-  add(table, group,
-      {row("mixup", kTrain, "ALPHA",
-           "Mixup: blend pairs of images with a ratio from Beta(ALPHA, ALPHA); 0: off",
-           JOB(mix.mixup))
-           .within(0, 100)
-           .off_is("0")
-           .of_training()
-           .changes_results(),
-       row("cutmix", kTrain, "ALPHA",
-           "CutMix: paste a rectangle of another image, its area from Beta(ALPHA, ALPHA); 0: off",
-           JOB(mix.cutmix))
-           .within(0, 100)
-           .off_is("0")
-           .of_training()
-           .changes_results(),
-       row("mixup-prob", kTrain, "P", "Probability of applying mixup or cutmix", JOB(mix.mix))
-           .within(0, 1)
-           .of_training()
-           .changes_results(),
-       row("mixup-switch-prob", kTrain, "P",
-           "Probability of cutmix instead of mixup when both are on", JOB(mix.switch_mix))
-           .within(0, 1)
-           .of_training()
-           .changes_results(),
-       choice<data::MixMode>("mixup-mode", kTrain,
-                             "Draw mixup and cutmix once per step (batch), per pair of images "
-                             "(pair) or per image (elem); half: as pair, but train on only one of "
-                             "the two mixed images, which halves the steps per epoch",
-                             {{"batch", data::MixMode::batch},
-                              {"pair", data::MixMode::pair},
-                              {"elem", data::MixMode::elem},
-                              {"half", data::MixMode::half}},
-                             JOB(mix.mode))
-           .of_training()
-           .changes_results(),
-       share_row("random-erase", "Probability of erasing rectangles in an image", JOB(mix.erase)),
-       choice<data::EraseFill>("random-erase-mode", kTrain,
-                               "Fill of an erased rectangle: the mean colour (const), one random "
-                               "colour (rand) or noise (pixel)",
-                               {{"const", data::EraseFill::constant},
-                                {"rand", data::EraseFill::color},
-                                {"pixel", data::EraseFill::noise}},
-                               JOB(mix.erase_fill))
-           .of_training()
-           .changes_results(),
-       row("random-erase-count", kTrain, "N", "Maximum number of rectangles erased per image",
-           JOB(mix.erase_count))
-           .within(1, data::kMostErasures)
-           .of_training()
-           .changes_results(),
-       row("random-erase-area-min", kTrain, "SHARE",
-           "Smallest total erased area, as a share of the image", JOB(mix.erase_area_min))
-           .within(1e-4, 1)
-           .of_training()
-           .changes_results(),
-       row("random-erase-area-max", kTrain, "SHARE",
-           "Largest total erased area, as a share of the image", JOB(mix.erase_area_max))
-           .within(1e-4, 1)
-           .of_training()
-           .changes_results(),
-       row("random-erase-ratio", kTrain, "X",
-           "Smallest height / width of an erased rectangle; the largest is 1/X",
-           JOB(mix.erase_ratio))
-           .within(0.01, 1)
-           .of_training()
-           .changes_results()});
-}
-
 }  // namespace
 
 void add_data(std::vector<Option>& table) {
   add_splits(table);
   add_reading(table);
-}
-
-void add_augmentation(std::vector<Option>& table) {
-  const char* const group = "Augmentation of training images, after crop and flip";
-  add(table, group,
-      {checked_row("auto-augment", "POLICY",
-                   "Augmentation policy: " + data::augment::policy_names() +
-                       " (names as in timm and torchvision)",
-                   data::augment::parse_policy, JOB(augment.policy))
-           .off_is("none"),
-       checked_row("color-jitter", "X|B,C,S|B,C,S,H",
-                   "Random brightness, contrast and saturation (factors within 1 +- B, C, S) and "
-                   "hue (shift within +- H); a single X sets B = C = S; 0: off",
-                   data::augment::parse_jitter, JOB(augment.color_jitter))
-           .off_is("0")
-           .spells_lists(","),
-       share_row("grayscale", "Probability of converting an image to greyscale",
-                 JOB(augment.grayscale)),
-       share_row("gaussian-blur",
-                 "Probability of blurring an image (Gaussian, sigma from 0.1 to 2 pixels)",
-                 JOB(augment.gaussian_blur)),
-       share_row("solarize",
-                 "Probability of solarizing an image: inverting pixel values from 128 to 255",
-                 JOB(augment.solarize)),
-       row("strength-schedule", kTrain, "LIST",
-           "Multiply the strength of RandAugment, AugMix, mixup, cutmix and dropout by a factor X "
-           "that varies with the epoch: points EPOCH:X,…, linear in between",
-           JOB(strength_schedule))
-           .off_is("none")
-           .spells_lists(",:")
-           .of_training()
-           .changes_results(),
-       row("repeated-augmentation", kTrain, "N",
-           "Use each image N times per epoch, each time augmented differently; the epoch keeps its "
-           "length, so it uses 1/N of the images",
-           JOB(repeated_augmentation))
-           .within(1, 64)
-           .off_is("1")
-           .of_training()
-           .changes_results(MayDiffer::between_epochs, kWithinEpoch)});
-  add_mixing(table, group);
 }
 
 }  // namespace shoal::app

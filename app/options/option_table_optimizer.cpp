@@ -1,0 +1,185 @@
+// Rows of the option table: optimizer and learning rate.
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+
+namespace shoal::app {
+
+using train::MayDiffer;
+using train::OptimizerOptions;
+using train::Precision;
+using train::ScheduleOptions;
+
+namespace {
+
+Option amp_row() {
+  Option option =
+      choice<Precision>("amp", kTrain | kCommon,
+                        "Precision of the network's computation: float32 (off) or bfloat16",
+                        {{"off", Precision::off}, {"bf16", Precision::bf16}}, JOB(amp))
+          .refuses("fp16", "bf16 is as fast and needs no loss scaling")
+          .changes_results();
+  option.kind = Kind::optional_value;
+  option.bare = "bf16";
+  option.off = "off";
+  return option;
+}
+
+// Row of --ema. Without an average, the resolved value is "off", as in older checkpoints.
+Option ema_row() {
+  Option option = row("ema", kTrain, "DECAY",
+                      "Keep an exponential moving average of the weights with this decay per step, "
+                      "typically 0.9999",
+                      JOB(ema))
+                      .unset_is("no average")
+                      .from_below(0, 1)
+                      .off_is("none")
+                      .changes_results();
+  option.resolved = [text = option.resolved](const train::ResolvedJob& job) -> std::string {
+    return job.ema == 0 ? "off" : text(job);
+  };
+  return option;
+}
+
+}  // namespace
+
+void add_optimizer(std::vector<Option>& table) {
+  using Kind = OptimizerOptions::Kind;
+  add(table, "Optimizer",
+      {choice<Kind>("optimizer", kTrain | kCommon,
+                    "Optimizer: SGD, RMSprop (TensorFlow's variant) or AdamW",
+                    {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
+                    JOB(optimizer.kind))
+           .also_called({"opt"})
+           .of_training()
+           .changes_results(MayDiffer::never, kStartAnew),
+       row("momentum", kTrain, "X", "SGD, RMSprop: momentum coefficient", JOB(optimizer.momentum))
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("nesterov", kTrain, "", "SGD: use Nesterov momentum", JOB(optimizer.nesterov))
+           .of_training()
+           .changes_results(),
+       row("weight-decay", kTrain, "X",
+           "L2 weight decay; not applied to biases and normalization parameters",
+           JOB(optimizer.weight_decay))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("alpha", kTrain, "X", "RMSprop: decay rate of the mean squared gradient",
+           JOB(optimizer.alpha))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("beta1", kTrain, "X", "AdamW: decay rate of the first moment", JOB(optimizer.beta1))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("beta2", kTrain, "X", "AdamW: decay rate of the second moment", JOB(optimizer.beta2))
+           .from_below(0, 1)
+           .of_training()
+           .changes_results(),
+       row("eps", kTrain, "X",
+           "RMSprop, AdamW: epsilon, added to the denominator for numerical stability",
+           JOB(optimizer.eps))
+           .unset_is("0.001 for rmsprop, 1e-8 for adamw")
+           .above(0)
+           .of_training()
+           .changes_results(),
+       row("clip", kTrain, "NORM", "Clip gradients to this global L2 norm; 0: no clipping",
+           JOB(optimizer.clip))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("label-smoothing", kTrain, "X",
+           "Label smoothing: share of the target probability spread evenly over all classes",
+           JOB(label_smoothing))
+           .from_below(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       ema_row(), amp_row(),
+       row("non-finite-limit", kTrain, "N",
+           "Stop the run after this many consecutive steps with a non-finite loss or gradient",
+           JOB(non_finite_limit))
+           .at_least(1)
+           .of_training(),
+       choice<train::OnSpike>(
+           "on-spike", kTrain,
+           "When the loss spikes: log it; log it and save a checkpoint; or roll back to the last "
+           "good checkpoint and skip the images used since then",
+           {{"log", train::OnSpike::log},
+            {"checkpoint", train::OnSpike::checkpoint},
+            {"rollback", train::OnSpike::rollback}},
+           JOB(on_spike))
+           .of_training()
+           .changes_results(),
+       row("spike-ratio", kTrain, "X", "Count a loss above X times its running median as a spike",
+           JOB(spike_ratio))
+           .within(1.01, 1000)
+           .of_training()
+           .changes_results(),
+       row("seed", kTrain, "N",
+           "Random seed for initial weights, image order, augmentation and dropout", JOB(seed))
+           .changes_results(MayDiffer::never, kStartAnew)});
+}
+
+void add_schedule(std::vector<Option>& table) {
+  using Kind = ScheduleOptions::Kind;
+  add(table, "Learning rate",
+      {row("lr", kTrain | kCommon, "X", "Peak learning rate for the global batch", JOB(schedule.lr))
+           .above(0)
+           .of_training()
+           .changes_results()
+           .replaced_by("scale-lr"),
+       row("scale-lr", kTrain, "N",
+           "Global batch size that --lr was tuned for; scales --lr linearly to the actual global "
+           "batch size",
+           JOB(scale_lr))
+           .unset_is("--lr is not scaled")
+           .within(1, 1 << 24)
+           .of_training()
+           .off_is("none"),
+       choice<Kind>("schedule", kTrain | kCommon, "Learning rate schedule, updated every step",
+                    {{"constant", Kind::constant},
+                     {"cosine", Kind::cosine},
+                     {"step", Kind::step},
+                     {"onecycle", Kind::one_cycle}},
+                    JOB(schedule.kind))
+           .also_called({"sched", "lr-scheduler"})
+           .of_training()
+           .changes_results(),
+       row("warmup-epochs", kTrain | kCommon, "N", "Epochs of linear learning rate warm-up",
+           JOB(schedule.warmup_epochs))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("warmup-start", kTrain, "SHARE",
+           "Learning rate at the start of the warm-up, as a share of --lr",
+           JOB(schedule.warmup_start))
+           .within(0, 1)
+           .of_training()
+           .changes_results(),
+       row("min-lr", kTrain, "X", "Cosine: final learning rate; step: lower limit",
+           JOB(schedule.min_lr))
+           .at_least(0)
+           .of_training()
+           .changes_results(),
+       row("decay-epochs", kTrain, "N",
+           "Step schedule: epochs between two drops of the learning rate",
+           JOB(schedule.decay_epochs))
+           .above(0)
+           .of_training()
+           .changes_results(),
+       row("decay-rate", kTrain, "X",
+           "Step schedule: factor by which each drop multiplies the learning rate",
+           JOB(schedule.decay_rate))
+           .above(0, 1)
+           .of_training()
+           .changes_results()});
+}
+
+}  // namespace shoal::app
