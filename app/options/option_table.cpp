@@ -42,8 +42,7 @@ void add_model(std::vector<Option>& table) {
        row("weights", kRun | kCommon, "PATH",
            "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
            "folder, a file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker "
-           "channel "
-           "of that name",
+           "channel of that name",
            JOB(weights))
            .unset_is("random"),
        row("weights-entry", kRun, "NAME",
