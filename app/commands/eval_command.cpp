@@ -47,7 +47,7 @@ int eval_command(const Arguments& arguments) {
   const DataPlaces places = find_data(weights.job);
   take_held_out(weights.job, places, weights.val_split, env.rank == 0);
   const auto train = arguments.origins.find("train");
-  const bool named = train != arguments.origins.end() && train->second == "command line";
+  const bool named = train != arguments.origins.end() && train->second == kCommandLine;
   if (weights.job.val_split == 0 && named)
     throw UserError(
         "--train has no effect in eval without --val-split; give the images with --val PATH");

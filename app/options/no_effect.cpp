@@ -11,7 +11,7 @@ using Schedule = train::ScheduleOptions::Kind;
 
 // Whether the user gave the value, on the command line or in hyperparameters.
 bool is_users(const std::string& origin) {
-  for (const char* start : {"command line", "hyperparameters.json", "SM_HP"}) {
+  for (const char* start : {kCommandLine, "hyperparameters.json", "SM_HP"}) {
     if (origin.starts_with(start)) return true;
   }
   return false;

@@ -78,6 +78,9 @@ struct Arguments {
   std::vector<std::string> notes;  // other messages to log at the start of a run
 };
 
+// Origin of a setting that the user gave on the command line.
+inline constexpr const char* kCommandLine = "command line";
+
 // Bit of Option::commands: plain --help shows this option.
 inline constexpr unsigned kCommon = 1u << 31;
 inline constexpr const char* kCommonHelp = "common";  // topic of --help without a value

@@ -1,0 +1,161 @@
+#include "app/options/rewritten_words.h"
+
+#include <algorithm>
+
+#include "app/options/foreign/foreign_options.h"
+#include "app/options/settings/encodings.h"
+#include "base/text.h"
+
+namespace shoal::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Returns the option that the name `no-NAME` switches off, or null.
+const Option* find_negated(Command command, const std::string& name) {
+  if (!with_dashes(name).starts_with("no-")) return nullptr;
+  const Option* option = find_option(command, name.substr(3));
+  return option && (option->kind == Kind::flag || !option->off.empty()) ? option : nullptr;
+}
+
+// Whether `next` is the value of an option that was written without "=". Null: no word follows.
+bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
+           const std::string* next) {
+  const std::optional<std::string> plain = next ? decoded(*next) : std::nullopt;
+  const bool is_switch =
+      next && (!plain || plain->empty() || lower(*plain) == "true" || lower(*plain) == "false");
+  switch (kind) {
+    case Kind::flag:
+      return is_switch;
+    case Kind::optional_value:
+      if (!next || next->starts_with("-")) return false;
+      return choices.empty() || is_switch ||
+             std::find(choices.begin(), choices.end(), *plain) != choices.end();
+    case Kind::value:
+      break;
+  }
+  if (!next) throw UserError(written + " needs a value");
+  if (next->starts_with("--") && find_option(command, next->substr(2, next->find('=') - 2))) {
+    throw UserError(written + " needs a value, but " + *next + " follows");
+  }
+  return true;
+}
+
+class Rewriter {
+ public:
+  Rewriter(Command command, Words& ineffective) : command_(command), ineffective_(ineffective) {}
+
+  RewrittenWords rewrite(const Words& words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word == "--") {
+        result_.words.insert(result_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(i),
+                             words.end());
+        break;
+      }
+      const std::string* next = i + 1 < words.size() ? &words[i + 1] : nullptr;
+      if (word == "-h") {
+        i += long_option("--help", next);
+      } else if (word.size() < 2 || word[0] != '-') {
+        result_.words.push_back(word);
+      } else if (word[1] != '-') {
+        i += short_option(word, next);
+      } else {
+        i += long_option(word, next);
+      }
+    }
+    if (!unknown_.empty()) throw unknown_options(command_, unknown_, kCommandLine);
+    return result_;
+  }
+
+ private:
+  // Both return whether the next word is the option's value.
+  bool long_option(const std::string& word, const std::string* next) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(2, equals - 2);
+    const bool assigned = equals < word.size();
+    const Option* option = find_option(command_, name);
+    if (const Option* negated = find_negated(command_, name); negated && !option) {
+      if (assigned) {
+        throw UserError("--" + name + " takes no value; write --" + negated->name +
+                        "=true or =false");
+      }
+      add("--" + negated->name,
+          "--" + negated->name + "=" + (negated->off.empty() ? "false" : negated->off));
+      return false;
+    }
+    if (const ForeignOption* other = foreign(name); other && !option) {
+      if (!assigned) return foreign_option(*other, "--" + name, next);
+      take(*other, "--" + name, word.substr(equals + 1));
+      return false;
+    }
+    if (!option) return unknown("--" + name, assigned ? nullptr : next);
+    const std::string written = "--" + option->name;
+    if (assigned) {
+      add(written, written + word.substr(equals));
+      return false;
+    }
+    Words values = option->choices;
+    if (!option->refused.empty()) values.push_back(option->refused);  // apply() gives the reason
+    const bool took = takes(command_, written, option->kind, values, next);
+    // Toolkits write --flag ''.
+    const bool bare = !took || (option->kind != Kind::value && next->empty());
+    add(written, written + (bare ? "" : "=" + *next));
+    return took;
+  }
+
+  // Handles other programs' one-letter options: -x VALUE, -xVALUE and -x=VALUE.
+  bool short_option(const std::string& word, const std::string* next) {
+    const std::string name = word.substr(1, 1);
+    const ForeignOption* other = foreign(name);
+    if (!other || (other->kind == Kind::flag && word.size() > 2))
+      return unknown(word, word.size() == 2 ? next : nullptr);
+    if (word.size() == 2) return foreign_option(*other, "-" + name, next);
+    take(*other, "-" + name, word.substr(word[2] == '=' ? 3 : 2));
+    return false;
+  }
+
+  // Records an unknown option and continues, so that one error names all of them. Skips `next` if
+  // it looks like the option's value.
+  bool unknown(const std::string& written, const std::string* next) {
+    unknown_.push_back(written);
+    const auto is_digit = [&](size_t i) { return next->find_first_of("0123456789.") == i; };
+    return next && (!next->starts_with("-") || is_digit(1));
+  }
+
+  const ForeignOption* foreign(const std::string& name) const {
+    return command_ == Command::train ? find_foreign(name) : nullptr;
+  }
+
+  bool foreign_option(const ForeignOption& other, const std::string& written,
+                      const std::string* next) {
+    const bool took = takes(command_, written, other.kind, {}, next);
+    take(other, written, took ? *next : "");
+    return took;
+  }
+
+  void take(const ForeignOption& other, const std::string& written, const std::string& value) {
+    if (const std::string recipe = defaults_of(other); !recipe.empty()) result_.recipe = recipe;
+    const Pairs pairs = translate(other, value, ineffective_);
+    for (const auto& [option, ours] : pairs)
+      add(pairs.size() == 1 ? written : "", "--" + option + "=" + ours);
+  }
+
+  void add(const std::string& written, const std::string& word) {
+    result_.written.push_back(written);
+    result_.words.push_back(word);
+  }
+
+  Command command_;
+  Words& ineffective_;
+  RewrittenWords result_;
+  Words unknown_;  // options in the user's spelling
+};
+
+}  // namespace
+
+RewrittenWords rewrite(Command command, const Words& words, Words& ineffective) {
+  return Rewriter(command, ineffective).rewrite(words);
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,27 @@
+#pragma once
+// Rewrites a command line to the forms that cxxopts supports. For command_line.cpp.
+
+#include <string>
+#include <vector>
+
+#include "app/options/options.h"
+
+namespace shoal::app {
+
+struct RewrittenWords {
+  // Positional words, and only our own options, each as --name or --name=VALUE.
+  std::vector<std::string> words;
+  // The user's spelling of each option in `words`, in the same order. Empty if one option of
+  // another program became several.
+  std::vector<std::string> written;
+  // The recipe with the defaults of the program whose options were given; may be empty.
+  std::string recipe;
+};
+
+// Replaces '_' by '-', resolves --no-NAME, joins an optional value with its option, and translates
+// other programs' options; those without effect add a message to `ineffective`. Throws UserError;
+// one error names all unknown options.
+RewrittenWords rewrite(Command command, const std::vector<std::string>& words,
+                       std::vector<std::string>& ineffective);
+
+}  // namespace shoal::app
