@@ -124,8 +124,12 @@ void add_reading(std::vector<Option>& table) {
            "Read tars and records sequentially in blocks of 4 MiB and shuffle the images in a "
            "buffer; faster on file systems that read ahead, such as SageMaker FastFile",
            JOB(forward_reads))
-           .changes_results(),
-       row("size", kTrain | kBench | kCommon, "PIXELS", "Size of training images", JOB(size))
+           .changes_results()});
+}
+
+void add_resizing(std::vector<Option>& table) {
+  add(table, "Data",
+      {row("size", kTrain | kBench | kCommon, "PIXELS", "Size of training images", JOB(size))
            .unset_is("the model's")
            .also_called({"img-size"})
            .within(32, 4096)
@@ -220,6 +224,7 @@ void add_reading(std::vector<Option>& table) {
 void add_data(std::vector<Option>& table) {
   add_splits(table);
   add_reading(table);
+  add_resizing(table);
 }
 
 }  // namespace shoal::app
