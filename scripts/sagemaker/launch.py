@@ -209,7 +209,7 @@ def add_settings(parser, job):
             parser.add_argument(
                 row.option, dest=row.name, help=row.help, action=argparse.BooleanOptionalAction
             )
-        elif row.kind in ("map", "channels", "groups"):
+        elif row.is_map:
             parser.add_argument(
                 row.option, dest=row.name, help=row.help, action="append", metavar="NAME=VALUE"
             )

@@ -6,7 +6,16 @@ class folders, tars or packed files.
 
 from errors import UserError
 from limits import model_violations
-from request import add_labels, as_texts, job_name, need, parse_instances, vpc
+from request import (
+    DEFAULT_VOLUME_GB,
+    add_labels,
+    as_texts,
+    job_name,
+    need,
+    parse_instances,
+    stopping,
+    vpc,
+)
 from upload import split_uri
 
 SOURCE = "/opt/ml/processing/input/images"
@@ -47,7 +56,7 @@ def processing_request(settings):
             "ClusterConfig": {
                 "InstanceType": kind,
                 "InstanceCount": count,
-                "VolumeSizeInGB": settings.get("volume_gb", 100),
+                "VolumeSizeInGB": settings.get("volume_gb", DEFAULT_VOLUME_GB),
             }
         },
         "ProcessingInputs": [
@@ -74,7 +83,7 @@ def processing_request(settings):
                 }
             ]
         },
-        "StoppingCondition": {"MaxRuntimeInSeconds": settings.get("max_run", 86400)},
+        "StoppingCondition": stopping(settings),
     }
     if settings.get("environment"):
         request["Environment"] = as_texts(settings["environment"])

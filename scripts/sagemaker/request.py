@@ -6,6 +6,8 @@ import time
 
 from errors import UserError
 
+DEFAULT_VOLUME_GB = 100
+DEFAULT_MAX_RUN = 24 * 3600  # seconds
 FILE_SYSTEMS = {"fsx": "FSxLustre", "efs": "EFS"}
 S3_TYPES = {"prefix": "S3Prefix", "manifest": "ManifestFile", "augmented": "AugmentedManifestFile"}
 
@@ -40,7 +42,7 @@ def as_texts(values):
 
 
 def resources(settings):
-    config = {"VolumeSizeInGB": settings.get("volume_gb", 100)}
+    config = {"VolumeSizeInGB": settings.get("volume_gb", DEFAULT_VOLUME_GB)}
     if settings.get("groups"):
         config["InstanceGroups"] = []
         for name, text in settings["groups"].items():
@@ -170,7 +172,7 @@ def algorithm(settings, definitions):
 
 
 def stopping(settings):
-    condition = {"MaxRuntimeInSeconds": settings.get("max_run", 86400)}
+    condition = {"MaxRuntimeInSeconds": settings.get("max_run", DEFAULT_MAX_RUN)}
     if "max_wait" in settings:
         condition["MaxWaitTimeInSeconds"] = settings["max_wait"]
     return condition

@@ -40,6 +40,10 @@ class Row:
     def option(self):
         return "--" + (self.flag or self.name.replace("_", "-"))
 
+    @property
+    def is_map(self):
+        return self.kind in ("map", "channels", "groups")
+
 
 TABLE = [
     Row("name", "text", "prefix of the job's name; the time is appended [default: shoal]"),
@@ -172,7 +176,7 @@ def whole(row, value):
     return int(value)
 
 
-def from_file(row, value):
+def converted(row, value):
     """Converts a value from YAML, JSON or the command line to the type of its setting."""
     if row.kind == "integer":
         return whole(row, value)
@@ -185,7 +189,7 @@ def from_file(row, value):
     if row.kind == "list":
         items = value if isinstance(value, list) else str(value).split(",")
         return [str(item) for item in items]
-    if row.kind in ("map", "channels", "groups"):
+    if row.is_map:
         if not isinstance(value, dict):
             raise UserError(f"{row.name} must be a map of names to values")
         return {str(name): entry for name, entry in value.items()}
@@ -265,13 +269,13 @@ def gather(job, path, options):
                 + (f"; did you mean {near[0]}?" if near else other_job(job, name))
             )
         if value is not None:
-            settings[name] = from_file(table[name], value)
+            settings[name] = converted(table[name], value)
     for name, value in options.items():
         row = table[name]
-        if row.kind in ("map", "channels", "groups"):
+        if row.is_map:
             settings[name] = settings.get(name, {}) | from_words(row, value)
         else:
-            settings[name] = value if row.kind == "switch" else from_file(row, value)
+            settings[name] = value if row.kind == "switch" else converted(row, value)
     if "channels" in settings:
         settings["channels"] = {
             name: channel_map(name, channel) for name, channel in settings["channels"].items()
