@@ -14,12 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int count(const std::string& text, const std::string& part) {
-  int n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 std::vector<std::string> small_run(const fs::path& root,
                                    const std::vector<std::string>& more = {}) {
   // clang-format off
@@ -76,7 +70,7 @@ TEST_CASE("a user's mistake prints one line that names it, with any number of pr
     INFO(outcome.err);
     REQUIRE(outcome.exit_code == 2);
     REQUIRE(outcome.err.find(one.part) != std::string::npos);
-    REQUIRE(count(outcome.err, "shoal: error:") == 1);
+    REQUIRE(test::count_of(outcome.err, "shoal: error:") == 1);
   }
 }
 
@@ -91,7 +85,7 @@ TEST_CASE("a new run does not overwrite a directory with checkpoints") {
     INFO(again.err);
     REQUIRE(again.exit_code == 2);
     REQUIRE(again.err.find("--resume") != std::string::npos);
-    REQUIRE(count(again.err, "shoal: error:") == 1);
+    REQUIRE(test::count_of(again.err, "shoal: error:") == 1);
   }
 }
 
@@ -110,8 +104,8 @@ TEST_CASE(
   const auto run = test::run_shoal(small_run(root, {"--nproc", "2"}));
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  REQUIRE(count(run.err, train.filename().string()) == 1);
-  REQUIRE(count(run.err, val.filename().string()) == 1);
+  REQUIRE(test::count_of(run.err, train.filename().string()) == 1);
+  REQUIRE(test::count_of(run.err, val.filename().string()) == 1);
   REQUIRE(run.out.find("valid:images=119;") != std::string::npos);
   REQUIRE(run.err.find("1 of 120 validation images") != std::string::npos);
 

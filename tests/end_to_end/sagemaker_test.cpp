@@ -15,12 +15,6 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-int count(const std::string& text, const std::string& part) {
-  int n = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 // A temporary folder in place of /opt/ml, with one host and no hyperparameters.
 class Container {
  public:
@@ -98,9 +92,9 @@ TEST_CASE("`train` in a container reads the platform's files and exports the mod
     INFO(file);
     CHECK(fs::exists(container / file));
   }
-  CHECK(count(first.err, "epoch (did you mean epochs?)") == 1);
-  CHECK(count(first.err, "_tuning_objective_metric, sagemaker_program") == 1);
-  CHECK(count(first.err, "from hyperparameters.json: ") == 1);
+  CHECK(test::count_of(first.err, "epoch (did you mean epochs?)") == 1);
+  CHECK(test::count_of(first.err, "_tuning_objective_metric, sagemaker_program") == 1);
+  CHECK(test::count_of(first.err, "from hyperparameters.json: ") == 1);
   CHECK(first.err.find("from SM_HPS: momentum=0.8") != std::string::npos);
   const auto summary =
       nlohmann::json::parse(test::read_text(container / "output/data/summary.json"));
@@ -155,8 +149,8 @@ TEST_CASE(
     const auto outcome = container.run(one.words);
     INFO(one.config << " " << one.text << "\n" << outcome.err);
     CHECK(outcome.exit_code == 2);
-    CHECK(count(outcome.err, "shoal: error:") == 1);
-    CHECK(count(outcome.err, "\n") == 1);
+    CHECK(test::count_of(outcome.err, "shoal: error:") == 1);
+    CHECK(test::count_of(outcome.err, "\n") == 1);
     CHECK(outcome.err.find(one.part) != std::string::npos);
     const std::string failure = container.failure();
     CHECK(failure.find(one.part) != std::string::npos);
@@ -277,7 +271,7 @@ TEST_CASE(
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   CHECK(run.err.find("example to 12") != std::string::npos);
-  CHECK(count(run.err, "--gpu has no effect") == 1);
+  CHECK(test::count_of(run.err, "--gpu has no effect") == 1);
   CHECK(run.err.find("resnet18") != std::string::npos);
   CHECK(run.out.find("Epoch: [0][1/1]") != std::string::npos);
 }
@@ -302,7 +296,7 @@ TEST_CASE("SMDDP's hyperparameters are translated to ours") {
   CHECK(settings["sync_bn"] == true);
   CHECK(settings["mixup"] == 0.2);
   CHECK(settings["weight_decay"] == 5e-06);
-  CHECK(count(run.err, "--use-xla has no effect") == 1);
+  CHECK(test::count_of(run.err, "--use-xla has no effect") == 1);
 }
 
 TEST_CASE("a run can start from the weights of another run") {

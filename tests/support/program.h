@@ -48,6 +48,7 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
 std::string stderr_of(pid_t process);
 
 std::string read_text(const std::filesystem::path& path);
+int count_of(const std::string& text, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
 
 // Writes synthetic JPEGs of side×side pixels into class folders under `root`/train and `root`/val.
