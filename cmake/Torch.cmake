@@ -50,7 +50,7 @@ else()
   shoal_torch_folder(${PROJECT_SOURCE_DIR}/.deps/libtorch SHOAL_TORCH_ROOT)
 endif()
 shoal_torch_version(${SHOAL_TORCH_ROOT} SHOAL_TORCH_VERSION)
-if(NOT SHOAL_TORCH_VERSION MATCHES "^2\\.11\\.")
+if(NOT SHOAL_TORCH_VERSION MATCHES "^${SHOAL_TORCH_REQUIRED}\\.")
   message(FATAL_ERROR "found torch ${SHOAL_TORCH_VERSION} in ${SHOAL_TORCH_ROOT}, but shoal needs torch "
                       "${SHOAL_TORCH_REQUIRED}: name another with TORCH_ROOT, or unset it and run scripts/build")
 endif()

@@ -91,9 +91,13 @@ void check_val_split(const train::Job& job, const DataPlaces& places) {
   if (!job.val_labels.empty()) throw UserError("--val-labels cannot be used with " + option);
 }
 
-void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train) {
+void check_synsets(const train::Job& job) {
   if (!job.val_synsets.empty() && job.val_labels.empty())
     throw UserError("--val-synsets has no effect without --val-labels");
+}
+
+void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train) {
+  check_synsets(job);
   if (job.tfrecord_keys.empty()) return;
   const auto may_be_records = [](const Split& split) {
     return split.location.is_pipe() || data::holds_tf_records(split.location);

@@ -43,6 +43,8 @@ void check_data_exists(const train::Job& job, const DataPlaces& places);
 void check_split_exists(const train::Job& job, const Split& split);
 // Checks that the other options and the data allow --val-split.
 void check_val_split(const train::Job& job, const DataPlaces& places);
+// Checks that --val-synsets comes with the option that needs it.
+void check_synsets(const train::Job& job);
 // Checks for options that have no effect with these images.
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train);
 

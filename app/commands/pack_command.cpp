@@ -137,8 +137,7 @@ int pack(const Arguments& arguments, int threads) {
   opening.synsets = arguments.job.val_synsets;
   opening.tfrecord_keys = arguments.job.tfrecord_keys;
   opening.in_order = true;
-  if (!opening.synsets.empty() && opening.labels.empty())
-    throw UserError("--val-synsets has no effect without --val-labels");
+  check_synsets(arguments.job);
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(data::resolve(source)))
     throw UserError("--tfrecord-keys has no effect: " + source + " contains no TFRecords");
   require_apart(source, arguments.paths[1]);

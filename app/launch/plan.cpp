@@ -21,7 +21,7 @@ constexpr int64_t kMostHosts = 4096;
 
 // Number of workers that `text` requests: the value of --nproc or PET_NPROC_PER_NODE. 0 if it is
 // empty.
-int workers_asked(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
+int requested_workers(const Arguments& arguments, const std::string& text, const HostFacts& facts) {
   if (text.empty()) return 0;
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
   int count = 0;
@@ -117,7 +117,7 @@ void plan_sagemaker(Plan& plan, dist::Hosts hosts, int asked, const Arguments& a
     base["NCCL_HOSTID"] = hosts.current_host;  // containers often have the same host name
   for (int i = 0; i < hosts.workers_per_host; ++i) {
     dist::Env env = dist::for_worker(hosts, i);
-    if (const std::string* users = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *users;
+    if (const std::string* given = find(environment, "GLOO_SOCKET_IFNAME")) env.interface = *given;
     add_worker(plan, base, env);
   }
   plan.in_place = hosts.workers_per_host == 1 && hosts.hosts.size() == 1;
@@ -157,7 +157,7 @@ void plan_launched(Plan& plan, const dist::Launched& launched, int asked,
   if (const std::string text = dist::contradiction(launched, environment); !text.empty())
     note(text);
   const int workers =
-      std::max(1, asked > 0 ? asked : workers_asked(arguments, launched.workers, facts));
+      std::max(1, asked > 0 ? asked : requested_workers(arguments, launched.workers, facts));
   if (workers == 1) {
     if (env.local_world_size == 1 && facts.gpus > 1 && !is_torchrun &&
         arguments.job.device != "cpu")
@@ -248,7 +248,7 @@ dist::Variables tuned(dist::Variables environment, int threads) {
 Plan plan_workers(const Arguments& arguments, const Variables& environment,
                   const HostFacts& facts) {
   Plan plan;
-  const int asked = workers_asked(arguments, arguments.nproc, facts);
+  const int asked = requested_workers(arguments, arguments.nproc, facts);
   int on_this_host = 0;
   if (const auto launched = dist::find_launcher(environment)) {
     plan_launched(plan, *launched, asked, arguments, environment, facts);
@@ -269,12 +269,12 @@ Plan plan_workers(const Arguments& arguments, const Variables& environment,
   }
   on_this_host = std::max({1, on_this_host, static_cast<int>(plan.workers.size())});
 
-  const int users = threads_from_environment(environment, on_this_host);
-  const int sharers = facts.bound && plan.in_place ? 1 : on_this_host;
-  const int share = std::max(1, facts.processors / sharers);
-  const int threads = arguments.job.threads.value_or(users > 0 ? users : share);
-  if (users > 0 && !arguments.job.threads)
-    plan.extra_arguments = {"--threads=" + std::to_string(users)};
+  const int given = threads_from_environment(environment, on_this_host);
+  const int share =
+      std::max(1, facts.processors / (facts.bound && plan.in_place ? 1 : on_this_host));
+  const int threads = arguments.job.threads.value_or(given > 0 ? given : share);
+  if (given > 0 && !arguments.job.threads)
+    plan.extra_arguments = {"--threads=" + std::to_string(given)};
   for (WorkerStart& worker : plan.workers)
     worker.environment = with_fabric(tuned(std::move(worker.environment), threads), facts.fabric);
   return plan;

@@ -78,7 +78,7 @@ bool is_simple(const Variables& variables) {
 }
 
 struct Row {
-  bool (*asked)(const Variables&);
+  bool (*recognizes)(const Variables&);
   Launched (*read)(const Variables&);
 };
 
@@ -93,7 +93,7 @@ constexpr Row kLaunchers[] = {
 
 std::optional<Launched> find_launcher(const Variables& variables) {
   for (const Row& row : kLaunchers)
-    if (row.asked(variables)) return row.read(variables);
+    if (row.recognizes(variables)) return row.read(variables);
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kVariable = "SM_HP_";
 
 // Whether the name belongs to an SDK, a launcher or a tuning job and is not an option.
-bool is_platforms(const std::string& name) {
+bool is_for_other_tools(const std::string& name) {
   for (const char* prefix : {"sagemaker_", "SSM_", "ssm_"}) {
     if (name.starts_with(prefix)) return true;
   }
@@ -30,8 +30,8 @@ class Collector {
  public:
   void add(const std::string& name, const std::optional<std::string>& value,
            const std::string& origin) {
-    if (is_platforms(name)) {
-      platforms_.insert(name);
+    if (is_for_other_tools(name)) {
+      other_tools_.insert(name);
     } else if (!find_option(Command::train, name) && !find_foreign(name)) {
       unknown_.insert(name);
     } else if (value) {
@@ -54,7 +54,7 @@ class Collector {
 
   Hyperparameters result() && {
     return {std::move(known_),
-            {platforms_.begin(), platforms_.end()},
+            {other_tools_.begin(), other_tools_.end()},
             {unknown_.begin(), unknown_.end()},
             {empty_.begin(), empty_.end()}};
   }
@@ -74,7 +74,7 @@ class Collector {
   }
 
   std::vector<Setting> known_;
-  std::set<std::string> platforms_, unknown_, empty_;
+  std::set<std::string> other_tools_, unknown_, empty_;
 };
 
 }  // namespace
@@ -96,24 +96,18 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
   return std::move(all).result();
 }
 
-std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms) {
-  std::string text;
-  if (!all.unknown.empty()) {
-    std::vector<std::string> names;
-    for (const std::string& name : all.unknown) {
-      const std::string near = nearest_option(Command::train, name);
-      names.push_back(name + (near.empty() ? "" : " (did you mean " + near + "?)"));
-    }
-    text = "unknown hyperparameters: " + joined(names);
+std::string unknown_hyperparameters(const Hyperparameters& all, bool with_ignored) {
+  std::vector<std::string> unknown, clauses;
+  for (const std::string& name : all.unknown) {
+    const std::string near = nearest_option(Command::train, name);
+    unknown.push_back(name + (near.empty() ? "" : " (did you mean " + near + "?)"));
   }
-  if (with_platforms && !all.platforms.empty()) {
-    text += text.empty() ? "hyperparameters" : "; hyperparameters";
-    text += " for other tools: " + joined(all.platforms);
-  }
-  if (with_platforms && !all.empty.empty())
-    text += (text.empty() ? "hyperparameters" : "; hyperparameters") +
-            std::string(" without a value (ignored): ") + joined(all.empty);
-  return text;
+  if (!unknown.empty()) clauses.push_back("unknown hyperparameters: " + joined(unknown));
+  if (with_ignored && !all.other_tools.empty())
+    clauses.push_back("hyperparameters for other tools: " + joined(all.other_tools));
+  if (with_ignored && !all.empty.empty())
+    clauses.push_back("hyperparameters without a value (ignored): " + joined(all.empty));
+  return joined(clauses, "; ");
 }
 
 }  // namespace shoal::app

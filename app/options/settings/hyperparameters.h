@@ -21,16 +21,16 @@ namespace shoal::app {
 struct Hyperparameters {
   // Options of `train`, in the order to apply them: SM_HP_*, SM_HPS, hyperparameters.json.
   std::vector<Setting> known;
-  std::vector<std::string> platforms;  // names that SDKs and tools add for themselves, sorted
-  std::vector<std::string> unknown;    // names that match no option, sorted
-  std::vector<std::string> empty;      // options whose value is null or None, sorted
+  std::vector<std::string> other_tools;  // names that SDKs and tools add for themselves, sorted
+  std::vector<std::string> unknown;      // names that match no option, sorted
+  std::vector<std::string> empty;        // options whose value is null or None, sorted
 };
 
 // Throws UserError if a source is not a JSON object or gives one option two different values.
 Hyperparameters hyperparameters(const dist::Variables& environment, const Files& files);
 
 // Returns one sentence that lists the unknown names, each with the most similar option; empty if
-// there are none. `with_platforms`: also lists all.platforms and all.empty.
-std::string unknown_hyperparameters(const Hyperparameters& all, bool with_platforms);
+// there are none. `with_ignored`: also lists all.other_tools and all.empty.
+std::string unknown_hyperparameters(const Hyperparameters& all, bool with_ignored);
 
 }  // namespace shoal::app

@@ -22,10 +22,10 @@ Arguments with_hyperparameters(const std::vector<std::string>& rest,
   const Hyperparameters all = hyperparameters(environment, files);
   Arguments arguments = parse(Command::train, rest, all.known);
   if (arguments.strict_hyperparameters && !all.unknown.empty()) {
-    throw UserError(unknown_hyperparameters(all, /*with_platforms=*/false) +
+    throw UserError(unknown_hyperparameters(all, /*with_ignored=*/false) +
                     "; correct their names, or remove --strict-hyperparameters");
   }
-  const std::string unknown = unknown_hyperparameters(all, /*with_platforms=*/true);
+  const std::string unknown = unknown_hyperparameters(all, /*with_ignored=*/true);
   if (!unknown.empty()) arguments.notes.push_back(unknown);
   return arguments;
 }
