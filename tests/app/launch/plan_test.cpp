@@ -21,9 +21,7 @@ Plan plan(const Words& words, const Variables& environment, const HostFacts& hos
 }
 
 std::string variable(const Plan& made, size_t worker, const std::string& name) {
-  const auto& environment = made.workers.at(worker).environment;
-  const auto entry = environment.find(name);
-  return entry == environment.end() ? "" : entry->second;
+  return dist::value_of(made.workers.at(worker).environment, name);
 }
 
 const Variables kTorchrun = {{"RANK", "3"},
@@ -196,7 +194,7 @@ TEST_CASE("if rank 0 is not on the expected host, the error says what to set") {
   CHECK(variable(plan({}, mpi, elsewhere), 0, "MASTER_ADDR") == "gateway");
 }
 
-TEST_CASE("with nproc, one mpirun process per host starts the host's workers") {
+TEST_CASE("a process that a launcher started once per host starts the host's workers") {
   const Variables pod = {{"MASTER_ADDR", "job-master-0"},
                          {"MASTER_PORT", "23456"},
                          {"WORLD_SIZE", "2"},
