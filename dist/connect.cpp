@@ -4,13 +4,12 @@
 #include "dist/connect.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "dist/gather.h"
 #include "dist/gloo.h"
 #include "dist/group_state.h"
 #include "dist/health/stall.h"
@@ -92,29 +91,17 @@ class Opener {
   std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
-// Returns every rank's string, in rank order. Strings must be shorter than 64 bytes.
-std::vector<std::string> gather_strings(const Group& group, const std::string& mine) {
-  constexpr size_t kLongest = 64;
-  if (mine.size() >= kLongest) throw std::logic_error("string too long to gather: " + mine);
-  const at::Tensor text = at::zeros({kLongest}, at::kByte);
-  std::memcpy(text.mutable_data_ptr(), mine.data(), mine.size());
-  std::vector<std::string> texts;
-  for (const at::Tensor& each : group.all_gather(text))
-    texts.emplace_back(static_cast<const char*>(each.const_data_ptr()));
-  return texts;
-}
-
 // Chooses the backend from all ranks' options. Every rank returns the same or throws the same
 // error.
 Backend agree_on_backend(const ConnectOptions& options, const Group& group, const Env& env) {
-  const auto asked = gather_strings(group, name_of(options.backend));
+  const auto asked = gather_text(group, name_of(options.backend));
   for (size_t rank = 1; rank < asked.size(); ++rank)
     if (asked[rank] != asked[0])
       throw std::runtime_error("rank " + rank_with_host(0, env) + " was started with --backend " +
                                asked[0] + ", but rank " +
                                rank_with_host(static_cast<int>(rank), env) + " with --backend " +
                                asked[rank] + "; use the same on every rank");
-  return choose_backend(options.backend, gather_strings(group, options.gpu), env);
+  return choose_backend(options.backend, gather_text(group, options.gpu), env);
 }
 
 }  // namespace

@@ -34,7 +34,4 @@ Shares count_shares(const data::Source& source, const dist::Communicator& commun
 // runs.
 uint64_t host_token(const dist::Communicator& communicator);
 
-// Returns the value of `mine` of each rank.
-std::vector<int64_t> gather_number(const dist::Group& group, int64_t mine);
-
 }  // namespace shoal::app

@@ -13,6 +13,7 @@
 #include <chrono>
 
 #include "dist/connect.h"
+#include "dist/gather.h"
 #include "dist/sum_across_ranks.h"
 #include "tests/support/spawn_ranks.h"
 
@@ -45,6 +46,13 @@ void check_collectives(const dist::Env& env) {
   REQUIRE(all.size() == static_cast<size_t>(n));
   for (int rank = 0; rank < n; ++rank)
     REQUIRE(at::equal(all[static_cast<size_t>(rank)], at::full({2}, rank + 1, at::kLong)));
+
+  REQUIRE(dist::gather_number(world.main, 3 * r).back() == 3 * (n - 1));
+  // Texts of different lengths, with zero bytes.
+  const auto texts = dist::gather_text(world.main, std::string(static_cast<size_t>(100 * r), '\0'));
+  REQUIRE(texts.size() == static_cast<size_t>(n));
+  for (int rank = 0; rank < n; ++rank)
+    REQUIRE(texts[static_cast<size_t>(rank)].size() == static_cast<size_t>(100 * rank));
 
   // Strided and transposed tensors are changed in place.
   at::Tensor base = at::zeros({4, 6}, at::kFloat);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "dist/gather.h"
 #include "tests/support/spawn_ranks.h"
 
 using namespace shoal;
@@ -75,7 +76,7 @@ TEST_CASE("the processes of a host share a token, and hosts have different ones"
   test::run_ranks(4, "token", [](const dist::Env& env) {
     const auto world = on_two_hosts(env);
     const auto tokens =
-        app::gather_number(world.main, static_cast<int64_t>(app::host_token(world)));
+        dist::gather_number(world.main, static_cast<int64_t>(app::host_token(world)));
     REQUIRE((tokens[0] == tokens[1] && tokens[2] == tokens[3] && tokens[0] != tokens[2]));
   });
 }
