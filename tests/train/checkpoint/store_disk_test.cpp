@@ -1,0 +1,93 @@
+// CheckpointStore on full and failing disks, and across mounts.
+#include <cerrno>
+#include <stdexcept>
+
+#include "tests/support/failing_calls.h"
+#include "tests/train/checkpoint/store_support.h"
+
+using namespace shoal;
+using test::bytes_of;
+using test::in_folder;
+using test::kFirst;
+using test::kSecond;
+using test::Names;
+using test::no_warning;
+using train::CheckpointStore;
+namespace fs = std::filesystem;
+
+TEST_CASE("where files cannot be renamed from beside the folder, they are written inside",
+          "[slow]") {
+  const test::TemporaryDirectory directory;
+  const test::FailingCalls mounts(
+      "rename", [](const std::string& path) { return path.find(".c-tmp/") != path.npos; }, EXDEV);
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  REQUIRE(mounts.count() == 1);  // before the first checkpoint
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  REQUIRE(store.newest_good(no_warning).value().first.name == kFirst);
+  REQUIRE_THROWS_WITH(CheckpointStore(directory.path() / "c", 2).open_for_writing(),
+                      Catch::Contains("another run"));
+  REQUIRE(in_folder(directory.path() / "c" / ".tmp") == Names{"lock"});
+}
+
+TEST_CASE("a folder into which files cannot be renamed is refused") {
+  const test::TemporaryDirectory directory;
+  const test::FailingCalls mounts(
+      "rename", [](const std::string&) { return true; }, EXDEV);
+  REQUIRE_THROWS_WITH(CheckpointStore(directory.path() / "c", 2).open_for_writing(),
+                      Catch::Contains("--checkpoint-dir"));
+}
+
+TEST_CASE("a full disk is tried again without the checkpoints that would be pruned") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  store.save(0, 1, 90.0, bytes_of("one"));
+  store.save(0, 2, std::nullopt, bytes_of("two"));
+  store.save(0, 3, std::nullopt, bytes_of("three"));
+  REQUIRE(store.entries().size() == 3);
+  const auto is_fourth = [](const std::string& path) {
+    return path.find("step-00000004.pt") != path.npos;
+  };
+  {
+    const test::FailingCalls full("write", is_fourth, ENOSPC, 1);
+    store.save(0, 4, std::nullopt, bytes_of("four"));
+  }
+  REQUIRE(store.names() == Names{"epoch-0000-step-00000004", "epoch-0000-step-00000003", kFirst});
+
+  const test::FailingCalls broken(
+      "write", [](const std::string& path) { return path.ends_with(".part"); }, EDQUOT);
+  REQUIRE_THROWS_WITH(store.save(0, 5, std::nullopt, bytes_of("five")), Catch::Contains("quota"));
+  // The newest and the best stay.
+  REQUIRE(store.names() == Names{"epoch-0000-step-00000004", kFirst});
+  REQUIRE(in_folder(directory.path() / ".c-tmp") == Names{"lock"});
+}
+
+TEST_CASE("a failed rename or flush is tried again; the checkpoints stay") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 1);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  const auto is_second = [](const std::string& path) { return path.find(kSecond) != path.npos; };
+  for (const char* call : {"rename", "fsync"}) {
+    const test::FailingCalls always(call, is_second, EIO);
+    REQUIRE_THROWS_WITH(store.save(0, 2, std::nullopt, bytes_of("two")),
+                        Catch::Contains("Input/output"));
+    REQUIRE(store.names() == Names{kFirst});
+  }
+  const test::FailingCalls once("fsync", is_second, EIO, 1);
+  store.save(0, 2, std::nullopt, bytes_of("two"));
+  REQUIRE(store.names() == Names{kSecond});
+}
+
+TEST_CASE("a failed write leaves no checkpoint") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 3);
+  store.open_for_writing();
+  REQUIRE_THROWS(store.save(0, 1, std::nullopt, [](const CheckpointStore::Sink& sink) {
+    sink("half", 4);
+    throw std::runtime_error("out of memory");
+  }));
+  REQUIRE(store.entries().empty());
+  REQUIRE_FALSE(fs::exists(directory.path() / "c" / "epoch-0000-step-00000001.pt"));
+}
