@@ -157,44 +157,44 @@ int64_t Trainer::state_bytes() const {
          (ema_ ? 2 : 1) * static_cast<int64_t>(statistics_->running().nbytes());
 }
 
+namespace {
+
+// Adds copies of the tensors of `flat` (FlatParameters or FlatStatistics) or, if `buffer` is
+// defined, of that buffer, which has the same layout.
+template <class Flat>
+void save_each(const Flat& flat, NamedTensors& to, const at::Tensor& buffer = {}) {
+  for (const auto& name : flat.names()) to.emplace_back(name, flat.contiguous_copy(name, buffer));
+}
+
+}  // namespace
+
 void Trainer::save(CheckpointData& data) const {
   // Saves all parameters, then all buffers. torchvision's state dict has another order, which does
   // not matter, because tensors are looked up by name.
-  for (const auto& name : parameters_->names())
-    data.model.emplace_back(name, parameters_->contiguous_copy(name));
-  for (const auto& name : statistics_->names())
-    data.model.emplace_back(name, statistics_->contiguous_copy(name));
+  save_each(*parameters_, data.model);
+  save_each(*statistics_, data.model);
   if (ema_) {
-    for (const auto& name : parameters_->names()) {
-      data.ema.emplace_back(name, parameters_->contiguous_copy(name, ema_->parameters()));
-    }
-    for (const auto& name : statistics_->names()) {
-      data.ema.emplace_back(name, statistics_->contiguous_copy(name, ema_->running()));
-    }
+    save_each(*parameters_, data.ema, ema_->parameters());
+    save_each(*statistics_, data.ema, ema_->running());
   }
-  for (const auto& state : optimizer_->state()) {
-    NamedTensors tensors;
-    for (const auto& name : parameters_->names()) {
-      tensors.emplace_back(name, parameters_->contiguous_copy(name, state.flat));
-    }
-    data.optimizer.emplace_back(state.name, std::move(tensors));
-  }
+  for (const auto& state : optimizer_->state())
+    save_each(*parameters_, data.optimizer.emplace_back(state.name, NamedTensors()).second,
+              state.flat);
   data.integers["optimizer_steps"] = optimizer_->steps();
 }
 
 namespace {
 
-// Calls load(name, tensor) for each of `names`. Throws if `from` lacks one; `what` names `from` in
-// the error.
-template <class Load>
-void load_each(const std::vector<std::string>& names,
-               const std::unordered_map<std::string, at::Tensor>& from, const std::string& what,
-               const Load& load) {
-  for (const auto& name : names) {
+// Loads each tensor of `flat` (FlatParameters or FlatStatistics), into `buffer` if it is defined.
+// Throws if `from` lacks one; `what` names `from` in the error.
+template <class Flat>
+void load_each(Flat& flat, const std::unordered_map<std::string, at::Tensor>& from,
+               const std::string& what, const at::Tensor& buffer = {}) {
+  for (const auto& name : flat.names()) {
     const auto it = from.find(name);
     if (it == from.end())
       throw std::runtime_error("the checkpoint's " + what + " has no tensor '" + name + "'");
-    load(name, it->second);
+    flat.load(name, it->second, buffer);
   }
 }
 
@@ -207,18 +207,14 @@ std::unordered_map<std::string, at::Tensor> by_name(const NamedTensors& tensors)
 void Trainer::load(const CheckpointData& data, bool weights_only) {
   at::NoGradGuard no_grad;
   const auto model = by_name(data.model);
-  load_each(parameters_->names(), model, "model",
-            [&](auto& name, auto& t) { parameters_->load(name, t); });
-  load_each(statistics_->names(), model, "model",
-            [&](auto& name, auto& t) { statistics_->load(name, t); });
+  load_each(*parameters_, model, "model");
+  load_each(*statistics_, model, "model");
   if (ema_ && data.ema.empty())
     throw UserError("the checkpoint has no averaged weights; resume without --ema");
   if (ema_) {
     const auto ema = by_name(data.ema);
-    load_each(parameters_->names(), ema, "ema",
-              [&](auto& name, auto& t) { parameters_->load(name, t, ema_->parameters()); });
-    load_each(statistics_->names(), ema, "ema",
-              [&](auto& name, auto& t) { statistics_->load(name, t, ema_->running()); });
+    load_each(*parameters_, ema, "ema", ema_->parameters());
+    load_each(*statistics_, ema, "ema", ema_->running());
   }
   parameters_->refresh_copies();
   if (weights_only) return;
@@ -229,8 +225,7 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
       throw UserError("the checkpoint has no optimizer state '" + state.name +
                       "'; resume with the --optimizer that it was made with");
     }
-    load_each(parameters_->names(), by_name(it->second), "optimizer state",
-              [&](auto& name, auto& t) { parameters_->load(name, t, state.flat); });
+    load_each(*parameters_, by_name(it->second), "optimizer state", state.flat);
   }
   optimizer_->set_steps(data.integer("optimizer_steps"));
 }
@@ -240,10 +235,8 @@ void load_weights(models::Classifier& model, const CheckpointData& data, bool em
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
   const auto weights = by_name(ema && !data.ema.empty() ? data.ema : data.model);
   at::NoGradGuard no_grad;
-  load_each(parameters.names(), weights, "model",
-            [&](auto& name, auto& t) { parameters.load(name, t); });
-  load_each(statistics.names(), weights, "model",
-            [&](auto& name, auto& t) { statistics.load(name, t); });
+  load_each(parameters, weights, "model");
+  load_each(statistics, weights, "model");
   model.train(false);
 }
 
