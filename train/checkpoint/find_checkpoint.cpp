@@ -42,9 +42,8 @@ CheckpointStore store_in(const fs::path& directory) {
 
 Found look(const Job& job, const CheckpointStore& store) {
   Found found;
-  const auto warn = [](const std::string& text) { log::warning(text); };
   const auto from = [&](const CheckpointStore& place) {
-    const auto newest = place.newest_good(warn);
+    const auto newest = place.newest_good(log::warning);
     if (!newest) return false;
     found.bytes = newest->second;
     found.origin = place.path(newest->first).string();
@@ -132,7 +131,7 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   const fs::path model = directory / kModelFile;
   if (!best && store.names().empty() && fs::exists(model))
     return {read_whole_file(model), model.string()};
-  auto newest = store.newest_good([](const std::string& what) { log::warning(what); });
+  auto newest = store.newest_good(log::warning);
   if (!newest) throw UserError(option + ": the directory contains no checkpoint");
   if (best) log::warning("no checkpoint has been evaluated; using the newest one as the best");
   return {std::move(newest->second), store.path(newest->first).string()};
@@ -213,7 +212,7 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
   std::string file, failure;
   if (group.rank() == 0) {
     try {
-      auto found = store.newest_good([](const std::string& what) { log::warning(what); }, step);
+      auto found = store.newest_good(log::warning, step);
       if (found) bytes = std::move(found->second), file = store.path(found->first).string();
     } catch (const std::exception& error) {
       failure = error.what();
