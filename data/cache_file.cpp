@@ -16,14 +16,10 @@ namespace {
 
 constexpr int64_t kRecentNs = 2'000'000'000;  // no file system in use has coarser time stamps
 
-uint64_t hash_of(std::string_view bytes) {
-  return hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
-}
-
 }  // namespace
 
 std::string CacheWriter::finish() {
-  value(hash_of(out_));
+  value(hash_bytes(out_));
   return std::move(out_);
 }
 
@@ -32,7 +28,7 @@ CacheReader::CacheReader(std::string_view bytes, std::string_view kind) {
   if (!good_) return;
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   in_ = bytes.substr(body.size());
-  good_ = value<uint64_t>() == hash_of(body);
+  good_ = value<uint64_t>() == hash_bytes(body);
   in_ = body.substr(kind.size());
 }
 
@@ -49,7 +45,7 @@ bool are_ends(const std::vector<uint64_t>& ends, uint64_t size) {
 }
 
 std::string cache_name(std::string_view path) {
-  return hex(hash_of(path));
+  return hex(hash_bytes(path));
 }
 
 bool changed_recently(int64_t modified_ns) {

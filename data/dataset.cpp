@@ -20,15 +20,12 @@ void ForwardingDataset::will_read(int64_t first, int64_t count) const {
 }
 
 uint64_t listing_hash(const Dataset& dataset, const std::string& source) {
-  const auto hash_text = [](std::string_view text) {
-    return hash_bytes(text.data(), static_cast<int64_t>(text.size()));
-  };
   uint64_t hash = static_cast<uint64_t>(dataset.size());
-  for (const std::string& name : dataset.classes()) hash = combine(hash, hash_text(name));
+  for (const std::string& name : dataset.classes()) hash = combine(hash, hash_bytes(name));
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const std::string name = dataset.name(i);
     const size_t skipped = name.starts_with(source) ? source.size() : 0;
-    hash = combine(hash, hash_text(std::string_view(name).substr(skipped)));
+    hash = combine(hash, hash_bytes(std::string_view(name).substr(skipped)));
     hash = combine(hash, static_cast<uint64_t>(dataset.label(i)));
     hash = combine(hash, static_cast<uint64_t>(dataset.encoded_bytes(i)));
   }

@@ -43,7 +43,7 @@ std::string split_key(const std::string& class_name, const std::string& name) {
 }
 
 bool is_held_out(const std::string& key, double share) {
-  const uint64_t hash = hash_bytes(key.data(), static_cast<int64_t>(key.size()));
+  const uint64_t hash = hash_bytes(key);
   return static_cast<double>(hash >> 11) * 0x1p-53 < share;
 }
 
