@@ -1,4 +1,4 @@
-// Saving, reading and pruning. The other tests of the store: leftovers_test.cpp, store_disk_test.cpp.
+// Saving, reading and pruning. See also leftovers_test.cpp and store_disk_test.cpp.
 #include "train/checkpoint/checkpoint_store.h"
 
 #include <cerrno>
