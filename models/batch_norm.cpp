@@ -35,10 +35,6 @@ struct Saved {
   std::function<void(at::Tensor&)> sum_across_ranks;
 };
 
-at::Tensor channels_last(const at::Tensor& x) {
-  return x.contiguous(at::MemoryFormat::ChannelsLast);
-}
-
 ops::BatchNorm operation(ops::Activation activation, const at::Tensor& x,
                          const at::Tensor& residual, const at::Tensor& mean,
                          const at::Tensor& inv_std, const at::Tensor& weight,

@@ -93,8 +93,8 @@ ConvolutionGradients differentiate(const at::Tensor& dy_any, const at::Tensor& x
         {0, 0}, s.groups, {wants_dx, !depthwise, false});
   }
   if (!depthwise) return result;
-  const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor dy = dy_any.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor x = channels_last(x_any);
+  const at::Tensor dy = channels_last(dy_any);
   result.d_weight =
       at::empty(weight.sizes(), weight.options().memory_format(at::MemoryFormat::Contiguous));
   operations(x.device())

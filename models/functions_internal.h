@@ -15,6 +15,10 @@ namespace shoal::models {
 // Returns the tensor's element type as an ops::Type. Throws std::invalid_argument for other dtypes.
 ops::Type type_of(const at::Tensor& x);
 
+inline at::Tensor channels_last(const at::Tensor& x) {
+  return x.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 // Passes a plain value from an autograd function's forward to its backward.
 template <class T>
 struct Capsule : torch::CustomClassHolder {

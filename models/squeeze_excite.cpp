@@ -39,7 +39,7 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_any,
                             const at::Tensor& weight1, const at::Tensor& bias1,
                             const at::Tensor& weight2, const at::Tensor& bias2) {
-    const at::Tensor x = x_any.contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor x = channels_last(x_any);
     const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const at::Tensor pooled =
@@ -58,7 +58,7 @@ struct SqueezeExciteFunction : Function<SqueezeExciteFunction> {
     const variable_list v = ctx->get_saved_variables();
     const at::Tensor &x = v[0], &pooled = v[1], &hidden = v[2], &squeezed = v[3], &gate = v[4];
     const at::Tensor &weight1 = v[5], &weight2 = v[6];
-    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor dy = channels_last(gradients[0]);
     const ops::Table& table = operations(x.device());
     void* const stream = stream_of(x.device());
     const ops::Gate op = operation(x, gate);

@@ -13,8 +13,12 @@ const ActivationLoops* activation_loops(Type type, int64_t channels) {
   return type == Type::bf16 ? &loops[1] : nullptr;
 }
 
+int64_t bytes_per_element(Type type) {
+  return type == Type::f32 ? 4 : 2;
+}
+
 bool worth_streaming(Type type, int64_t elements, const void* a, const void* b) {
-  const int64_t bytes = elements * (type == Type::f32 ? 4 : 2);
+  const int64_t bytes = elements * bytes_per_element(type);
   const auto aligned = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % 32 == 0; };
   return bytes >= kStreamBytes && aligned(a) && aligned(b);
 }

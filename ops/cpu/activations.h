@@ -65,6 +65,9 @@ extern const ActivationLoops kActivationLoops[2];
 // count.
 const ActivationLoops* activation_loops(Type type, int64_t channels);
 
+// Bytes of one element of the types that have loops: f32 and bf16.
+int64_t bytes_per_element(Type type);
+
 // Outputs of this size or more are written with non-temporal stores, because the caches would evict
 // them before they are read again.
 constexpr int64_t kStreamBytes = 8 << 20;

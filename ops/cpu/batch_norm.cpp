@@ -15,10 +15,6 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 
-int64_t bytes_per_element(Type type) {
-  return type == Type::f32 ? 4 : 2;
-}
-
 template <class P>
 P* at(P* base, int64_t bytes) {
   using Byte = std::conditional_t<std::is_const_v<P>, const char, char>;

@@ -13,7 +13,7 @@ namespace {
 // Returns the arguments for image n. `out` is the whole output, y or dx, or nullptr.
 GateRows image(const Gate& op, const void* dy, const void* out, int64_t n) {
   const int64_t elements = op.pixels * op.channels;
-  const int64_t bytes = n * elements * (op.type == Type::f32 ? 4 : 2);
+  const int64_t bytes = n * elements * bytes_per_element(op.type);
   const auto at = [bytes](const void* p) {
     return p ? static_cast<const char*>(p) + bytes : nullptr;
   };
