@@ -88,9 +88,7 @@ void* BlockCache::allocate(size_t bytes) {
     make_room(wanted.bytes);
     void* memory = take_from_system(wanted.bytes);
     if (memory == nullptr) {
-      for (SizeClass& each : classes_) {
-        while (each.free_blocks != nullptr) release_one(each);
-      }
+      release_all();
       memory = take_from_system(wanted.bytes);
     }
     if (memory == nullptr) throw std::bad_alloc();
@@ -116,9 +114,7 @@ void BlockCache::free(void* memory) noexcept {
 
 void BlockCache::release_cached() noexcept {
   const std::lock_guard lock(mutex_);
-  for (SizeClass& size_class : classes_) {
-    while (size_class.free_blocks != nullptr) release_one(size_class);
-  }
+  release_all();
 }
 
 AllocatorStatistics BlockCache::statistics() const {
@@ -137,6 +133,12 @@ void BlockCache::make_room(size_t bytes) noexcept {
       if (oldest == nullptr || each.last_used < oldest->last_used) oldest = &each;
     }
     release_one(*oldest);
+  }
+}
+
+void BlockCache::release_all() noexcept {
+  for (SizeClass& size_class : classes_) {
+    while (size_class.free_blocks != nullptr) release_one(size_class);
   }
 }
 

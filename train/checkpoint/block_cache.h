@@ -46,6 +46,7 @@ class BlockCache {
   static constexpr size_t kClasses = 16 + 8 * 40;  // up to 2^50 bytes
 
   void make_room(size_t bytes) noexcept;
+  void release_all() noexcept;
   void release_one(SizeClass& size_class) noexcept;
 
   mutable std::mutex mutex_;
