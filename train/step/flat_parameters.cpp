@@ -58,7 +58,7 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     segment.weight_decay = decays ? static_cast<float>(options.weight_decay) : 0.0f;
     segments_.push_back(segment);
     names_.push_back(slot.name);
-    end += (segment.length + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
+    end += flat_aligned(segment.length);
     parameter_count_ += segment.length;
   }
   const auto place = at::TensorOptions().device(options.device);

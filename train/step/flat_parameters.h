@@ -22,6 +22,10 @@ namespace shoal::train {
 
 // Alignment of each tensor in a flat buffer, in elements. For float this is 64 bytes.
 inline constexpr int64_t kFlatAlignment = 16;
+// Returns `elements`, rounded up to a multiple of kFlatAlignment.
+constexpr int64_t flat_aligned(int64_t elements) {
+  return (elements + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
+}
 
 struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons

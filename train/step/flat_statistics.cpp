@@ -20,7 +20,7 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
     const int64_t channels = slot.running_mean->numel();
     offsets_.push_back(end);
     channels_.push_back(channels);
-    end += (2 * channels + kFlatAlignment - 1) / kFlatAlignment * kFlatAlignment;
+    end += flat_aligned(2 * channels);
     for (const char* leaf : {".running_mean", ".running_var", ".num_batches_tracked"}) {
       names_.push_back(slot.name + leaf);
     }
