@@ -5,16 +5,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
-#include <thread>
 
 #include "data/folder/image_files.h"
+#include "data/sources/parallel.h"
 
 namespace shoal::data {
 namespace {
@@ -120,54 +118,22 @@ std::vector<Folder> walk(const std::string& root, const std::string& name) {
 }
 
 // Lists all class folders on several threads.
-class ParallelWalk {
- public:
-  ParallelWalk(const std::string& root, const std::vector<std::string>& classes,
-               const ListingProgress& progress)
-      : root_(root), classes_(classes), progress_(progress), found_(classes.size()) {}
-
-  std::vector<std::vector<Folder>> run(int threads) {
-    const auto most = static_cast<int>(std::min<size_t>(classes_.size(), 256));
-    {
-      std::vector<std::jthread> pool;
-      for (int i = 1; i < std::clamp(threads, 1, most); ++i) pool.emplace_back([this] { work(); });
-      work();
-    }
-    if (error_) std::rethrow_exception(error_);
-    if (progress_) progress_(files_);
-    return std::move(found_);
-  }
-
- private:
-  void work() {
-    for (size_t i = next_++; i < classes_.size(); i = next_++) {
-      try {
-        found_[i] = walk(root_, classes_[i]);
-        report(found_[i]);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::current_exception();
-        next_ = classes_.size();
-      }
-    }
-  }
-
-  void report(const std::vector<Folder>& folders) {
-    const std::lock_guard lock(mutex_);
-    const int64_t before = files_;
-    for (const Folder& folder : folders) files_ += static_cast<int64_t>(folder.files.size());
-    if (progress_ && files_ / kProgressStep > before / kProgressStep) progress_(files_);
-  }
-
-  const std::string& root_;
-  const std::vector<std::string>& classes_;
-  const ListingProgress& progress_;
-  std::vector<std::vector<Folder>> found_;
-  std::atomic<size_t> next_{0};
-  std::mutex mutex_;
-  int64_t files_ = 0;
-  std::exception_ptr error_;
-};
+std::vector<std::vector<Folder>> walk_all(const std::string& root,
+                                          const std::vector<std::string>& classes, int threads,
+                                          const ListingProgress& progress) {
+  std::vector<std::vector<Folder>> found(classes.size());
+  std::mutex mutex;
+  int64_t files = 0;
+  for_each_index(classes.size(), threads, [&](size_t i) {
+    found[i] = walk(root, classes[i]);
+    const std::lock_guard lock(mutex);
+    const int64_t before = files;
+    for (const Folder& folder : found[i]) files += static_cast<int64_t>(folder.files.size());
+    if (progress && files / kProgressStep > before / kProgressStep) progress(files);
+  });
+  if (progress) progress(files);
+  return found;
+}
 
 void append(Listing& listing, const std::vector<Folder>& folders, int32_t label) {
   for (const Folder& folder : folders) {
@@ -205,7 +171,7 @@ Listing list_folder(const std::string& root, int threads, const ListingProgress&
   if (listing.classes.empty())
     throw std::invalid_argument(root + " has no class folders; expected " + root +
                                 "/<class>/<images>");
-  auto found = ParallelWalk(root, listing.classes, progress).run(threads);
+  auto found = walk_all(root, listing.classes, threads, progress);
   for (size_t i = 0; i < found.size(); ++i) {
     const int64_t before = listing.files();
     const size_t others = listing.left_out.size();
