@@ -18,7 +18,18 @@ namespace {
 using Bytes = std::span<const uint8_t>;
 constexpr size_t kMatHead = 128;
 constexpr size_t kMostUnpacked = size_t{64} << 20;
-enum : uint32_t { kMatrix = 14, kCompressed = 15 };
+enum : uint32_t {
+  kInt8 = 1,
+  kUint8 = 2,
+  kInt16 = 3,
+  kUint16 = 4,
+  kInt32 = 5,
+  kUint32 = 6,
+  kDouble = 9,
+  kMatrix = 14,
+  kCompressed = 15,
+  kUtf16 = 17,
+};
 enum : uint32_t { kStructureClass = 2, kTextClass = 4 };
 
 [[noreturn]] void no_meta() {
@@ -89,19 +100,19 @@ double number_of_matrix(const Matrix& matrix) {
     return static_cast<double>(value);
   };
   switch (element.type) {
-    case 1:
+    case kInt8:
       return as(int8_t{});
-    case 2:
+    case kUint8:
       return as(uint8_t{});
-    case 3:
+    case kInt16:
       return as(int16_t{});
-    case 4:
+    case kUint16:
       return as(uint16_t{});
-    case 5:
+    case kInt32:
       return as(int32_t{});
-    case 6:
+    case kUint32:
       return as(uint32_t{});
-    case 9:
+    case kDouble:
       return as(double{});
     default:
       no_meta();
@@ -112,7 +123,7 @@ std::string text_of_matrix(const Matrix& matrix) {
   if (matrix.kind != kTextClass) no_meta();
   Bytes rest = matrix.content;
   const Element element = next_element(rest);
-  const bool wide = element.type == 4 || element.type == 17;  // 16 bits per character
+  const bool wide = element.type == kUint16 || element.type == kUtf16;  // 16 bits per character
   std::string text;
   for (size_t at = 0; at < element.data.size(); at += wide ? 2 : 1)
     text += static_cast<char>(element.data[at]);
