@@ -52,8 +52,8 @@ struct NormGroup {
     load_group<S, kWidth>(op.x, at(row), x);
     if (op.residual) load_group<S, kWidth>(op.residual, at(row), residual);
     for (int j = 0; j < kWidth; ++j) {
-      normalised[j] = (x[j] - mean[j]) * inv_std[j];
-      input[j] = normalised[j] * weight[j] + bias[j] + residual[j];
+      normalized[j] = (x[j] - mean[j]) * inv_std[j];
+      input[j] = normalized[j] * weight[j] + bias[j] + residual[j];
     }
   }
 
@@ -66,7 +66,7 @@ struct NormGroup {
   const BatchNorm& op;
   int64_t group, groups;
   V mean[kWidth], inv_std[kWidth], weight[kWidth], bias[kWidth];
-  V normalised[kWidth], input[kWidth];
+  V normalized[kWidth], input[kWidth];
 };
 
 // Terms x and x² for column_sums().
@@ -100,7 +100,7 @@ struct NormGradients {
       norm.d_input(dy, row, dz);
       for (int j = 0; j < kWidth; ++j) {
         sums[0][j] += static_cast<double>(dz[j]);
-        sums[1][j] += static_cast<double>(dz[j] * norm.normalised[j]);
+        sums[1][j] += static_cast<double>(dz[j] * norm.normalized[j]);
       }
     }
     NormGroup<S, kWidth> norm;
@@ -180,7 +180,7 @@ void typed_batch_norm_backward_apply(const BatchNorm& op, const void* dy, const 
       norm.load(row);
       norm.d_input(dy, row, dz);
       for (int j = 0; j < kWidth; ++j) {
-        const V gradient = dz[j] - shift[j] - norm.normalised[j] * factor[j];
+        const V gradient = dz[j] - shift[j] - norm.normalized[j] * factor[j];
         out[j] = norm.weight[j] * norm.inv_std[j] * gradient;
       }
       store_group<S, kWidth>(dx, norm.at(row), out);

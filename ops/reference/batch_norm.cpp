@@ -49,10 +49,10 @@ struct View {
   const V* weight = static_cast<const V*>(op.weight);
   const V* bias = static_cast<const V*>(op.bias);
 
-  V normalised(int64_t i, int64_t c) const { return (E::load(x[i]) - mean[c]) * inv_std[c]; }
+  V normalized(int64_t i, int64_t c) const { return (E::load(x[i]) - mean[c]) * inv_std[c]; }
   // The input of the activation.
   V input(int64_t i, int64_t c) const {
-    const V z = normalised(i, c) * weight[c] + bias[c];
+    const V z = normalized(i, c) * weight[c] + bias[c];
     return residual ? z + E::load(residual[i]) : z;
   }
   V d_input(int64_t i, int64_t c, const S* dy) const {
@@ -116,7 +116,7 @@ void batch_norm_backward_sums(const BatchNorm& op, const void* dy, double* sums,
       for (int64_t c = 0; c < op.channels; ++c, ++i) {
         const double dz = view.d_input(i, c, static_cast<const S*>(dy));
         sums[c] += dz;
-        sums[op.channels + c] += dz * view.normalised(i, c);
+        sums[op.channels + c] += dz * view.normalized(i, c);
       }
     }
   });
@@ -134,7 +134,7 @@ void batch_norm_backward_apply(const BatchNorm& op, const void* dy, const double
         V g = dz;
         if (batch_statistics) {
           g -= static_cast<V>(sums[c] / count);
-          g -= view.normalised(i, c) * static_cast<V>(sums[op.channels + c] / count);
+          g -= view.normalized(i, c) * static_cast<V>(sums[op.channels + c] / count);
         }
         static_cast<S*>(dx)[i] = Element<S>::store(view.weight[c] * view.inv_std[c] * g);
         if (d_residual) static_cast<S*>(d_residual)[i] = Element<S>::store(dz);
