@@ -47,7 +47,4 @@ struct Header {
 // Returns nothing if the file is of another kind or looks damaged. Never reads outside `bytes`.
 std::optional<Header> read_header(std::span<const uint8_t> bytes);
 
-// Position in a block (row * 8 + column) of each coefficient, in coding order.
-extern const uint8_t kZigzag[64];
-
 }  // namespace shoal::data::jpeg

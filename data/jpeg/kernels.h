@@ -17,6 +17,12 @@ enum : int32_t {
   kReadAhead = 320,  // readable bytes required after a stream's end: a block may read that far
 };
 
+// Position in a block (row * 8 + column) of each coefficient, in coding order.
+constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+                                 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+                                 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+                                 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
 // An entry of the look-up table. Bits 0-5: length of code and value together. Bits 8-15: how far
 // the position in the block advances. Bits 16-31: the value. If bit 7 (kIncomplete) is set, the
 // look-up did not cover the whole value. Then the length is 0, the advance (kUnseen) leads beyond
