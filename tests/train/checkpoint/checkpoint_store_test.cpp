@@ -2,6 +2,7 @@
 #include "train/checkpoint/checkpoint_store.h"
 
 #include <cerrno>
+#include <fstream>
 #include <optional>
 
 #include "tests/support/failing_calls.h"

@@ -1,4 +1,5 @@
 // What CheckpointStore does with files that earlier writers and other programs left.
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -12,12 +13,15 @@ using test::kSecond;
 using test::Names;
 using test::no_warning;
 using test::text_of;
-using test::write_text;
 using train::CheckpointEntry;
 using train::CheckpointStore;
 namespace fs = std::filesystem;
 
 namespace {
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 // Accepts "whole EPOCH STEP [TOP1]".
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string&) {

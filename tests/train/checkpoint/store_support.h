@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -34,10 +33,6 @@ inline auto bytes_of(const std::string& text) {
 
 inline std::string text_of(const std::vector<char>& bytes) {
   return {bytes.begin(), bytes.end()};
-}
-
-inline void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path) << text;
 }
 
 inline void no_warning(const std::string& text) {
