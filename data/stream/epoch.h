@@ -86,9 +86,9 @@ class StreamEpoch {
   std::function<void()> interrupt_;
 
   // Used by the reader thread only.
-  std::deque<std::shared_ptr<const StreamImage>> coming_,
-      gone_;          // coming_: images not yet published; gone_: last published ones, newest first
-  int64_t next_ = 0;  // number of coming_.front()
+  std::deque<std::shared_ptr<const StreamImage>> coming_;  // images not yet published
+  std::deque<std::shared_ptr<const StreamImage>> gone_;    // last published ones, newest first
+  int64_t next_ = 0;                                       // number of coming_.front()
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

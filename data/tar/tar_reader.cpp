@@ -9,8 +9,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMostBehind =
-    64 * 1024;  // bytes after the end mark that are searched for another tar
+// Bytes after the end mark that are searched for another tar.
+constexpr uint64_t kMostBehind = 64 * 1024;
 
 class TarLister {
  public:

@@ -12,8 +12,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr std::string_view kLabelExtensions[] = {"cls", "json",
-                                                 "txt"};  // by rank: the first that exists is used
+// By rank: the first that exists is used.
+constexpr std::string_view kLabelExtensions[] = {"cls", "json", "txt"};
 
 // Returns the offset of the extension's dot, or the size of the name if it has no extension.
 size_t key_length(std::string_view name) {

@@ -18,8 +18,8 @@ struct CheckpointEntry {
   std::optional<double> top1;  // percent; unset if the state was not evaluated
   int64_t bytes = 0;
   std::string checksum;
-  Marker marker =
-      Marker::good;  // otherwise only name, epoch and step are known, from the file name
+  // Unless good, only name, epoch and step are known, from the file name.
+  Marker marker = Marker::good;
 };
 
 // The name of a checkpoint without extension, "epoch-0003-step-00001234", and back: an entry

@@ -37,9 +37,9 @@ class Optimizer {
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 
-  // The optimizer's state: named buffers with the same layout as the parameters. Access them by parameter name with
-  // FlatParameters::contiguous_copy() and load(). sgd: "momentum"; rmsprop: "mean_square",
-  // "momentum"; adamw: "mean", "mean_square". "momentum" is missing if momentum is 0.
+  // The optimizer's state: named buffers with the same layout as the parameters. Access them by
+  // parameter name with FlatParameters::contiguous_copy() and load(). sgd: "momentum"; rmsprop:
+  // "mean_square", "momentum"; adamw: "mean", "mean_square". "momentum" is missing if it is 0.
   struct State {
     std::string name;
     at::Tensor flat;
