@@ -80,7 +80,7 @@ Found look(const Job& job, const CheckpointStore& store) {
   return found;
 }
 
-void broadcast_text(dist::Group& group, std::vector<char>& bytes) {
+void broadcast_bytes(dist::Group& group, std::vector<char>& bytes) {
   at::Tensor size = at::tensor(static_cast<int64_t>(bytes.size()));
   group.broadcast(size, 0);
   const auto count = size.item<int64_t>();
@@ -94,7 +94,7 @@ void broadcast_text(dist::Group& group, std::vector<char>& bytes) {
 
 void broadcast_text(dist::Group& group, std::string& text) {
   std::vector<char> bytes(text.begin(), text.end());
-  broadcast_text(group, bytes);
+  broadcast_bytes(group, bytes);
   text.assign(bytes.begin(), bytes.end());
 }
 
@@ -181,8 +181,8 @@ Start find_start(const Job& job, dist::Group& group) {
   broadcast_text(group, found.user_error);
   broadcast_text(group, found.failure);
   broadcast_text(group, found.origin);
-  broadcast_text(group, found.bytes);
-  broadcast_text(group, found.weights);
+  broadcast_bytes(group, found.bytes);
+  broadcast_bytes(group, found.weights);
   broadcast_text(group, found.weights_file);
   if (!found.user_error.empty()) throw UserError(found.user_error);
   if (!found.failure.empty()) throw std::runtime_error(found.failure);
@@ -220,7 +220,7 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
   }
   broadcast_text(group, failure);
   broadcast_text(group, file);
-  broadcast_text(group, bytes);
+  broadcast_bytes(group, bytes);
   if (!failure.empty()) throw std::runtime_error(failure);
   if (bytes.empty()) return std::nullopt;
   return OpenedCheckpoint{read_checkpoint(bytes, file), file, ""};
