@@ -39,7 +39,7 @@ class Optimizer {
 
   // The optimizer's state: named buffers with the same layout as the parameters. Access them by
   // parameter name with FlatParameters::contiguous_copy() and load(). sgd: "momentum"; rmsprop:
-  // "mean_square", "momentum"; adamw: "mean", "mean_square". "momentum" is missing if it is 0.
+  // "mean_square", "momentum"; adamw: "mean", "mean_square". Without momentum, "momentum" is missing.
   struct State {
     std::string name;
     at::Tensor flat;
