@@ -4,7 +4,7 @@
 #include <string>
 
 #include "data/sources/location.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

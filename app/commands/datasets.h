@@ -8,7 +8,7 @@
 #include "app/commands/data_places.h"
 #include "data/source.h"
 #include "dist/connect.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

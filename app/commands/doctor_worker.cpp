@@ -60,7 +60,7 @@ Checks gpus() {
     return {
         {needed ? Verdict::bad : Verdict::ok, "CUDA plug-in",
          needed ? "cannot be used, although this host has a GPU" : "not used: this host has no GPU",
-         error.what()}};
+         needed ? error.what() : ""}};
   }
   char reason[512] = "";
   const int count = plugin->device_count(reason, sizeof reason);

@@ -7,9 +7,9 @@
 #include "app/commands/weights.h"
 #include "base/log.h"
 #include "ops/places.h"
+#include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
-#include "train/run/rank_loader_options.h"
 
 namespace shoal::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "data/dataset.h"
 #include "data/stream/stream.h"
 #include "dist/connect.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

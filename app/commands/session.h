@@ -3,7 +3,7 @@
 
 #include "app/commands/datasets.h"
 #include "dist/connect.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 #include "train/step/device.h"
 
 namespace shoal::app {

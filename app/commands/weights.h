@@ -8,7 +8,7 @@
 #include "app/options/options.h"
 #include "data/data_options.h"
 #include "models/model.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

@@ -7,7 +7,7 @@
 
 #include "app/options/options.h"
 #include "dist/env/env.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "app/options/commands.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

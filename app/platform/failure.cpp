@@ -19,7 +19,7 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "data/errors.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/platform/platform.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/options/settings/config_file.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::app {
 

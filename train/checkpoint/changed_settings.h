@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -13,16 +12,13 @@
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/report/sinks.h"
-#include "train/weights/safetensors.h"
+#include "train/weights/model_file.h"
 
 namespace shoal::train {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
-constexpr const char* kTexts[] = {"arch", "interpolation"};
 
 Json settings_of(const CheckpointData& data, const Exported& which) {
   Json json = {{"model", data.string("arch")},  {"classes", data.integer("classes")},
@@ -41,20 +37,6 @@ Json settings_of(const CheckpointData& data, const Exported& which) {
 
 }  // namespace
 
-NamedTensors finished_weights(const CheckpointData& data) {
-  NamedTensors weights = data.model;
-  for (const auto& [name, value] : data.ema) {
-    const auto same = [&name = name](const auto& entry) { return entry.first == name; };
-    const auto it = std::find_if(weights.begin(), weights.end(), same);
-    if (it == weights.end()) {
-      weights.emplace_back(name, value);
-    } else {
-      it->second = value;
-    }
-  }
-  return weights;
-}
-
 void open_export_folder(const std::string& folder) {
   std::error_code error;  // reported by the access check below
   fs::create_directories(folder, error);
@@ -64,18 +46,10 @@ void open_export_folder(const std::string& folder) {
 }
 
 void export_model(const CheckpointData& data, const std::string& folder, const Exported& which) {
-  Safetensors content;
-  content.tensors = finished_weights(data);
-  content.metadata = {{"format", "pt"}, {"program", "shoal"}};
-  content.metadata["averaged"] = data.ema.empty() ? "false" : "true";
-  content.metadata["class_names"] = Json(data.classes).dump();
-  for (const char* name : kIntegers) content.metadata[name] = std::to_string(data.integer(name));
-  for (const char* name : kTexts) content.metadata[name] = data.string(name);
-
   std::error_code error;  // reported by the write below
   fs::create_directories(folder, error);
   write_whole(fs::path(folder) / kModelFile,
-              [&](const ByteSink& sink) { write_safetensors(content, sink); });
+              [&](const ByteSink& sink) { write_model(data, sink); });
   write_whole(fs::path(folder) / "classes.json", classes_json(data.classes) + "\n");
   write_whole(fs::path(folder) / "settings.json", settings_of(data, which).dump(2) + "\n");
 }
@@ -117,31 +91,6 @@ Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const 
                  static_cast<long long>(exported.step),
                  exported.top1 ? strf("Acc@1 %.3f", *exported.top1).c_str() : "not evaluated"));
   return exported;
-}
-
-CheckpointData read_model(const std::vector<char>& bytes, const std::string& where) {
-  Safetensors content = read_safetensors(bytes, where);
-  const auto text = [&](const char* name) {
-    const auto entry = content.metadata.find(name);
-    if (entry == content.metadata.end()) {
-      throw UserError(where + " has no " + name +
-                      " in its metadata, so shoal did not write it; use a file written by shoal");
-    }
-    return entry->second;
-  };
-  CheckpointData data;
-  for (const char* name : kTexts) data.text[name] = text(name);
-  try {
-    for (const char* name : kIntegers) data.integers[name] = std::stoll(text(name));
-    data.classes = parse_json<Json>(text("class_names")).get<std::vector<std::string>>();
-  } catch (const UserError&) {
-    throw;
-  } catch (const std::exception&) {
-    throw std::runtime_error(where + ": its metadata is damaged");
-  }
-  const bool averaged = text("averaged") == "true";
-  (averaged ? data.ema : data.model) = std::move(content.tensors);
-  return data;
 }
 
 }  // namespace shoal::train

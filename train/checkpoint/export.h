@@ -1,24 +1,19 @@
 #pragma once
 // Exports the trained model for other programs.
 //
-//   FOLDER/model.safetensors   the averaged weights if there are any, otherwise the weights, as
-//                              32-bit floats by torchvision's names; the metadata contains
-//                              everything else that `shoal predict` needs
+//   FOLDER/model.safetensors   the weights (train/weights/model_file.h)
 //   FOLDER/classes.json        class name → label
 //   FOLDER/settings.json       image preprocessing, training progress and all settings
 
 #include <functional>
 #include <string>
-#include <vector>
 
-#include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
 #include "train/report/report.h"
+#include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {
-
-inline constexpr const char* kModelFile = "model.safetensors";
 
 // Creates the folder. Throws std::runtime_error if it is not writable. Call it before training, so
 // that a run with a wrong folder fails early.
@@ -35,13 +30,5 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
 // evaluation is not in `store`. Throws std::runtime_error like export_model().
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
-
-// Reads a model.safetensors as a checkpoint without training state. Averaged weights are in
-// data.ema. Throws std::runtime_error if it is damaged, UserError if another program wrote it.
-CheckpointData read_model(const std::vector<char>& bytes, const std::string& where);
-
-// Returns the averaged weights, plus the model's tensors that have no average. Without averaged
-// weights, returns the model's.
-NamedTensors finished_weights(const CheckpointData& data);
 
 }  // namespace shoal::train

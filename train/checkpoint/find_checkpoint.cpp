@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
+#include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
 
 namespace shoal::train {

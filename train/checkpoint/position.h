@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "train/run/meter.h"
+#include "train/job/meter.h"
 
 namespace shoal::train {
 

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "data/dataset.h"
 #include "train/checkpoint/changed_settings.h"
-#include "train/checkpoint/export.h"
 #include "train/step/cuda/open.h"
+#include "train/weights/model_file.h"
 
 namespace shoal::train {
 

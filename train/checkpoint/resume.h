@@ -10,7 +10,7 @@
 #include "dist/group.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 #include "train/step/trainer.h"
 #include "train/weights/weights_file.h"
 

@@ -6,7 +6,7 @@
 // same losses as an uninterrupted run.
 
 #include "dist/control_message.h"
-#include "train/run/meter.h"
+#include "train/job/meter.h"
 
 namespace shoal::train {
 

@@ -10,7 +10,7 @@
 #include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "dist/control_message.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

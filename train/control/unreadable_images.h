@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

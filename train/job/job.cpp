@@ -1,9 +1,9 @@
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "train/run/job_images.h"
+#include "train/job/job_images.h"
 
 namespace shoal::train {
 

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "data/data_options.h"
 #include "models/model_options.h"
-#include "train/step/optimizer_options.h"
-#include "train/step/schedule.h"
+#include "train/job/optimizer_options.h"
+#include "train/job/schedule.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/run/job_images.h"
+#include "train/job/job_images.h"
 
 #include <charconv>
 

@@ -2,7 +2,7 @@
 // The settings of a job that concern the images. For train/ only. Torch-free.
 
 #include "base/text.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/step/optimizer_options.h"
+#include "train/job/optimizer_options.h"
 
 namespace shoal::train {
 

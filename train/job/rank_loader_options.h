@@ -1,7 +1,7 @@
 #pragma once
 // Which images the loader of a rank reads. Torch-free.
 
-#include "train/run/job_images.h"
+#include "train/job/job_images.h"
 
 namespace shoal::train {
 

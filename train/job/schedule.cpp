@@ -1,4 +1,4 @@
-#include "train/step/schedule.h"
+#include "train/job/schedule.h"
 
 #include <algorithm>
 #include <cmath>

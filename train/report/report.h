@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/run/meter.h"
+#include "train/job/meter.h"
 
 namespace shoal::train {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "train/job/job.h"
 #include "train/report/report.h"
-#include "train/run/job.h"
 
 namespace shoal::train {
 

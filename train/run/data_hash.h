@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "dist/group.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

@@ -10,10 +10,10 @@
 
 #include "base/log.h"
 #include "data/loader/loader.h"
+#include "train/job/rank_loader_options.h"
 #include "train/report/sinks.h"
 #include "train/run/evaluate.h"
 #include "train/run/pace.h"
-#include "train/run/rank_loader_options.h"
 #include "train/step/cuda/open.h"
 #include "train/step/device.h"
 #include "train/step/trainer.h"

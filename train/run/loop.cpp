@@ -19,11 +19,11 @@
 #include "base/log.h"
 #include "train/checkpoint/disk.h"
 #include "train/control/epoch_agreement.h"
-#include "train/control/step_control.h"
+#include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
-#include "train/run/rank_loader_options.h"
 #include "train/run/run_evaluation.h"
 #include "train/run/run_reports.h"
+#include "train/run/step_control.h"
 #include "train/step/device.h"
 
 namespace shoal::train {

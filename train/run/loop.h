@@ -9,8 +9,8 @@
 #include "data/source.h"
 #include "dist/connect.h"
 #include "train/checkpoint/resume.h"
-#include "train/run/job.h"
-#include "train/run/meter.h"
+#include "train/job/job.h"
+#include "train/job/meter.h"
 
 namespace shoal::train {
 

@@ -7,8 +7,8 @@
 #include "dist/connect.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
+#include "train/job/job.h"
 #include "train/report/reporter.h"
-#include "train/run/job.h"
 #include "train/step/trainer.h"
 
 namespace shoal::train {

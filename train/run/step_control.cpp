@@ -1,4 +1,4 @@
-#include "train/control/step_control.h"
+#include "train/run/step_control.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 // so freeing needs no search. While the block is cached, the header links it into the free list of
 // its class. Free lists are last in, first out, because the block freed last is most likely in the
 // CPU caches.
-#include "train/checkpoint/block_cache.h"
+#include "train/step/block_cache.h"
 
 #include <sys/mman.h>
 

@@ -7,7 +7,7 @@
 
 #include "data/loader/loader.h"
 #include "models/model.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 #include "train/step/cuda/plugin.h"
 
 namespace shoal::train {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
+#include "train/job/optimizer_options.h"
 #include "train/step/flat_parameters.h"
 #include "train/step/flat_statistics.h"
-#include "train/step/optimizer_options.h"
 
 namespace shoal::train {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "train/job/optimizer_options.h"
 #include "train/step/flat_parameters.h"
-#include "train/step/optimizer_options.h"
 
 namespace shoal::train {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "train/run/meter.h"
+#include "train/job/meter.h"
 
 namespace shoal::train {
 

@@ -15,15 +15,15 @@
 #include "dist/connect.h"
 #include "dist/gradient_reducer.h"
 #include "models/model.h"
-#include "train/checkpoint/checkpoint_file.h"
-#include "train/run/job.h"
-#include "train/run/meter.h"
+#include "train/job/job.h"
+#include "train/job/meter.h"
 #include "train/step/blank_batch.h"
 #include "train/step/ema.h"
 #include "train/step/flat_parameters.h"
 #include "train/step/flat_statistics.h"
 #include "train/step/input.h"
 #include "train/step/optimizer.h"
+#include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {
 

@@ -1,4 +1,4 @@
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 
 #include <ATen/core/ivalue.h>
 #include <caffe2/serialize/inline_container.h>

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 namespace shoal::train {
 

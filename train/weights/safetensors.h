@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 #include "train/weights/safetensors_header.h"
 
 namespace shoal::train {

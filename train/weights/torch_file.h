@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Copies stored tensors (stored_tensor.h) to LibTorch's.
 
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 #include "train/weights/stored_tensor.h"
 
 namespace shoal::train {

@@ -6,8 +6,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "train/checkpoint/export.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
+#include "train/weights/model_file.h"
 #include "train/weights/safetensors.h"
 #include "train/weights/torch_archive.h"
 #include "train/weights/torch_file.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 
 namespace shoal::train {
 
@@ -24,7 +24,7 @@ struct OpenedCheckpoint {
 // Whether the bytes start like a weights file: safetensors, or either format of torch.save.
 bool is_weights_file(const std::vector<char>& bytes);
 
-// Reads a checkpoint, a model.safetensors (export.h), or another program's weights in the format of
+// Reads a checkpoint, a model.safetensors (model_file.h), or another program's weights in the format of
 // torch.save (torch_file.h) or safetensors. `entry` selects one of several sets of weights; in a
 // checkpoint, these are `ema` and `model`. If it is empty, averaged weights are preferred. Returns
 // averaged weights in data.ema, others in data.model. For files of other programs, arch, classes

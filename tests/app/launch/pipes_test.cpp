@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 using namespace shoal;
 using app::PipeShare;

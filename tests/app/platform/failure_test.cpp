@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/capture.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 using namespace shoal;
 using Catch::Contains;

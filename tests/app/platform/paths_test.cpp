@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/app/platform/fake_files.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 using namespace shoal;
 using app::Paths;

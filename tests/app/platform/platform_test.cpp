@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/capture.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 using namespace shoal;
 using test::Folder;

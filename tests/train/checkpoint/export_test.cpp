@@ -9,7 +9,8 @@
 
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/checkpoint_store.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
+#include "train/weights/model_file.h"
 #include "train/weights/safetensors.h"
 
 using namespace shoal;

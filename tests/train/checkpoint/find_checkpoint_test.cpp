@@ -6,8 +6,8 @@
 
 #include "base/whole_file.h"
 #include "tests/support/temporary_directory.h"
-#include "train/checkpoint/export.h"
 #include "train/checkpoint/resume.h"
+#include "train/weights/model_file.h"
 
 using namespace shoal;
 using namespace shoal::train;

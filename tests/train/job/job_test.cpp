@@ -1,9 +1,9 @@
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "train/run/job_images.h"
+#include "train/job/job_images.h"
 
 using namespace shoal::train;
 

@@ -1,4 +1,4 @@
-#include "train/run/rank_loader_options.h"
+#include "train/job/rank_loader_options.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Compares our schedules with those of PyTorch and timm (tests/golden/make_optimizers.py).
 
-#include "train/step/schedule.h"
+#include "train/job/schedule.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -8,7 +8,7 @@
 #include "run_support.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/spawn_ranks.h"
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 
 using namespace shoal;
 using namespace shoal::train;

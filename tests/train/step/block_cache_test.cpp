@@ -1,4 +1,4 @@
-#include "train/checkpoint/block_cache.h"
+#include "train/step/block_cache.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

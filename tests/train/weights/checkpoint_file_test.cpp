@@ -1,4 +1,4 @@
-#include "train/checkpoint/checkpoint_file.h"
+#include "train/weights/checkpoint_file.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>

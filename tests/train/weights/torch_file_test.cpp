@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "train/checkpoint/checkpoint_store.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 
 using namespace shoal;
 using namespace shoal::train;

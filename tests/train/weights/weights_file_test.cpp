@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "train/checkpoint/checkpoint_store.h"
-#include "train/run/job.h"
+#include "train/job/job.h"
 #include "train/weights/safetensors.h"
 
 using namespace shoal;
