@@ -1,7 +1,6 @@
 #include "data/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,14 +133,6 @@ FileStamp File::stamp() const {
 
 bool File::is_regular() const {
   return S_ISREG(status_of(descriptor_, path_).st_mode);
-}
-
-std::span<const uint8_t> File::map() const {
-  const auto bytes = static_cast<size_t>(stamp().bytes);
-  if (bytes == 0) return {};
-  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, 0);
-  if (memory == MAP_FAILED) throw FileFailure("map", path_, errno);
-  return {static_cast<const uint8_t*>(memory), bytes};
 }
 
 int64_t File::read_at(uint64_t offset, void* to, int64_t bytes) const {

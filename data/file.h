@@ -68,9 +68,6 @@ class File : public Readable {
 
   FileStamp stamp() const;
   bool is_regular() const;
-  // Maps the whole file into memory, shared and read-only. Returns an empty span for an empty file.
-  // The caller unmaps it.
-  std::span<const uint8_t> map() const;
   int64_t read_at(uint64_t offset, void* to, int64_t bytes) const override;
   // Hint: asks the system to prefetch this part. No effect with Reads::forward.
   void will_read(uint64_t offset, uint64_t bytes) const;

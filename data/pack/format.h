@@ -1,5 +1,5 @@
 #pragma once
-// Format of a packed set: all images of a dataset in one file. Readers map its table into memory.
+// Format of a packed set: all images of a dataset in one file. Readers keep its table in memory.
 // The file consists of
 //
 //   PackHeader

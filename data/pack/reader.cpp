@@ -1,7 +1,5 @@
 #include "data/pack/reader.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -20,11 +18,9 @@ namespace {
   throw std::invalid_argument(path + " " + reason);
 }
 
-std::span<const uint8_t> map(const File& file) {
-  if (!file.is_regular()) refuse(file.path(), "is not a packed set");
-  const auto memory = file.map();
-  if (memory.empty()) refuse(file.path(), "is empty");
-  return memory;
+void read_or_refuse(const File& file, uint64_t offset, void* to, uint64_t bytes) {
+  if (file.read_at(offset, to, static_cast<int64_t>(bytes)) < static_cast<int64_t>(bytes))
+    refuse(file.path(), "has become shorter");
 }
 
 }  // namespace
@@ -36,75 +32,72 @@ uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind) {
                  hash_bytes(behind.data(), static_cast<int64_t>(behind.size())));
 }
 
-PackedDataset::PackedDataset(const std::string& path)
-    : path_(path), images_(path, Reads::scattered), file_(map(images_)) {
-  try {
-    PackHeader header;
-    if (file_.size() < sizeof header || std::memcmp(file_.data(), kPackMagic, 8) != 0)
-      refuse(path, "is not a packed set");
-    std::memcpy(&header, file_.data(), sizeof header);
-    if (header.version != kPackVersion || header.header_bytes != sizeof header)
-      refuse(path, "is a packed set of version " + std::to_string(header.version) +
-                       "; this program reads version " + std::to_string(kPackVersion) +
-                       ": pack it again with `shoal pack`");
-    if (header.end != file_.size())
-      refuse(path, "has " + std::to_string(file_.size()) + " of " + std::to_string(header.end) +
-                       " bytes: it is incomplete; copy or pack it again");
-    const bool ordered = header.table % alignof(PackEntry) == 0 && header.table <= header.text &&
-                         header.text <= header.end &&
-                         header.samples == (header.text - header.table) / sizeof(PackEntry);
-    if (!ordered || header.samples == 0 ||
-        header.check != pack_check(header, file_.subspan(header.table)))
-      refuse(path, "is damaged: its table has a wrong checksum");
-    entries_ = {reinterpret_cast<const PackEntry*>(file_.data() + header.table), header.samples};
-    uint64_t at = header.text;
-    const auto next = [&] {
-      uint32_t length = 0;
-      std::memcpy(&length, part(at, 4).data(), 4);
-      const auto text = part(at + 4, length);
-      at += 4 + uint64_t{length};
-      return std::string(text.begin(), text.end());
-    };
-    for (uint64_t i = 0; i < header.classes; ++i) classes_.push_back(next());
-    names_.reserve(header.samples);
-    for (uint64_t i = 0; i < header.samples; ++i) {
-      names_.push_back(at);
-      next();
-      const PackEntry& e = entries_[i];
-      part(e.offset, uint64_t{e.bytes} + e.index_bytes);
-      if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
-        refuse(path, "is damaged: image " + std::to_string(i) + " has no class");
-      if (e.kind > Packed::pixels)
-        refuse(path, "is damaged: image " + std::to_string(i) + " is of an unknown kind");
-    }
-    if (at < header.end) request_ = next();
-    checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);
-  } catch (...) {
-    ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
-    throw;
+PackedDataset::PackedDataset(const std::string& path) : path_(path), file_(path, Reads::scattered) {
+  if (!file_.is_regular()) refuse(path, "is not a packed set");
+  const auto bytes = static_cast<uint64_t>(file_.stamp().bytes);
+  if (bytes == 0) refuse(path, "is empty");
+  PackHeader& header = header_;
+  if (bytes >= sizeof header) read_or_refuse(file_, 0, &header, sizeof header);
+  if (std::memcmp(header.magic, kPackMagic, sizeof kPackMagic) != 0)
+    refuse(path, "is not a packed set");
+  if (header.version != kPackVersion || header.header_bytes != sizeof header)
+    refuse(path, "is a packed set of version " + std::to_string(header.version) +
+                     "; this program reads version " + std::to_string(kPackVersion) +
+                     ": pack it again with `shoal pack`");
+  if (header.end != bytes)
+    refuse(path, "has " + std::to_string(bytes) + " of " + std::to_string(header.end) +
+                     " bytes: it is incomplete; copy or pack it again");
+  const bool ordered = header.table % alignof(PackEntry) == 0 && header.table <= header.text &&
+                       header.text <= header.end &&
+                       header.samples == (header.text - header.table) / sizeof(PackEntry);
+  if (ordered && header.samples > 0) {
+    table_.resize(header.end - header.table);
+    read_or_refuse(file_, header.table, table_.data(), table_.size());
   }
+  if (table_.empty() || header.check != pack_check(header, table_))
+    refuse(path, "is damaged: its table has a wrong checksum");
+  entries_ = {reinterpret_cast<const PackEntry*>(table_.data()), header.samples};
+  uint64_t at = header.text;
+  const auto next = [&] {
+    std::string text = text_at(at);
+    at += 4 + text.size();
+    return text;
+  };
+  for (uint64_t i = 0; i < header.classes; ++i) classes_.push_back(next());
+  names_.reserve(header.samples);
+  for (uint64_t i = 0; i < header.samples; ++i) {
+    names_.push_back(at);
+    next();
+    const PackEntry& e = entries_[i];
+    if (e.offset > header.end || uint64_t{e.bytes} + e.index_bytes > header.end - e.offset)
+      refuse(path, "is damaged: its table points outside the file");
+    if (e.label < 0 || static_cast<uint64_t>(e.label) >= header.classes)
+      refuse(path, "is damaged: image " + std::to_string(i) + " has no class");
+    if (e.kind > Packed::pixels)
+      refuse(path, "is damaged: image " + std::to_string(i) + " is of an unknown kind");
+  }
+  if (at < header.end) request_ = next();
+  checked_ = std::make_unique<std::atomic<bool>[]>(header.samples);
 }
 
-PackedDataset::~PackedDataset() {
-  ::munmap(const_cast<uint8_t*>(file_.data()), file_.size());
-}
-
-std::span<const uint8_t> PackedDataset::part(uint64_t offset, uint64_t bytes) const {
-  if (offset > file_.size() || bytes > file_.size() - offset)
+// Returns the text at this offset of the file, which is in its table.
+std::string PackedDataset::text_at(uint64_t offset) const {
+  const uint64_t left = header_.end - offset;
+  const uint8_t* at = table_.data() + (offset - header_.table);
+  uint32_t length = 0;
+  if (left >= sizeof length) std::memcpy(&length, at, sizeof length);
+  if (left < sizeof length || length > left - sizeof length)
     refuse(path_, "is damaged: its table points outside the file");
-  return file_.subspan(offset, bytes);
+  return {reinterpret_cast<const char*>(at) + sizeof length, length};
 }
 
 std::string PackedDataset::name(int64_t sample) const {
-  uint32_t length = 0;
-  const uint8_t* at = file_.data() + names_[static_cast<size_t>(sample)];
-  std::memcpy(&length, at, 4);
-  return path_ + ":" + std::string(reinterpret_cast<const char*>(at) + 4, length);
+  return path_ + ":" + text_at(names_[static_cast<size_t>(sample)]);
 }
 
 void PackedDataset::read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const {
   to.resize(bytes);
-  read_fully(images_, offset, to.data(), static_cast<int64_t>(bytes));
+  read_fully(file_, offset, to.data(), static_cast<int64_t>(bytes));
 }
 
 void PackedDataset::read_checked(int64_t sample, std::vector<uint8_t>& bytes) const {
@@ -127,7 +120,7 @@ void PackedDataset::read(int64_t sample, std::vector<uint8_t>& bytes) const {
 void PackedDataset::will_read(int64_t first, int64_t count) const {
   const PackEntry& last = entry(first + count - 1);
   const uint64_t begin = entry(first).offset, end = last.offset + last.bytes + last.index_bytes;
-  if (end > begin) images_.will_read(begin, end - begin);
+  if (end > begin) file_.will_read(begin, end - begin);
 }
 
 bool PackedDataset::seek_index(int64_t sample, jpeg::SeekIndex& index) const {

@@ -17,17 +17,15 @@ namespace shoal::data {
 // Returns the value of PackHeader::check. `behind`: the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Maps the file's table into memory, where all processes share it. Reads images with system calls,
-// so that a bad disk block damages one image and does not raise a signal. Checks the hash of each
-// image; for raw pixels only at the first read, because the check takes as long as the read.
+// Reads the file's table into memory, and images with system calls. Nothing is mapped, so a bad disk
+// block damages one image, and a file that becomes shorter is an error: neither raises a signal.
+// Checks the hash of each image; for raw pixels only at the first read, because the check takes as
+// long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another
   // version, is cut short or has a damaged table; std::runtime_error for system errors.
   explicit PackedDataset(const std::string& path);
-  ~PackedDataset() override;
-  PackedDataset(const PackedDataset&) = delete;
-  PackedDataset& operator=(const PackedDataset&) = delete;
 
   int64_t size() const override { return static_cast<int64_t>(entries_.size()); }
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -41,20 +39,21 @@ class PackedDataset : public BasicDataset {
   bool keeps_indexes() const override { return true; }
 
   const PackEntry& entry(int64_t sample) const { return entries_[static_cast<size_t>(sample)]; }
-  uint64_t file_bytes() const { return file_.size(); }
+  uint64_t file_bytes() const { return header_.end; }
   // Hash of the writer's request as text; empty in files that early versions wrote.
   const std::string& request() const { return request_; }
 
  private:
   void read_part(uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to) const;
-  std::span<const uint8_t> part(uint64_t offset, uint64_t bytes) const;
+  std::string text_at(uint64_t offset) const;
 
   std::string path_;
-  File images_;
-  std::span<const uint8_t> file_;
+  File file_;
+  PackHeader header_;
+  std::vector<uint8_t> table_;  // the file from header_.table to its end
   std::span<const PackEntry> entries_;
   std::vector<std::string> classes_;
-  std::vector<uint64_t> names_;  // offsets of the image names
+  std::vector<uint64_t> names_;  // offsets of the image names in the file
   std::string request_;
   std::unique_ptr<std::atomic<bool>[]> checked_;  // per sample: whether its hash has been checked
 };

@@ -183,6 +183,20 @@ TEST_CASE("damage is found and reported") {
   }
 }
 
+TEST_CASE("a packed set that becomes shorter is an error that names it, and its table stays") {
+  const TempFolder folder;
+  const std::string path = folder / "set.pack";
+  write_pack(*noise_images(10), path, {});
+  const PackedDataset pack(path);
+  const std::string name = pack.name(9);
+  const int32_t label = pack.label(9);
+  std::filesystem::resize_file(path, 0);
+  CHECK(pack.name(9) == name);
+  CHECK(pack.label(9) == label);
+  Bytes bytes;
+  CHECK_THROWS_WITH(pack.read(9, bytes), Catch::Contains("set.pack has become shorter"));
+}
+
 TEST_CASE("an entry of an unknown kind is damage, even if its checksum is right") {
   const TempFolder folder;
   write_pack(*noise_images(3), folder / "set.pack", {});
