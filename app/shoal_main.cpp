@@ -1,25 +1,25 @@
 // shoal: the program that users start. It parses options, prints help, checks the machine, and
 // starts and watches shoal-worker, which computes. It does not link LibTorch.
-#include <signal.h>
-
-#include <iostream>
-
 #include "app/commands/local/local_commands.h"
 #include "app/launch/machine.h"
 #include "app/options/recipes.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/platform.h"
+#include "app/platform/signals.h"
 #include "app/version.h"
+#include "base/descriptor.h"
+#include "base/log.h"
 #include "base/secrets.h"
 
 namespace {
 
 using namespace shoal::app;
 
-int print(const std::string& text) {
-  std::cout << text << std::flush;
-  return std::cout ? kOk : kFailure;
+int print(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  shoal::log::line(text);
+  return kOk;
 }
 
 std::string overview() {
@@ -35,6 +35,7 @@ std::string overview() {
 }
 
 int run_command(const Call& call) {
+  if (call.arguments.command != Command::train) release_signals();
   switch (call.arguments.command) {
 #define COMMAND(name, constant, paths, run_in_shoal, ...) \
   case Command::name:                                     \
@@ -63,7 +64,8 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end a training run
+  shoal::open_standard_files();
+  hold_signals();
   const auto environment = shoal::dist::environment();
   shoal::hide_secrets(environment);
   return guarded_main(reporting(environment), [&] {

@@ -1,13 +1,14 @@
 // shoal-worker: a process that computes. Started by `shoal`, torchrun or mpirun.
 
 #include <c10/util/Exception.h>
-#include <signal.h>
 
 #include <stdexcept>
 
 #include "app/commands/commands.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
+#include "app/platform/signals.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/secrets.h"
 
@@ -21,6 +22,7 @@ int not_in_worker(const Arguments& arguments) {
 namespace {
 
 int run_command(const Arguments& arguments) {
+  if (arguments.command != Command::train) release_signals();
   switch (arguments.command) {
 #define COMMAND(name, constant, paths, run_in_shoal, run_in_worker, ...) \
   case Command::name:                                                    \
@@ -46,7 +48,8 @@ int run_guarded(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   using namespace shoal;
-  ::signal(SIGPIPE, SIG_IGN);  // a closed stdout must not end a training run
+  open_standard_files();
+  app::hold_signals();
   const auto environment = dist::environment();
   hide_secrets(environment);
   return app::guarded_main(app::reporting(environment), [&] {

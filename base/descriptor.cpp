@@ -1,6 +1,7 @@
 #include "base/descriptor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,11 +20,22 @@ Descriptor open_file(const char* path, int flags, unsigned mode) {
   return Descriptor(number);
 }
 
+void open_standard_files() noexcept {
+  // open() returns the lowest free number.
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
+    if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number) return;
+}
+
 int write_all(int descriptor, const void* bytes, size_t size) noexcept {
   const char* at = static_cast<const char*>(bytes);
   while (size > 0) {
     const ssize_t count = ::write(descriptor, at, size);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd file{descriptor, POLLOUT, 0};
+      ::poll(&file, 1, -1);
+      continue;
+    }
     if (count <= 0) return count < 0 ? errno : EIO;
     at += count;
     size -= static_cast<size_t>(count);

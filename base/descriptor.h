@@ -33,8 +33,13 @@ class Descriptor {
 // before the umask. Returns a descriptor that is not open, with errno set, if it fails.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
-// Writes all bytes at the descriptor's current position. Continues after short writes and signals.
-// Returns 0, or the errno of the write that failed. For blocking descriptors. Allocates no memory.
+// Opens /dev/null in place of stdin, stdout and stderr if they are closed, so that no file gets their
+// numbers and then receives messages. Call first in main.
+void open_standard_files() noexcept;
+
+// Writes all bytes at the descriptor's current position. Continues after short writes and signals,
+// and waits if the descriptor does not block. Returns 0, or the errno of the write that failed.
+// Allocates no memory.
 int write_all(int descriptor, const void* bytes, size_t size) noexcept;
 
 }  // namespace shoal

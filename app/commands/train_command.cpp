@@ -103,7 +103,10 @@ void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
 int train_command(const Arguments& given) {
   Arguments arguments = given;
   const bool dry = arguments.job.dry_run;
-  if (!dry) install_training_signals(arguments.job.on_platform);
+  if (dry)
+    release_signals();
+  else
+    install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "train/control/stop.h"
 
@@ -49,7 +50,23 @@ void install(int number, void (*handler)(int)) {
   sigaction(number, &action, nullptr);
 }
 
+void change_mask(int how, std::initializer_list<int> numbers) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : numbers) sigaddset(&set, number);
+  sigprocmask(how, &set, nullptr);
+}
+
 }  // namespace
+
+void hold_signals() {
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGUSR2}) ::signal(number, SIG_IGN);
+  change_mask(SIG_BLOCK, {SIGTERM, SIGHUP, SIGUSR1});
+}
+
+void release_signals() {
+  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP});
+}
 
 void install_training_signals(bool on_platform) {
   platform = on_platform;
@@ -59,6 +76,7 @@ void install_training_signals(bool on_platform) {
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) install(SIGHUP, on_hangup);  // nohup keeps it ignored
+  change_mask(SIG_UNBLOCK, {SIGTERM, SIGHUP, SIGUSR1});
 }
 
 void training_begins() {
