@@ -21,13 +21,14 @@
 #include <stdexcept>
 
 #include "app/platform/failure.h"
+#include "base/log.h"
 
 namespace shoal::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr int kHandled[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
 
 // A null-terminated char* array for execve that owns its strings.
 class TextArray {
@@ -65,10 +66,11 @@ class BlockedSignals {
   BlockedSignals() {
     ::sigemptyset(&set_);
     ::sigaddset(&set_, SIGCHLD);
-    for (int signal : kForwarded) {
+    for (int signal : kHandled) {
       struct sigaction action {};
       // nohup makes SIGHUP ignored. Workers must ignore it too.
-      if (signal == SIGHUP && ::sigaction(signal, nullptr, &action) == 0 &&
+      const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
+      if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
           action.sa_handler == SIG_IGN)
         continue;
       ::sigaddset(&set_, signal);
@@ -87,6 +89,17 @@ class BlockedSignals {
                            static_cast<long>(ns % 1'000'000'000)};
     const int signal = ::sigtimedwait(&set_, nullptr, &timeout);
     return signal > 0 ? signal : 0;
+  }
+
+  // Stops this process, as Ctrl-Z does, until SIGCONT. Returns at once if no shell could continue
+  // it, because the system then ignores the signal.
+  void stop_here() const {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTSTP);
+    ::raise(SIGTSTP);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
   }
 
  private:
@@ -142,6 +155,7 @@ pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals&
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(kFailure);  // the parent died before prctl
     signals.restore_in_child();
+    ::signal(SIGTTOU, SIG_IGN);  // `stty tostop` must not stop a worker, which is in the background
     token.keep_in_child();
     ::execve(plan.program.c_str(), arguments.get(), environment.get());
     const int error = errno;
@@ -227,6 +241,11 @@ class Watch {
   }
 
   void forward(int signal) {
+    if (signal == SIGTSTP) {  // the terminal sends it only to this process's group
+      send(SIGSTOP);
+      signals_.stop_here();
+      return send(SIGCONT);
+    }
     if (stop_signal_ == 0 && (signal == SIGTERM || signal == SIGINT || signal == SIGHUP))
       stop_signal_ = signal;
     send(signal);
@@ -235,9 +254,15 @@ class Watch {
   // Returns the number of workers still running.
   int reap() {
     int status = 0;
-    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       for (Worker& worker : workers_) {
         if (worker.pid != pid || !worker.running) continue;
+        if (WIFSTOPPED(status)) {
+          log::warning(worker.name + " on " + plan_.host + " was stopped by signal " +
+                       std::to_string(WSTOPSIG(status)) + "; continue it with `kill -CONT " +
+                       std::to_string(pid) + "`");
+          continue;
+        }
         worker.running = false;
         worker.status = status;
         const bool failed = code_of(worker) != 0 && !stopped(worker) && phase_ != Phase::ending &&

@@ -32,6 +32,8 @@ struct Launch {
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
 //   own process group, so a terminal's Ctrl-C reaches it only through this process.
+// * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
+// * Workers may write to a terminal with `stty tostop`.
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason. The failure file gets the same text unless that rank has written it.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "app/platform/failure.h"
 #include "tests/support/capture.h"
@@ -171,6 +172,58 @@ TEST_CASE("SIGUSR1 is passed to the workers and does not stop the run") {
   const Captured run =
       capture([&] { return launch(shell(script, 1)); }, [](pid_t pid) { ::kill(pid, SIGUSR1); });
   CHECK(run.code == 0);
+}
+
+TEST_CASE("SIGTSTP stops the launcher and its workers, and SIGCONT continues them") {
+  Folder folder;
+  const std::string pipe = folder.text() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto stops = [](const std::string& pid) {  // within 10 s
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end) {
+      const std::string stat = test::read_text("/proc/" + pid + "/stat");  // "PID (NAME) STATE …"
+      if (stat[stat.rfind(')') + 2] == 'T') return true;
+    }
+    return false;
+  };
+  int stopped = 0;
+  const std::string script = "echo $$ > " + folder.text() +
+                             "/$RANK; if [ $RANK = 0 ]; then echo x > " + pipe +
+                             "; else read x < " + pipe + "; echo ready; fi; " + kForever;
+  const Captured run = capture(
+      [&] {
+        // Only a process group with a parent in another one is stopped, as a shell's jobs are.
+        ::setpgid(0, 0);
+        return launch(shell(script, 2));
+      },
+      [&](pid_t pid) {
+        ::kill(pid, SIGTSTP);
+        int status = 0;
+        ::waitpid(pid, &status, WUNTRACED);
+        for (const char* rank : {"0", "1"}) {
+          const std::string text = test::read_text(folder / rank);
+          stopped += stops(text.substr(0, text.find('\n')));
+        }
+        ::kill(pid, SIGCONT);
+        ::kill(pid, SIGTERM);
+      });
+  CHECK(stopped == 2);
+  CHECK(run.code == 143);
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("a worker that somebody stops is named, and how to continue it") {
+  Folder folder;
+  const std::string err = folder.text() + "/err";
+  // A background process continues the worker when the launcher has named it.
+  const std::string script = "pid=$$; (until grep -q \"kill -CONT $pid\" " + err +
+                             "; do :; done; kill -CONT $pid) & kill -STOP $$; wait; exit 0";
+  const Captured run = capture([&] {
+    ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600), STDERR_FILENO);
+    return launch(shell(script, 1));
+  });
+  CHECK(run.code == 0);
+  CHECK_THAT(test::read_text(err), Contains("rank 0 on algo-1 was stopped by signal 19"));
 }
 
 TEST_CASE("workers end when the launcher is killed") {
