@@ -4,8 +4,10 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -23,6 +25,13 @@ int write_text(int descriptor, const std::string& text) {
   return write_all(descriptor, text.data(), text.size());
 }
 
+// Whether stdout is a closed pipe or a closed terminal, to which writes fail with this errno.
+bool nobody_reads(int error) {
+  struct stat status {};
+  return error == EPIPE ||
+         (error == EIO && ::fstat(STDOUT_FILENO, &status) == 0 && S_ISCHR(status.st_mode));
+}
+
 // Writes whole lines, and keeps the status line below them at the bottom of the terminal.
 class Screen {
  public:
@@ -30,7 +39,7 @@ class Screen {
     const std::lock_guard lock(mutex_);
     if (!status_.empty()) write_text(STDERR_FILENO, kErase);
     const int error = write_text(file, text);
-    if (file == STDOUT_FILENO && error != 0) line_error_ = error;
+    if (file == STDOUT_FILENO && error != 0 && !nobody_reads(error)) line_error_ = error;
     if (!status_.empty()) write_text(STDERR_FILENO, status_);
   }
 
@@ -167,8 +176,8 @@ void line(const std::string& text) {
 }
 void require_lines_written() {
   if (const int error = screen().line_error(); error != 0)
-    throw std::runtime_error("cannot write to standard output: " +
-                             std::generic_category().message(error));
+    throw std::runtime_error(std::string(kStdoutFailed) + ": " +
+                             std::generic_category().message(error) + "; lines are missing there");
 }
 void status(const std::string& text) {
   screen().status(text);

@@ -31,9 +31,12 @@ void debug_lines(const std::string& text);
 // Prints on every rank: callers check for rank 0.
 void line(const std::string& text);
 
-// Throws std::runtime_error if a line could not be written (a full disk, a closed pipe). Call it
-// in commands that print a result. Training does not call it, so that a run continues when nobody
-// reads its output.
+// Begins the message of require_lines_written().
+inline constexpr const char* kStdoutFailed = "cannot write to standard output";
+
+// Throws std::runtime_error if a line could not be written, for example because of a full disk. A
+// closed pipe or terminal is no error: nobody wants to read more. Called at the end of every
+// command, so that a run continues until then.
 void require_lines_written();
 
 // Shows `text` as the status line (a progress bar) at the bottom of the terminal and redraws it

@@ -19,8 +19,10 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const fs::path& path, const char* what = "write", int error = errno) {
-  throw std::system_error(error, std::generic_category(),
-                          std::string("cannot ") + what + " " + path.string());
+  throw std::system_error(
+      error, std::generic_category(),
+      std::string("cannot ") + what + " " + path.string() +
+          (error == EFBIG ? " beyond the limit of file sizes (ulimit -f)" : ""));
 }
 
 fs::path directory_of(const fs::path& path) {

@@ -192,7 +192,6 @@ int pack_command(const Arguments& arguments) {
   const int code = arguments.verify ? verify(arguments, threads)
                    : arguments.info ? describe(arguments)
                                     : pack(arguments, threads);
-  log::require_lines_written();
   return code;
 }
 

@@ -67,7 +67,7 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
   if (job.health_check == "off") return;
   const dist::Env& env = communicator.env;
   if (env.local_rank == 0)
-    for (const Check& check : resource_checks())
+    for (const Check& check : memory_checks())
       if (check.verdict == Check::Verdict::bad)
         throw std::runtime_error("rank " + dist::rank_with_host(env.rank, env) + ": " + check.name +
                                  ": " + check.value + "; " + check.advice +

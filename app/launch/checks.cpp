@@ -1,8 +1,7 @@
 #include "app/launch/checks.h"
 
-#include <iostream>
-
 #include "app/platform/failure.h"
+#include "base/log.h"
 #include "base/secrets.h"
 #include "base/text.h"
 
@@ -26,7 +25,7 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
       checks = {{Check::Verdict::bad, "check failed", describe(error), ""}};
     }
     for (const Check& check : checks) {
-      std::cout << printable(masked(to_line(check))) << std::endl;
+      log::line(printable(masked(to_line(check))));
       if (check.verdict == Check::Verdict::bad) code = kFailure;
     }
   }

@@ -31,8 +31,15 @@ int print_checks(const std::vector<std::function<std::vector<Check>()>>& groups)
 std::vector<std::function<std::vector<Check>()>> host_checks(const train::Job& job,
                                                              const dist::Variables& environment);
 
-// Runs the checks that a training run makes before it starts: memory and open files.
-std::vector<Check> resource_checks();
+// Runs the checks that a training run makes after its processes have connected: memory.
+std::vector<Check> memory_checks();
+
+// Runs the checks that `shoal` makes before it starts workers: the limits (ulimit) of open files,
+// address space and file sizes, and whether this process can start `threads` more threads.
+std::vector<Check> limit_checks(int threads);
+
+// Number of threads of a worker, besides those that compute and load images. Most belong to Gloo.
+inline constexpr int kThreadsPerWorker = 12;
 
 // For --launcher: reports how a command with these options would start its workers: the launcher,
 // the variables that identify it, and each worker.

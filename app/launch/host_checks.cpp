@@ -7,12 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <latch>
+#include <system_error>
 #include <thread>
 
 #include "app/launch/checks.h"
 #include "app/launch/fabric.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
+#include "base/text.h"
 #include "dist/env/network.h"
 
 namespace shoal::app {
@@ -95,19 +98,36 @@ Checks memory() {
   return {ram, shm};
 }
 
-Checks open_files() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  const auto text = [](rlim_t value) {
-    return value == RLIM_INFINITY ? std::string("unlimited") : std::to_string(value);
-  };
-  Check files{Verdict::ok, "open files",
-              text(limit.rlim_cur) + " (limit " + text(limit.rlim_max) + ")", ""};
-  if (limit.rlim_cur < 1024) {
-    files.verdict = limit.rlim_cur < 256 ? Verdict::bad : Verdict::warn;
-    files.advice = "raise the limit: ulimit -n 4096";
+// A limit of this process. Below `least` the run would fail, below `enough` it may
+// fail.
+Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
+            double least, double enough, const char* remedy) {
+  rlimit found{};
+  ::getrlimit(resource, &found);
+  Check check{Verdict::ok, name, "unlimited", ""};
+  if (found.rlim_cur == RLIM_INFINITY) return check;
+  const double value = static_cast<double>(found.rlim_cur) / unit;
+  check.value = strf("%.4g%s", value, unit_name);
+  if (value < enough) {
+    check.verdict = value < least ? Verdict::bad : Verdict::warn;
+    check.advice = std::string("raise the limit: ") + remedy;
   }
-  return {files};
+  return check;
+}
+
+// Returns the number of threads, at most `wanted`, that can be started now. Counting is not enough:
+// the limit applies to all processes of the user, not to root, and a container may have its own.
+int startable_threads(int wanted) {
+  std::latch end(1);
+  std::vector<std::thread> threads;
+  try {
+    while (static_cast<int>(threads.size()) < wanted) threads.emplace_back([&] { end.wait(); });
+  } catch (const std::system_error&) {
+    // the number is the result
+  }
+  end.count_down();
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
 }
 
 Checks network() {
@@ -188,17 +208,33 @@ Checks worker() {
 
 }  // namespace
 
-Checks resource_checks() {
-  Checks checks = memory();
-  for (const Check& check : open_files()) checks.push_back(check);
-  return checks;
+Checks memory_checks() {
+  return memory();
+}
+
+Checks limit_checks(int threads) {
+  const int startable = startable_threads(threads);
+  Check processes{Verdict::ok, "processes and threads",
+                  std::to_string(startable) + " of " + std::to_string(threads) + " can be started",
+                  ""};
+  if (startable < threads) {
+    processes.verdict = Verdict::bad;
+    processes.advice =
+        "raise the limit, which includes the user's other programs: ulimit -u 4096 (of a "
+        "container: "
+        "--pids-limit)";
+  }
+  return {limit("open files", RLIMIT_NOFILE, 1, "", 256, 1024, "ulimit -n 4096"),
+          limit("address space", RLIMIT_AS, kGiB, " GiB", 2, 16, "ulimit -v unlimited"),
+          limit("file size", RLIMIT_FSIZE, 1 << 20, " MiB", 16, 2048, "ulimit -f unlimited"),
+          processes};
 }
 
 std::vector<std::function<Checks()>> host_checks(const train::Job& job,
                                                  const dist::Variables& environment) {
   return {processor,
           memory,
-          open_files,
+          [] { return limit_checks(kThreadsPerWorker + usable_processors()); },
           network,
           [&job, &environment] { return directories(job); },
           [&environment] { return gpus(environment); },

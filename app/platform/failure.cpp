@@ -1,6 +1,7 @@
 #include "app/platform/failure.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,9 +14,11 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "app/platform/platform.h"
 #include "base/descriptor.h"
+#include "base/log.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "data/errors.h"
@@ -23,6 +26,13 @@
 
 namespace shoal::app {
 namespace {
+
+// What to do about errors of the system.
+constexpr std::pair<int, const char*> kAdvice[] = {
+    {ENOSPC, "free disk space, or use another disk (--output, --checkpoint-dir)"},
+    {EFBIG, "raise the limit of file sizes: ulimit -f unlimited"},
+    {EMFILE, "raise the limit of open files: ulimit -n 4096"},
+    {EAGAIN, "raise the limit of processes and threads: ulimit -u 4096"}};
 
 constexpr size_t kFailureFileBytes = 1024;  // SageMaker shows at most this many
 
@@ -70,13 +80,18 @@ int fail(const Reporting& reporting, int code, const std::string& text) {
 
 std::string describe(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) {
+    rlimit space{};
+    if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+      return "out of memory: the address space is limited; raise the limit: ulimit -v unlimited";
     return "out of memory; lower --batch-size, --size or --workers, or use a larger machine";
   }
   std::string text = first_sentence(error.what());
-  bool full = text.find("No space left on device") != text.npos;
-  if (const auto* system = dynamic_cast<const std::system_error*>(&error))
-    full |= system->code().value() == ENOSPC;
-  if (full) text += "; free disk space, or use another disk (--output, --checkpoint-dir)";
+  if (text.starts_with(log::kStdoutFailed)) return text;
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  for (const auto& [code, advice] : kAdvice) {
+    const bool named = text.find(std::generic_category().message(code)) != text.npos;
+    if (named || (system && system->code().value() == code)) return text + "; " + advice;
+  }
   return text;
 }
 
@@ -97,7 +112,6 @@ std::string torch_sentence(const std::string& text) {
 }
 
 bool is_lost_peer(const std::string& text) {
-  if (text.starts_with("cannot write to standard output")) return false;  // a closed pipe
   for (const char* words :
        {"Connection closed by peer", "Connection reset by peer", "Connection refused",
         "Broken pipe", "failed to recv, got 0 bytes", "remote process exited", "ncclRemoteError"}) {
@@ -121,7 +135,9 @@ Reporting reporting(const dist::Variables& environment) {
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept {
   try {
     try {
-      return body();
+      const int code = body();
+      if (code == kOk || code == kFailure) log::require_lines_written();
+      return code;
     } catch (const UserError& error) {
       return fail_usage(reporting, describe(error));
     } catch (const std::invalid_argument& error) {

@@ -41,7 +41,8 @@ struct Reporting {
 // Reads the settings from the environment.
 Reporting reporting(const dist::Variables& environment);
 
-// Runs `body` and returns its exit code. Reports an exception as one line on stderr ("shoal: error:
+// Runs `body` and returns its exit code. If that is kOk, but a line could not be written to stdout,
+// that is an error. Reports an exception as one line on stderr ("shoal: error:
 // …") and in the failure file, and returns its exit code. For kPeerLost under our launcher, leaves
 // the failure file to the launcher, which knows the cause. Exit codes:
 //
@@ -54,7 +55,7 @@ Reporting reporting(const dist::Variables& environment);
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
 // Returns the error message as one line, without LibTorch's back-trace. Adds advice for lack of
-// memory and a full disk.
+// memory, a full disk and limits of files and processes.
 std::string describe(const std::exception& error);
 
 // Replaces a LibTorch message with a sentence for users. Lost peers, lack of memory, GPU and

@@ -152,8 +152,17 @@ bool on_one_host(const Env& env) {
 
 }  // namespace
 
+std::string loopback_address() {
+  for (const char* address : {"127.0.0.1", "::1"})
+    if (address_towards(address, 1) == address) return address;
+  throw std::runtime_error(
+      "the loopback interface, over which the processes of this host connect, is not up; enable "
+      "it: "
+      "ip link set lo up");
+}
+
 std::string own_address(const Env& env) {
-  if (on_one_host(env)) return "127.0.0.1";
+  if (on_one_host(env)) return loopback_address();
   std::string address = address_towards(env.master_addr, env.master_port);
   // On the master's host, /etc/hosts often maps its name to a loopback address, at which other
   // hosts cannot reach it. If MASTER_ADDR itself is a loopback address, it is kept.

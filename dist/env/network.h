@@ -59,9 +59,13 @@ class Reminder {
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);
 };
 
+// Returns the address over which processes of this host connect: 127.0.0.1, or ::1 on a host without
+// IPv4. Throws std::runtime_error if no loopback interface is up.
+std::string loopback_address();
+
 // Returns the numeric address at which the other ranks of `env` reach this host: loopback if all
 // ranks are on this host, otherwise the address from which this host reaches the master. Ignores
-// Env::interface. Throws std::runtime_error if there is no route to the master.
+// Env::interface. Throws std::runtime_error if there is no route to the master or no loopback.
 std::string own_address(const Env& env);
 
 // Returns the name or address at which this process connects to the store. On rank 0's host, if

@@ -146,6 +146,29 @@ TEST_CASE("if a SageMaker host is missing, all others name it", "[hosts]") {
   }
 }
 
+TEST_CASE("without a loopback interface, several processes on one host are refused at once",
+          "[hosts]") {
+  std::vector<std::string> words = {"--net"};
+  for (const auto& word : test::pair_run().words("no_loopback", {"--nproc", "2"}))
+    words.push_back(word);
+  const auto outcome = test::run_program("unshare", words, {}, {}, 20);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Contains("loopback") && Catch::Contains("ip link set lo up"));
+  CHECK(test::lines_of(outcome.err).size() == 1);
+}
+
+TEST_CASE("processes on a host whose loopback has only an IPv6 address connect over it",
+          "[hosts]") {
+  std::string line = "ip link set lo up && ip address delete 127.0.0.1/8 dev lo && exec";
+  for (const auto& word : test::pair_run().words("ipv6", {"--nproc", "2"}))
+    line += " '" + word + "'";
+  const auto outcome = test::run_program("unshare", {"--net", "sh", "-c", line});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  test::pair_run().require_same("ipv6");
+}
+
 TEST_CASE("a host behind a slow link is named before the first step", "[throttled]") {
   const test::SmallRun run(1);
   const Cluster cluster(run.output("cluster"), {"algo-1", "algo-2", "algo-10"});

@@ -5,6 +5,7 @@
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
 #include "app/platform/failure.h"
+#include "base/log.h"
 
 namespace shoal::app {
 
@@ -13,6 +14,7 @@ int doctor_command(const Call& call) {
     return print_checks({[&] { return launcher_checks(call.arguments, call.environment); }});
   }
   const int host = print_checks(host_checks(call.arguments.job, call.environment));
+  log::require_lines_written();
   Launch launch_plan;
   try {
     launch_plan.program = worker_program();

@@ -1,8 +1,7 @@
-#include <iostream>
-
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/metric_definitions.h"
 #include "app/platform/failure.h"
+#include "base/log.h"
 
 namespace shoal::app {
 
@@ -12,8 +11,8 @@ int metrics_command(const Call& call) {
         "usage: `shoal metrics --definitions` prints MetricDefinitions for a SageMaker training "
         "job");
   }
-  std::cout << metric_definitions_json() << "\n" << std::flush;
-  return std::cout ? kOk : kFailure;
+  log::line(metric_definitions_json());
+  return kOk;
 }
 
 }  // namespace shoal::app

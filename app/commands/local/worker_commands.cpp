@@ -1,7 +1,11 @@
 // Starts the workers of commands that shoal-worker runs.
 #include <unistd.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "app/commands/local/local_commands.h"
+#include "app/launch/checks.h"
 #include "app/launch/launch.h"
 #include "app/launch/machine.h"
 #include "app/launch/plan.h"
@@ -9,6 +13,7 @@
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "dist/env/launcher.h"
+#include "dist/env/network.h"
 
 namespace shoal::app {
 namespace {
@@ -32,6 +37,22 @@ int start(const Plan& plan, const Call& call) {
   return launch(start_of);
 }
 
+// Throws if limits of this host would prevent that the workers start and connect.
+void check_host(const Plan& plan, const Call& call) {
+  const train::Job& job = call.arguments.job;
+  if (plan.workers.size() > 1) dist::loopback_address();
+  if (job.health_check == "off") return;
+  const int workers = static_cast<int>(plan.workers.size());
+  const int computing = job.threads.value_or(std::max(1, usable_processors() / workers));
+  const int loading = job.workers.value_or(computing);
+  for (const Check& check : limit_checks(workers * (kThreadsPerWorker + computing + loading)))
+    if (check.verdict == Check::Verdict::bad)
+      throw std::runtime_error(check.name + ": " + check.value + "; " + check.advice +
+                               (call.arguments.command == Command::train
+                                    ? ", or skip the check with --health-check off"
+                                    : ""));
+}
+
 }  // namespace
 
 int start_ranks(const Call& call) {
@@ -40,6 +61,7 @@ int start_ranks(const Call& call) {
   log::set_level(call.arguments.job.log_level, 0);
   for (const std::string& note : plan.notes) log::warning(note);
   if (plan.workers.empty()) return kOk;
+  check_host(plan, call);
   // Under a launcher, another rank may already have written the file.
   if (!dist::find_launcher(call.environment))
     clear_failure_file(reporting(call.environment).failure_file);

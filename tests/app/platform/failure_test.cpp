@@ -1,13 +1,18 @@
 #include "app/platform/failure.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "base/log.h"
 #include "tests/support/capture.h"
 #include "train/job/job.h"
 
@@ -171,7 +176,53 @@ TEST_CASE("torchrun's error file contains the message") {
   CHECK(json.at("message").at("extraInfo").at("timestamp").is_string());
 }
 
-TEST_CASE("a closed pipe at standard output is not a lost peer") {
-  CHECK_FALSE(app::is_lost_peer("cannot write to standard output: Broken pipe"));
+TEST_CASE("success becomes an error if a line could not be written to stdout") {
+  const auto printing_to = [](const char* path, int result) {
+    return capture([=] {
+      ::dup2(::open(path, O_WRONLY), STDOUT_FILENO);
+      return app::guarded_main({}, [=] {
+        log::line("a result");
+        return result;
+      });
+    });
+  };
+  CHECK(printing_to("/dev/null", 0).code == 0);
+  const Captured lost = printing_to("/dev/full", 0);
+  CHECK(lost.code == app::kFailure);
+  CHECK_THAT(lost.err, Contains("cannot write to standard output: No space left on device") &&
+                           !Contains("--output"));
+  CHECK(printing_to("/dev/full", 143).code == 143);
+}
+
+TEST_CASE("a closed pipe at stdout is no error") {
+  const Captured run = capture([] {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::signal(SIGPIPE, SIG_IGN);
+    return app::guarded_main({}, [] {
+      log::line("a result");
+      return 0;
+    });
+  });
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
   CHECK(app::is_lost_peer("rank 1: sending failed: Broken pipe"));
+}
+
+TEST_CASE("errors at limits of the system name the limit") {
+  const auto text = [](int code) {
+    return app::describe(std::system_error(code, std::generic_category(), "opening a file"));
+  };
+  CHECK_THAT(text(EMFILE), Contains("opening a file") && Contains("ulimit -n"));
+  CHECK_THAT(text(EFBIG), Contains("ulimit -f"));
+  CHECK_THAT(text(EAGAIN), Contains("ulimit -u"));
+  CHECK_THAT(text(EACCES), !Contains("ulimit"));
+  const Captured limited = capture([] {
+    const rlimit space{rlim_t{1} << 40, rlim_t{1} << 40};
+    ::setrlimit(RLIMIT_AS, &space);
+    return app::guarded_main({}, []() -> int { throw std::bad_alloc(); });
+  });
+  CHECK_THAT(limited.err, Contains("ulimit -v"));
 }

@@ -22,6 +22,7 @@ TEST_CASE("the loopback interface is listed with its address") {
 }
 
 TEST_CASE("loopback is reached from the loopback address") {
+  CHECK(loopback_address() == "127.0.0.1");
   CHECK(address_towards("127.0.0.1", 80) == "127.0.0.1");
   CHECK(address_towards("no such host", 80) == "");
 }

@@ -1,0 +1,291 @@
+// Tests the run's surroundings: terminals, early signals, closed or full descriptors, limits of the
+// system, and packed sets that become shorter.
+
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "program.h"
+#include "train/checkpoint/checkpoint_store.h"
+
+using namespace shoal;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A short run of a small network on a few images.
+struct Run {
+  explicit Run(int images = 16) { test::make_images(root() / "data", images, 4, 2, 40); }
+
+  fs::path root() const { return directory.path(); }
+  fs::path output() const { return root() / "run"; }
+  std::vector<std::string> words(const std::vector<std::string>& more = {}) const {
+    // clang-format off
+    std::vector<std::string> words = {
+        "train", "--data", (root() / "data").string(), "--output", output().string(), "--model", "resnet18",
+        "--size", "32", "--batch-size", "4", "--epochs", "1", "--lr", "0.01", "--print-freq", "1", "--threads", "1"};
+    // clang-format on
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  auto checkpoints() const { return train::CheckpointStore(output() / "checkpoints", 9).entries(); }
+
+  test::TemporaryDirectory directory;
+};
+
+std::string quoted(const std::vector<std::string>& words) {
+  std::string line = "'" + test::shoal_program() + "'";
+  for (const auto& word : words) line += " '" + word + "'";
+  return line;
+}
+
+// Runs `before`, then shoal with these words in the same shell; `after` are redirections.
+test::Outcome in_shell(const std::string& before, const std::vector<std::string>& words,
+                       const std::string& after = "") {
+  return test::run_program("bash", {"-c", before + quoted(words) + after});
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+// Returns the line of /proc/PID/status that begins with `key`, without it.
+std::string status_of(pid_t pid, const std::string& key) {
+  for (const auto& line :
+       test::lines_of(test::read_text("/proc/" + std::to_string(pid) + "/status")))
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  return "";
+}
+
+// Returns a `watch` for run_shoal(): sends a signal `times` times. Begins when the program's main has
+// begun and therefore holds SIGUSR1.
+std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
+  return [=, &sent](pid_t pid) {
+    const std::string held = status_of(pid, "SigBlk");
+    if (sent == 0 && (held.empty() || !(std::stoull(held, nullptr, 16) >> (SIGUSR1 - 1) & 1)))
+      return false;
+    if (sent < times && ::kill(pid, signal) == 0) ++sent;
+    return false;
+  };
+}
+
+// Runs a command line in bash on a new terminal. `watch` gets what was printed so far and may return
+// keys to type. Returns all that was printed, or fails the test after 60 s.
+std::string on_terminal(const std::string& line,
+                        const std::function<std::string(const std::string&)>& watch) {
+  int terminal = -1;
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    ::execlp("bash", "bash", "-c", line.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string printed;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  char part[4096];
+  bool late = false;
+  for (ssize_t n; !late && (n = ::read(terminal, part, sizeof part)) > 0;) {
+    printed.append(part, static_cast<size_t>(n));
+    const std::string keys = watch(printed);
+    if (!keys.empty()) REQUIRE(::write(terminal, keys.data(), keys.size()) > 0);
+    late = std::chrono::steady_clock::now() > end;
+  }
+  ::close(terminal);  // hangs up
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  INFO(printed);
+  REQUIRE_FALSE(late);
+  return printed;
+}
+
+}  // namespace
+
+TEST_CASE("with `stty tostop`, several processes write to the terminal and finish", "[terminal]") {
+  const Run run;
+  const auto seen = test::run_program(
+      "/usr/bin/script",
+      {"-qec", "stty tostop; " + quoted(run.words({"--nproc", "2"})), "/dev/null"}, {}, {}, 60);
+  INFO(seen.out);
+  CHECK(seen.exit_code == 0);
+  CHECK_THAT(seen.out, Contains("Epoch: [0]"));
+}
+
+TEST_CASE("Ctrl-Z stops all processes of a run, and fg continues them", "[terminal]") {
+  const Run run(80);
+  // Bash starts the run as a foreground job. `fg` runs when the job has stopped; `ps` lists the
+  // states of its processes before.
+  const std::string line = "set -m; " + quoted(run.words({"--nproc", "2"})) +
+                           "; echo code $? stopped; ps -o stat=,comm= -e | grep shoal-worker | sed "
+                           "'s/^/state /'; fg; echo code $? at the end";
+  bool pressed = false;
+  const std::string seen = on_terminal(line, [&](const std::string& printed) -> std::string {
+    if (pressed || printed.find("Epoch: [0][ 2") == printed.npos) return "";
+    pressed = true;
+    return "\x1a";
+  });
+  INFO(seen);
+  CHECK_THAT(seen, Contains("code 148 stopped"));  // 128 + SIGTSTP
+  CHECK(count(seen, "state T") >= 2);
+  CHECK(count(seen, "state R") + count(seen, "state S") == 0);
+  CHECK_THAT(seen, Contains("code 0 at the end"));
+}
+
+TEST_CASE("SIGUSR1 from the first moment on is a request to save, kept until the run can") {
+  const Run run;
+  const std::string nproc = GENERATE("1", "2");
+  int sent = 0;
+  const auto outcome = test::run_shoal(run.words({"--nproc", nproc, "--keep", "9"}), {},
+                                       sending(SIGUSR1, 400, sent));
+  INFO(outcome.err);
+  CHECK(sent == 400);
+  CHECK(outcome.exit_code == 0);
+  CHECK(run.checkpoints().size() >= 2);  // one at the end of the epoch
+}
+
+TEST_CASE("the first SIGTERM or SIGHUP, however early, stops a run; SIGUSR2 has no effect") {
+  const Run run;
+  const auto [signal, code, words] = GENERATE(table<int, int, std::string>(
+      {{SIGTERM, 143, "stopped"}, {SIGHUP, 143, "stopped"}, {SIGUSR2, 0, "saved"}}));
+  int sent = 0;
+  const auto outcome = test::run_shoal(run.words(), {}, sending(signal, 1, sent));
+  INFO(outcome.err);
+  CHECK(sent == 1);
+  CHECK(outcome.exit_code == code);
+  CHECK_THAT(outcome.err, Contains(words));
+}
+
+TEST_CASE("a run that is started with stdin, stdout and stderr closed keeps its files clean") {
+  const Run run;
+  const auto outcome =
+      in_shell("exec ", run.words({"--nproc", GENERATE("1", "2")}), " <&- >&- 2>&-");
+  CHECK(outcome.exit_code == 0);
+  CHECK(run.checkpoints().size() == 1);
+  const auto rows = test::lines_of(test::read_text(run.output() / "history.jsonl"));
+  CHECK(rows.size() >= 5);
+  for (const auto& row : rows) CHECK(row.starts_with('{'));
+  CHECK_THAT(test::read_text(run.output() / ".lock"), !Contains("Epoch") && !Contains("info"));
+}
+
+TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no error") {
+  const Run run;
+  const std::vector<std::vector<std::string>> commands = {{"--help"},
+                                                          {"--version"},
+                                                          {"train", "--help", "all"},
+                                                          {"train", "--recipe", "list"},
+                                                          {"metrics", "--definitions"},
+                                                          {"models"}};
+  for (const auto& words : commands) {
+    INFO(words[0]);
+    const auto full = in_shell("", words, " >/dev/full");
+    CHECK(full.exit_code == 1);
+    CHECK_THAT(full.err, Contains("standard output") && Contains("No space left"));
+    CHECK(count(full.err, "shoal: error") == 1);
+    const auto closed = in_shell("set -o pipefail; ", words, " | true");
+    CHECK(closed.exit_code == 0);
+    CHECK(closed.err.empty());
+  }
+  const auto doctor = in_shell("", {"doctor"}, " >/dev/full");
+  CHECK(doctor.exit_code == 1);
+  CHECK_THAT(doctor.err, Contains("standard output"));
+
+  const auto trained = in_shell("", run.words(), " >/dev/full");
+  INFO(trained.err);
+  CHECK(trained.exit_code == 1);
+  CHECK_THAT(trained.err, Contains("shoal: error: cannot write to standard output"));
+  REQUIRE(run.checkpoints().size() == 1);
+  CHECK(run.checkpoints().front().step == 4);
+  CHECK_THAT(test::read_text(run.output() / "summary.json"), Contains("\"complete\""));
+
+  const std::string checkpoint = run.output().string(), data = (run.root() / "data").string();
+  CHECK(
+      in_shell("", {"eval", "--checkpoint", checkpoint, "--data", data}, " >/dev/full").exit_code ==
+      1);
+  CHECK(in_shell("", {"predict", "--checkpoint", checkpoint, data}, " >/dev/full").exit_code == 1);
+}
+
+TEST_CASE("limits of the system are named with what to do, before the workers start") {
+  const Run run;
+  // Root may start any number of processes. Another user may not, but must read this build.
+  const std::string other = ::geteuid() != 0 ? ""
+                                             : "chmod -R a+rwX '" + run.root().string() +
+                                                   "'; exec setpriv --reuid 65534 --clear-groups "
+                                                   "--inh-caps +dac_override,+dac_read_search "
+                                                   "--ambient-caps +dac_override,+dac_read_search "
+                                                   "bash -c 'ulimit -u 8; exec \"$@\"' bash ";
+  const auto [before, name, remedy] = GENERATE_COPY(table<std::string, std::string, std::string>(
+      {{"ulimit -n 40; exec ", "open files", "ulimit -n"},
+       {"ulimit -v 1000000; exec ", "address space", "ulimit -v"},
+       {"ulimit -f 100; exec ", "file size", "ulimit -f"},
+       {other.empty() ? "ulimit -u 8; exec " : other, "processes and threads", "ulimit -u"}}));
+  const auto outcome = in_shell(before, run.words({"--nproc", GENERATE("1", "2")}));
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Contains("shoal: error: " + name + ": ") && Contains(remedy));
+  CHECK(test::lines_of(outcome.err).size() == 1);
+}
+
+TEST_CASE("a checkpoint beyond the limit of file sizes is an error that names the file") {
+  const Run run;
+  const auto outcome = in_shell("ulimit -f 20000; exec ", run.words());  // 20 MB
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err,
+             Contains("NOT SAVED") && Contains("checkpoints") && Contains("ulimit -f"));
+}
+
+TEST_CASE(
+    "a packed set that becomes shorter during a run is an error that names it, after a save") {
+  const Run run(200);
+  for (const std::string split : {"train", "val"}) {
+    const auto packed = test::run_shoal({"pack", (run.root() / "data" / split).string(),
+                                         (run.root() / (split + ".pack")).string()});
+    INFO(packed.err);
+    REQUIRE(packed.exit_code == 0);
+  }
+  const fs::path pack = run.root() / "train.pack";
+  bool cut = false;
+  const auto outcome =
+      test::run_shoal({"train",
+                       "--train",
+                       pack.string(),
+                       "--val",
+                       (run.root() / "val.pack").string(),
+                       "--output",
+                       run.output().string(),
+                       "--model",
+                       "resnet18",
+                       "--size",
+                       "32",
+                       "--batch-size",
+                       "4",
+                       "--epochs",
+                       "90",
+                       "--lr",
+                       "0.01",
+                       "--print-freq",
+                       "1",
+                       "--workers",
+                       "1"},
+                      {}, [&](pid_t) {
+                        if (cut || test::read_text(run.output() / "history.jsonl").empty())
+                          return false;
+                        cut = true;
+                        fs::resize_file(pack, 4096);
+                        return false;
+                      });
+  INFO(outcome.err);
+  CHECK(cut);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Contains("shoal: error: ") && Contains("train.pack has become shorter"));
+  CHECK(run.checkpoints().size() >= 1);
+}
