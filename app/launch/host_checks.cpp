@@ -98,8 +98,7 @@ Checks memory() {
   return {ram, shm};
 }
 
-// A limit of this process. Below `least` the run would fail, below `enough` it may
-// fail.
+// Checks a limit of this process: below `least` a run would fail, below `enough` it may fail.
 Check limit(const std::string& name, __rlimit_resource resource, double unit, const char* unit_name,
             double least, double enough, const char* remedy) {
   rlimit found{};
@@ -107,7 +106,7 @@ Check limit(const std::string& name, __rlimit_resource resource, double unit, co
   Check check{Verdict::ok, name, "unlimited", ""};
   if (found.rlim_cur == RLIM_INFINITY) return check;
   const double value = static_cast<double>(found.rlim_cur) / unit;
-  check.value = strf("%.4g%s", value, unit_name);
+  check.value = strf("%.*f%s", *unit_name ? 1 : 0, value, unit_name);
   if (value < enough) {
     check.verdict = value < least ? Verdict::bad : Verdict::warn;
     check.advice = std::string("raise the limit: ") + remedy;

@@ -37,7 +37,7 @@ int start(const Plan& plan, const Call& call) {
   return launch(start_of);
 }
 
-// Throws if limits of this host would prevent that the workers start and connect.
+// Throws if the workers could not start or connect because of limits of this host.
 void check_host(const Plan& plan, const Call& call) {
   const train::Job& job = call.arguments.job;
   if (plan.workers.size() > 1) dist::loopback_address();
