@@ -122,10 +122,10 @@ TEST_CASE("with `stty tostop`, several processes write to the terminal and finis
 
 TEST_CASE("Ctrl-Z stops all processes of a run, and fg continues them", "[terminal]") {
   const Run run(80);
-  // Bash starts the run as a foreground job. `fg` runs when the job has stopped; `ps` lists the
-  // states of its processes before.
+  // Bash starts the run as a foreground job. `fg` runs when the job has stopped; Before, `ps`
+  // lists the states of the processes on this terminal.
   const std::string line = "set -m; " + quoted(run.words({"--nproc", "2"})) +
-                           "; echo code $? stopped; ps -o stat=,comm= -e | grep shoal-worker | sed "
+                           "; echo code $? stopped; ps -o stat=,comm= | grep shoal-worker | sed "
                            "'s/^/state /'; fg; echo code $? at the end";
   bool pressed = false;
   const std::string seen = on_terminal(line, [&](const std::string& printed) -> std::string {
@@ -141,7 +141,7 @@ TEST_CASE("Ctrl-Z stops all processes of a run, and fg continues them", "[termin
 }
 
 TEST_CASE("SIGUSR1 from the first moment on is a request to save, kept until the run can") {
-  const Run run;
+  const Run run(32);
   const std::string nproc = GENERATE("1", "2");
   int sent = 0;
   const auto outcome = test::run_shoal(run.words({"--nproc", nproc, "--keep", "9"}), {},
@@ -171,7 +171,7 @@ TEST_CASE("a run that is started with stdin, stdout and stderr closed keeps its 
   CHECK(outcome.exit_code == 0);
   CHECK(run.checkpoints().size() == 1);
   const auto rows = test::lines_of(test::read_text(run.output() / "history.jsonl"));
-  CHECK(rows.size() >= 5);
+  CHECK(rows.size() >= 3);
   for (const auto& row : rows) CHECK(row.starts_with('{'));
   CHECK_THAT(test::read_text(run.output() / ".lock"), !Contains("Epoch") && !Contains("info"));
 }
@@ -216,17 +216,16 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
 TEST_CASE("limits of the system are named with what to do, before the workers start") {
   const Run run;
   // Root may start any number of processes. Another user may not, but must read this build.
-  const std::string other = ::geteuid() != 0 ? ""
-                                             : "chmod -R a+rwX '" + run.root().string() +
-                                                   "'; exec setpriv --reuid 65534 --clear-groups "
-                                                   "--inh-caps +dac_override,+dac_read_search "
-                                                   "--ambient-caps +dac_override,+dac_read_search "
-                                                   "bash -c 'ulimit -u 8; exec \"$@\"' bash ";
+  const std::string as_user = ::geteuid() == 0
+                                  ? "setpriv --reuid 65534 --clear-groups --inh-caps +dac_override "
+                                    "--ambient-caps +dac_override "
+                                  : "";
   const auto [before, name, remedy] = GENERATE_COPY(table<std::string, std::string, std::string>(
       {{"ulimit -n 40; exec ", "open files", "ulimit -n"},
        {"ulimit -v 1000000; exec ", "address space", "ulimit -v"},
        {"ulimit -f 100; exec ", "file size", "ulimit -f"},
-       {other.empty() ? "ulimit -u 8; exec " : other, "processes and threads", "ulimit -u"}}));
+       {"exec " + as_user + "bash -c 'ulimit -u 8; exec \"$@\"' bash ", "processes and threads",
+        "ulimit -u"}}));
   const auto outcome = in_shell(before, run.words({"--nproc", GENERATE("1", "2")}));
   INFO(outcome.err);
   CHECK(outcome.exit_code == 1);
