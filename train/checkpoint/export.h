@@ -10,6 +10,7 @@
 
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
+#include "train/job/job.h"
 #include "train/report/report.h"
 #include "train/weights/checkpoint_file.h"
 
