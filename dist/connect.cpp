@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 class Opener {
  public:
   Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
-    const Notify notify = env.local_rank == 0 ? options.notify : [](const std::string&) {};
+    const Notify notify = env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
     if (env.local_world_size < env.world_size)
       wait_for_address(env.master_addr, options.rendezvous_timeout, notify);
@@ -41,7 +41,7 @@ class Opener {
     state->name = name;
     state->rank = env_.rank;
     state->size = env_.world_size;
-    state->progress = progress_;
+    state->progress = options_.progress;
     auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
     const std::string where = env_.master_addr + ":" + std::to_string(env_.master_port);
     guarded(*state, "connecting over " + address_.text() + " (rendezvous at " + where + ")", [&] {
@@ -59,11 +59,6 @@ class Opener {
     if (with_nccl) state->close_nccl = options_.nccl->shutdown;
     state->process_group = front(*state, store);
     return Group(std::move(state));
-  }
-
-  std::shared_ptr<Heartbeat> heartbeat() const {
-    if (options_.patience.count() == 0) return nullptr;
-    return std::make_shared<Heartbeat>(env_, options_.patience, progress_, options_.notify);
   }
 
  private:
@@ -88,7 +83,6 @@ class Opener {
   const ConnectOptions& options_;
   GlooAddress address_;
   c10::intrusive_ptr<c10d::Store> store_;
-  std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
 // Chooses the backend from all ranks' options. Every rank returns the same or throws the same
@@ -109,12 +103,18 @@ Backend agree_on_backend(const ConnectOptions& options, const Group& group, cons
 Communicator connect(const Env& env, const ConnectOptions& options) {
   Communicator result;
   result.env = env;
+  result.progress = options.progress;
+  const auto heartbeat = [&] {
+    return std::make_shared<Heartbeat>(env, options.heartbeat, options.progress);
+  };
   if (env.world_size == 1) {
     choose_backend(options.backend, {options.gpu}, env);
+    result.main = Group(options.progress);
+    result.heartbeat = heartbeat();
     return result;
   }
   Opener opener(env, options);
-  result.heartbeat = opener.heartbeat();
+  result.heartbeat = heartbeat();
   result.control = opener.open("control", false);
   result.backend = agree_on_backend(options, result.control, env);
   const bool nccl = result.backend == Backend::nccl;
@@ -126,6 +126,7 @@ Communicator connect(const Env& env, const ConnectOptions& options) {
 }
 
 void Communicator::shutdown() {
+  if (heartbeat) heartbeat->expect_end();
   control.barrier("end of run");
   heartbeat.reset();
   for (const Group* group : {&main, &batch_norm})

@@ -31,12 +31,12 @@ struct ConnectOptions {
   // Timeout of one collective. Must exceed the longest pause of one rank (a checkpoint, the slowest
   // first batch).
   std::chrono::milliseconds timeout = std::chrono::seconds(1800);
-  // Time without progress after which rank 0 reports which ranks are late (heartbeat.h). 0: never.
-  std::chrono::milliseconds patience = std::chrono::seconds(60);
-  // Receives a sentence during a long wait, such as which host or rank is missing. While ranks
-  // connect, it is called on the first rank of each host, from the thread that called connect().
-  // Later, it is called on rank 0 from the heartbeat's thread.
-  Notify notify = [](const std::string&) {};
+  // Limits and messages of the heartbeats. `notify` also receives a sentence if a host or rank is
+  // missing for long while ranks connect: on the first rank of each host, from the thread that
+  // called connect().
+  HeartbeatOptions heartbeat;
+  // Phases of this process, which the groups enter and the heartbeats report.
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();
 };
 
 // The process groups of a run. There are several, so that independent parts of the program need not
@@ -47,7 +47,8 @@ struct Communicator {
   Group main;  // gradients, parameters, metrics. CPU tensors over Gloo; with NCCL also CUDA tensors
   Group control;     // Gloo: control messages (control_message.h), barriers
   Group batch_norm;  // sums of synchronized batch norm, during forward and backward
-  std::shared_ptr<Heartbeat> heartbeat;  // null in a world of one
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();  // of this process
+  std::shared_ptr<Heartbeat> heartbeat;
 
   int rank() const { return env.rank; }
   int size() const { return env.world_size; }

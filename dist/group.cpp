@@ -73,7 +73,7 @@ std::string describe_failure(const GroupState& state, const std::string& operati
 
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
-  const Waiting waiting(state.progress.get(), operation);
+  const During waiting(state.progress.get(), Phase::waiting, operation);
   try {
     body();
   } catch (const std::exception& error) {
@@ -82,7 +82,8 @@ void guarded(GroupState& state, const std::string& operation, const std::functio
   }
 }
 
-Group::Group(std::shared_ptr<GroupState> state) : state_(std::move(state)) {}
+Group::Group(std::shared_ptr<GroupState> state)
+    : state_(std::move(state)), progress_(state_ ? state_->progress : nullptr) {}
 
 int Group::rank() const {
   return state_ ? state_->rank : 0;
@@ -92,7 +93,7 @@ int Group::size() const {
 }
 
 void Group::enter(Phase phase) const {
-  if (state_ && state_->progress) state_->progress->enter(phase);
+  if (progress_) progress_->enter(phase);
 }
 
 void Group::all_reduce_sum(at::Tensor& tensor) const {

@@ -32,6 +32,8 @@ class Group {
  public:
   Group() = default;  // a group of one
   explicit Group(std::shared_ptr<GroupState> state);
+  // A group of one whose enter() and during() set the phase of `progress`.
+  explicit Group(std::shared_ptr<Progress> progress) : progress_(std::move(progress)) {}
 
   int rank() const;  // 0 … size()-1
   int size() const;
@@ -44,14 +46,16 @@ class Group {
   // On a timeout, rank 0's error also lists the missing ranks.
   void barrier(const std::string& name) const;
 
-  // Sets the phase that this process's heartbeats report (health/progress.h). No effect in a group
-  // of one.
+  // Set the phase of this process (health/progress.h), the second one until the returned object is
+  // destroyed. No effect in a default-constructed group.
   void enter(Phase phase) const;
+  During during(Phase phase) const { return {progress_.get(), phase}; }
 
   const std::shared_ptr<GroupState>& state() const { return state_; }  // null for a group of one
 
  private:
   std::shared_ptr<GroupState> state_;
+  std::shared_ptr<Progress> progress_;
 };
 
 }  // namespace shoal::dist

@@ -80,7 +80,8 @@ void check_health(const train::Job& job, const dist::Communicator& communicator)
 }
 
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
-                                 const dist::Env& env) {
+                                 const dist::Env& env, std::shared_ptr<dist::Progress> progress,
+                                 const dist::Notify& lost) {
   dist::ConnectOptions options;
   using dist::Backend;
   options.backend = job.backend == "nccl"   ? Backend::nccl
@@ -89,11 +90,16 @@ dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
   options.gpu = gpus.name;
   options.device = gpus.mine;
   if (gpus.plugin) options.nccl = &gpus.plugin->nccl;
-  options.rendezvous_timeout =
-      std::chrono::milliseconds(std::llround(1e3 * job.rendezvous_timeout));
-  options.timeout = std::chrono::milliseconds(std::llround(1e3 * job.collective_timeout));
-  options.patience = std::chrono::milliseconds(std::llround(1e3 * job.stall_warning));
-  options.notify = log::warning;
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(std::llround(1e3 * seconds));
+  };
+  options.rendezvous_timeout = milliseconds(job.rendezvous_timeout);
+  options.timeout = milliseconds(job.collective_timeout);
+  options.heartbeat.patience = milliseconds(job.stall_warning);
+  options.heartbeat.lost_after = milliseconds(job.lost_host_timeout);
+  options.heartbeat.notify = log::warning;
+  options.heartbeat.lost = lost;
+  options.progress = std::move(progress);
   dist::Communicator communicator = dist::connect(env, options);
   if (env.rank == 0 && !gpus.name.empty() && communicator.backend == Backend::gloo &&
       options.backend == Backend::automatic)

@@ -1,4 +1,5 @@
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
@@ -11,6 +12,7 @@
 #include "app/version.h"
 #include "base/log.h"
 #include "models/model.h"
+#include "train/control/stop.h"
 #include "train/run/dry_run.h"
 #include "train/run/loop.h"
 
@@ -71,6 +73,34 @@ std::string reason_of(const std::exception& error) {
   return is_lost_peer(text) ? "another process failed first, see its message: " + text : text;
 }
 
+// Reports why the watchdog ends this process, and ends it.
+[[noreturn]] void end_process(const train::Ending& ending, bool on_platform) {
+  const Reporting how = reporting(dist::environment());
+  if (ending.cause == train::Ending::Cause::not_saved) fail_now(how, kFailure, ending.text);
+  if (ending.cause == train::Ending::Cause::lost_peer) fail_now(how, kPeerLost, ending.text);
+  log::status("");
+  log::warning(ending.text);
+  ::_exit(on_platform ? 0 : 128 + ending.signal);
+}
+
+// Runs the training. Returns the signal that stopped it, or 0. If all ranks stop, rank 0 may save
+// and end while this rank still waits for it, which is no error.
+int run_training(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
+                 dist::Communicator& communicator, train::Watchdog& watchdog) {
+  try {
+    const int signal = train::run(job, std::move(start), datasets.train, datasets.val, communicator,
+                                  reason_of, &watchdog)
+                           .stop_signal;
+    communicator.shutdown();
+    return signal;
+  } catch (const std::exception& error) {
+    if (communicator.rank() == 0 || train::stop_signal() == 0 || !is_lost_peer(describe(error)))
+      throw;
+    log::warning("rank 0 has ended, so this rank stops too");
+    return train::stop_signal();
+  }
+}
+
 // Logs the result of --dry-run.
 void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
                    const dist::Communicator& communicator) {
@@ -112,7 +142,13 @@ int train_command(const Arguments& given) {
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
-  dist::Communicator communicator = connect_ranks(arguments.job, gpus, env);
+  const auto progress = std::make_shared<dist::Progress>();
+  const bool on_platform = arguments.job.on_platform;
+  train::Watchdog watchdog(
+      {arguments.job.stop_timeout, env.rank == 0, progress,
+       [on_platform](const train::Ending& ending) { end_process(ending, on_platform); }});
+  dist::Communicator communicator =
+      connect_ranks(arguments.job, gpus, env, progress, watchdog.loss_reporter());
   // From here on, a stop must be agreed with the other ranks.
   if (env.world_size > 1) training_begins();
   const DataPlaces places = find_data(arguments.job);
@@ -151,11 +187,8 @@ int train_command(const Arguments& given) {
     return 0;
   }
   training_begins();
-  const train::RunResult result =
-      train::run(job, std::move(start), datasets.train, datasets.val, communicator, reason_of);
-  communicator.shutdown();
-  if (result.stop_signal == 0 || job.on_platform) return 0;
-  return 128 + result.stop_signal;
+  const int signal = run_training(job, std::move(start), datasets, communicator, watchdog);
+  return signal == 0 || job.on_platform ? 0 : 128 + signal;
 }
 
 }  // namespace shoal::app

@@ -16,9 +16,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "app/platform/failure.h"
 #include "base/log.h"
@@ -206,7 +208,7 @@ class Watch {
   }
 
   int run() {
-    while (reap() > 0) {
+    while (reap() > 0 && !given_up_) {
       if (const int signal = signals_.wait(next_wait()); signal > 0 && signal != SIGCHLD)
         forward(signal);
       advance();
@@ -246,9 +248,13 @@ class Watch {
       signals_.stop_here();
       return send(SIGCONT);
     }
-    if (stop_signal_ == 0 && (signal == SIGTERM || signal == SIGINT || signal == SIGHUP))
+    const bool stops = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    if (stops && stop_signal_ == 0) {
       stop_signal_ = signal;
+      if (phase_ == Phase::running) phase_start_ = Clock::now();
+    }
     send(signal);
+    if (stops) send(SIGCONT);  // a stopped worker would not notice the signal
   }
 
   // Returns the number of workers still running.
@@ -290,16 +296,24 @@ class Watch {
   double phase_seconds() const {
     if (phase_ == Phase::finding_culprit)
       return only_lost_peers() ? plan_.lost_peer_seconds : plan_.culprit_seconds;
-    return phase_ == Phase::ending ? plan_.grace_seconds : 3600;
+    if (phase_ == Phase::running) return stop_signal_ != 0 ? plan_.stop_seconds : 3600;
+    return plan_.grace_seconds;
   }
 
   double next_wait() const {
-    return phase_seconds() - (phase_ == Phase::running ? 0 : since(phase_start_));
+    return phase_seconds() - (phase_ == Phase::running && stop_signal_ == 0 ? 0 : since(phase_start_));
   }
 
   void advance() {
-    if (phase_ == Phase::running || since(phase_start_) < phase_seconds()) return;
-    if (phase_ == Phase::finding_culprit) {
+    if (phase_ == Phase::running && stop_signal_ == 0) return;
+    if (since(phase_start_) < phase_seconds()) return;
+    if (phase_ == Phase::running) {
+      print_error(running_names() + " did not end within " +
+                  std::to_string(std::lround(plan_.stop_seconds)) +
+                  " s after the stop signal; killing it");
+      phase_ = Phase::killed;
+      send(SIGKILL);
+    } else if (phase_ == Phase::finding_culprit) {
       reap();  // the worker that failed first may have exited just now
       phase_ = Phase::ending;
       name_culprit();
@@ -307,8 +321,22 @@ class Watch {
     } else if (phase_ == Phase::ending) {
       phase_ = Phase::killed;
       send(SIGKILL);
+    } else {
+      print_error(running_names() +
+                  " does not end even after SIGKILL, probably because storage hangs; left behind");
+      for (Worker& worker : workers_)
+        if (std::exchange(worker.running, false)) worker.status = SIGKILL;
+      given_up_ = true;
     }
     phase_start_ = Clock::now();
+  }
+
+  // Returns "rank 0, rank 3".
+  std::string running_names() const {
+    std::string names;
+    for (const Worker& worker : workers_)
+      if (worker.running) names += (names.empty() ? "" : ", ") + worker.name;
+    return names;
   }
 
   void name_culprit() {
@@ -355,6 +383,7 @@ class Watch {
   Phase phase_ = Phase::running;
   Clock::time_point phase_start_;
   bool failed_ = false;
+  bool given_up_ = false;  // workers are left that SIGKILL does not end
   int stop_signal_ = 0;
 };
 

@@ -22,6 +22,8 @@ struct Launch {
   double lost_peer_seconds = 3;
   // Seconds from SIGTERM to SIGKILL for the workers still running.
   double grace_seconds = 7;
+  // Seconds from the first stop signal to SIGKILL for the workers still running.
+  double stop_seconds = 3600;
   // Whether a worker killed by a stop signal before it installed its handler counts as stopped
   // instead of failed. Set on a platform, where a stop is not a failure.
   bool early_stop_is_fine = false;
@@ -31,13 +33,16 @@ struct Launch {
 //
 // * Workers inherit stdout and stderr.
 // * SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to every worker. Each worker has its
-//   own process group, so a terminal's Ctrl-C reaches it only through this process.
+//   own process group, so a terminal's Ctrl-C reaches it only through this process. The first three
+//   also continue stopped workers (SIGCONT). Workers that have not ended stop_seconds later are
+//   named and get SIGKILL.
 // * SIGTSTP (Ctrl-Z) stops the workers and this process. SIGCONT (fg) continues all.
 // * Workers may write to a terminal with `stty tostop`.
 // * If a worker fails, the others get SIGTERM after culprit_seconds (or lost_peer_seconds), and
 //   SIGKILL grace_seconds later. One line on stderr names the rank that failed first, its host and
 //   the reason. The failure file gets the same text unless that rank has written it.
 // * Other child processes are reaped too, because PID 1 inherits orphans.
+// * Workers that do not end grace_seconds after SIGKILL, because storage hangs, are left behind.
 // * If this process is killed, the kernel kills the workers.
 //
 // Returns the exit code: 0; the code of the worker that failed first (128 + N if signal N killed

@@ -106,7 +106,18 @@ void add_machine(std::vector<Option>& table) {
            "activity; 0: never",
            JOB(stall_warning))
            .within(0, kSecondsMost)
-           .off_is("0")});
+           .off_is("0"),
+       row("lost-host-timeout", kTrain | kEval, "SECONDS",
+           "Time without an answer after which a process or host is lost; rank 0 then saves and the "
+           "run ends; 0: never",
+           JOB(lost_host_timeout))
+           .within(0, kSecondsMost)
+           .off_is("0"),
+       row("stop-timeout", kTrain, "SECONDS",
+           "Time limit for a stop by SIGTERM or SIGINT; after half of it, rank 0 saves without "
+           "waiting for images or other processes",
+           JOB(stop_timeout))
+           .within(1, kSecondsMost)});
   add_hosts(table, group);
 }
 

@@ -160,6 +160,12 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
   }
 }
 
+void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
+  log::status("");
+  fail(reporting, code, text);
+  ::_exit(code);
+}
+
 void print_error(const std::string& text) noexcept try {
   const std::string line = "shoal: error: " + printable(masked(text)) + "\n";
   write_all(STDERR_FILENO, line.data(), line.size());

@@ -1,11 +1,14 @@
 #include "data/loader/loader.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "data/image/transform.h"
@@ -29,6 +32,8 @@ BufferAllocator with_default(BufferAllocator allocator) {
   allocator.release = [](void* memory) { std::free(memory); };
   return allocator;
 }
+
+constexpr std::chrono::seconds kFarewell(5);  // time for the workers to end
 
 constexpr int64_t kEndless = int64_t{1} << 60;  // assumed number of images of a stream
 
@@ -88,7 +93,11 @@ struct Loader::Impl {
   Ring ring;
   std::shared_ptr<StreamEpoch> stream_epoch;  // the current one
   std::vector<StageClock> clocks;             // one per thread, or none
-  std::vector<std::jthread> threads;          // last member: joined first
+  std::vector<CurrentRead> reads;             // one per thread
+  std::mutex mutex;
+  std::condition_variable thread_ended;
+  size_t running = 0;                 // threads
+  std::vector<std::jthread> threads;  // last member: joined first
 
   Impl(const std::shared_ptr<const Source>& source, const LoaderOptions& requested,
        const std::function<void(const std::string&)>& warning, BufferAllocator allocator)
@@ -99,21 +108,54 @@ struct Loader::Impl {
         log(warning),
         ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
              options.train ? 1 : count_of(options.transform.eval_views)),
-        clocks(static_cast<size_t>(options.profile ? options.threads : 0)) {
+        clocks(static_cast<size_t>(options.profile ? options.threads : 0)),
+        reads(static_cast<size_t>(options.threads)) {
     if (options.train && !options.index_dir.empty() && dataset && !dataset->keeps_indexes())
       indexes.emplace(options.index_dir, dataset->size(), warning);
     const BlockSignals block;
     try {
-      for (int i = 0; i < options.threads; ++i) threads.emplace_back([this, i] { work(i); });
+      for (int i = 0; i < options.threads; ++i) {
+        {
+          const std::lock_guard lock(mutex);
+          ++running;
+        }
+        threads.emplace_back([this, i] { run(i); });
+      }
     } catch (...) {
       ring.close();
       throw;
     }
   }
 
-  ~Impl() {
+  ~Impl() { close(); }
+
+  // Asks the workers to end.
+  void close() {
     ring.close();
     if (stream_epoch) stream_epoch->abandon();
+  }
+
+  // Returns whether all workers have ended before the limit.
+  bool wait_for_workers() {
+    std::unique_lock lock(mutex);
+    return thread_ended.wait_for(lock, kFarewell, [this] { return running == 0; });
+  }
+
+  std::string slowest_read() const {
+    std::string name;
+    auto first = std::chrono::steady_clock::time_point::max();
+    for (const CurrentRead& each : reads) {
+      const auto read = each.get();
+      if (read && read->second < first) std::tie(name, first) = *read;
+    }
+    return name;
+  }
+
+  void run(int number) {
+    work(number);
+    const std::lock_guard lock(mutex);
+    --running;
+    thread_ended.notify_one();
   }
 
   std::shared_ptr<const Feed> dataset_feed(int64_t epoch) const {
@@ -143,7 +185,8 @@ struct Loader::Impl {
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);
       try {
-        if (!worker) worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr);
+        if (!worker) worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr,
+                                            &reads[static_cast<size_t>(number)]);
         ring.done(job, worker->make(*job.feed, job.position, job.index, *job.row, job.pixels));
       } catch (...) {
         ring.failed(job, std::current_exception());
@@ -156,7 +199,16 @@ Loader::Loader(const std::shared_ptr<const Source>& source, LoaderOptions option
                std::function<void(const std::string&)> on_bad, BufferAllocator allocator)
     : impl_(std::make_unique<Impl>(source, options, on_bad, std::move(allocator))) {}
 
-Loader::~Loader() = default;
+Loader::~Loader() {
+  impl_->close();
+  if (impl_->wait_for_workers()) return;
+  impl_->log.report(impl_->slowest_read(), "reading it still has not ended; gave up waiting for it");
+  for (std::jthread& thread : impl_->threads) thread.detach();
+  static std::mutex mutex;
+  static auto* const abandoned = new std::vector<std::unique_ptr<Impl>>;  // their threads use them
+  const std::lock_guard lock(mutex);
+  abandoned->push_back(std::move(impl_));
+}
 
 int64_t Loader::batches_per_epoch() const {
   return impl_->plan.batches();
@@ -190,6 +242,10 @@ StreamCounts Loader::count_rest(std::chrono::milliseconds patience,
   if (!impl_->stream_epoch) return {};
   impl_->stream_epoch->pass_rest(patience, give_up);
   return impl_->stream_epoch->counts();
+}
+
+std::string Loader::slowest_read() const {
+  return impl_->slowest_read();
 }
 
 LoaderStats Loader::stats() const {

@@ -23,7 +23,9 @@
 //   form a batch. Within a rank, order and pixels are pure functions of (seed, epoch, the stream's
 //   order). A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
-// * The destructor joins the workers and may be called at any time.
+// * The destructor may be called at any time. It waits for the workers. If one of them is stuck in
+//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory that
+//   they use are abandoned.
 
 #include <cstdint>
 #include <functional>
@@ -89,6 +91,10 @@ class Loader {
   const Batch* next();
 
   LoaderStats stats() const;
+
+  // Returns the name of the image that a worker has been reading longest; empty if none reads. Any
+  // thread may call it.
+  std::string slowest_read() const;
 
   // Times of the stages, summed over all threads since construction; zero unless
   // LoaderOptions::profile.

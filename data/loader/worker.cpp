@@ -12,11 +12,35 @@
 
 namespace shoal::data {
 
-Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes)
+CurrentRead::Scope::Scope(CurrentRead* current, const Feed& feed, const Ticket& ticket)
+    : current_(current) {
+  if (!current_) return;
+  const std::lock_guard lock(current_->mutex_);
+  current_->feed_ = &feed;
+  current_->ticket_ = &ticket;
+  current_->since_ = std::chrono::steady_clock::now();
+}
+
+CurrentRead::Scope::~Scope() {
+  if (!current_) return;
+  const std::lock_guard lock(current_->mutex_);
+  current_->feed_ = nullptr;
+}
+
+std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> CurrentRead::get()
+    const {
+  const std::lock_guard lock(mutex_);
+  if (!feed_) return std::nullopt;
+  return std::pair(feed_->name(*ticket_), since_);
+}
+
+Worker::Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes,
+               CurrentRead* current)
     : options_(options),
       log_(log),
       transform_(options.transform),
       indexes_(indexes),
+      current_(current),
       sides_(options.sides()),
       mix_(options.mix),
       side_(options.train ? options.transform.size : options.transform.eval_size) {}
@@ -69,7 +93,7 @@ void Worker::follow(const Feed& feed, int64_t position) {
 // Returns false if the image is damaged.
 bool Worker::decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels) {
   try {
-    const std::span<const uint8_t> bytes = feed.read(ticket, buffer_);
+    const std::span<const uint8_t> bytes = read(feed, ticket);
     lap(Stage::read);
     if (options_.train)
       training_row(feed, ticket, bytes, pixels);
@@ -84,6 +108,11 @@ bool Worker::decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels) {
                           (options_.train ? "; another image is used instead" : ""));
     return false;
   }
+}
+
+std::span<const uint8_t> Worker::read(const Feed& feed, const Ticket& ticket) {
+  const CurrentRead::Scope scope(current_, feed, ticket);
+  return feed.read(ticket, buffer_);
 }
 
 // Makes a training row with the image's seek index, or builds the index.

@@ -1,8 +1,13 @@
 #pragma once
 // The work of one loader thread: turns tickets into batch rows.
 
+#include <chrono>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "data/data_options.h"
@@ -14,11 +19,37 @@
 
 namespace shoal::data {
 
+// The image that a worker thread is reading. Thread-safe.
+class CurrentRead {
+ public:
+  // Returns the image's name and the time at which the read began; nothing between reads.
+  std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> get() const;
+
+  // Sets the image of `current`, which may be null, until it is destroyed.
+  class Scope {
+   public:
+    Scope(CurrentRead* current, const Feed& feed, const Ticket& ticket);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    CurrentRead* current_;
+  };
+
+ private:
+  mutable std::mutex mutex_;
+  const Feed* feed_ = nullptr;  // null between reads
+  const Ticket* ticket_ = nullptr;
+  std::chrono::steady_clock::time_point since_;
+};
+
 // Use one object per thread. The arguments of the constructor must outlive it.
 class Worker {
  public:
-  // `indexes` may be null.
-  Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes = nullptr);
+  // `indexes` and `current` may be null.
+  Worker(const LoaderOptions& options, BadImageLog& log, jpeg::IndexStore* indexes = nullptr,
+         CurrentRead* current = nullptr);
 
   struct Result {
     // Hash of position, label, pixels, the partner's key and lambda; 0 unless options.hash.
@@ -35,6 +66,7 @@ class Worker {
   void follow(const Feed& feed, int64_t position);
   void begin_row(const Feed& feed, const Ticket& ticket, int32_t index, Row& row) const;
   void finish_bad(Row& row, uint8_t* pixels) const;
+  std::span<const uint8_t> read(const Feed& feed, const Ticket& ticket);
   bool decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels);
   void training_row(const Feed& feed, const Ticket& ticket, std::span<const uint8_t> bytes,
                     uint8_t* pixels);
@@ -45,6 +77,7 @@ class Worker {
   BadImageLog& log_;
   Transform transform_;
   jpeg::IndexStore* indexes_;
+  CurrentRead* current_;
   std::vector<uint8_t> buffer_;  // for the encoded image
   jpeg::SeekIndex index_;
   const Progression sides_;

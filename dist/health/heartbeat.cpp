@@ -16,11 +16,18 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLongest = std::chrono::seconds(5), kShortest(20);
+constexpr int kShares = 8;  // heartbeats within the shortest limit
 constexpr int kMissed = 3;  // a rank is silent after this many missed heartbeats
 constexpr Milliseconds kFarewell = std::chrono::seconds(1);
+// After a lost connection, the main thread gets this time to end the process with its own error.
+constexpr Milliseconds kMainThreadTime = std::chrono::seconds(3);
 
 std::string pulse_key(int rank) {
   return "pulse/" + std::to_string(rank);
+}
+
+double in_seconds(Milliseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
 double seconds_since(Clock::time_point time) {
@@ -29,22 +36,29 @@ double seconds_since(Clock::time_point time) {
 
 }  // namespace
 
-// Shared by the Heartbeat and its thread, because the thread outlives the Heartbeat if it is stuck
-// in a network call.
+// Shared by the Heartbeat and its threads, because these outlive the Heartbeat if they are stuck in
+// a network call.
 struct Heartbeat::Shared {
   Env env;
-  Milliseconds patience{};
+  HeartbeatOptions options;
   std::shared_ptr<const Progress> progress;
-  Notify notify;
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool stop = false, ended = false;
+  bool stop = false, ended = false, end_expected = false;
+  int64_t answers = 0;  // of the store
 
-  Milliseconds interval() const { return std::clamp(patience / 8, kShortest, kLongest); }
+  bool alone() const { return env.world_size == 1; }
+  // Whether the store belongs to another process, whose loss this rank must notice.
+  bool store_is_remote() const { return !alone() && (env.rank != 0 || env.agent_store); }
+  Milliseconds interval() const;
   void run();
+  void watch_store();
   bool wait();  // waits for one interval; returns false if the thread must stop
-  void check_ranks(c10d::Store& store);
+  void exchange(c10d::Store& store, int64_t beat);
+  void check_ranks(c10d::Store* store);
+  void report_loss(const std::string& sentence);
+  std::string server() const;
 
   // On rank 0: the last heartbeat of each rank and when it was first seen.
   struct Last {
@@ -53,8 +67,16 @@ struct Heartbeat::Shared {
     Progress::State state;
   };
   std::vector<Last> last;
+  std::vector<Pulse> read_pulses(c10d::Store* store, const Progress::State& own);
   double next_report = 0;  // seconds without progress
 };
+
+Milliseconds Heartbeat::Shared::interval() const {
+  Milliseconds shortest = kShares * kLongest;
+  for (const Milliseconds time : {options.patience, options.lost_after})
+    if (time.count() > 0) shortest = std::min(shortest, time);
+  return std::max(shortest / kShares, kShortest);
+}
 
 bool Heartbeat::Shared::wait() {
   std::unique_lock lock(mutex);
@@ -63,58 +85,116 @@ bool Heartbeat::Shared::wait() {
 
 void Heartbeat::Shared::run() {
   try {
-    const auto store = open_connection(env, "heartbeat");
+    const auto store = alone() ? nullptr : open_connection(env, "heartbeat");
     for (int64_t beat = 0;; ++beat) {
-      store->set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
-      if (env.rank == 0) check_ranks(*store);
+      if (store) exchange(*store, beat);
+      if (env.rank == 0) check_ranks(store.get());
       if (!wait()) break;
     }
   } catch (const std::exception&) {
-    // The store's process has ended, so nobody reads the heartbeats any more.
+    // The store's process has ended. Usually the main thread notices this too, and knows more.
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, kMainThreadTime, [this] { return stop; });
+    lock.unlock();
+    if (store_is_remote()) report_loss("the connection to " + server() + " is closed");
   }
   const std::lock_guard lock(mutex);
   ended = true;
   changed.notify_all();
 }
 
-// Reads the other ranks' heartbeats, but only if this rank has made no progress for half of
-// `patience`. Calls notify() when a report is due.
-void Heartbeat::Shared::check_ranks(c10d::Store& store) {
-  const double limit = std::chrono::duration<double>(patience).count();
-  const Progress::State own = progress->state();
-  if (own.seconds < limit / 2) {
-    last.clear();
-    next_report = limit;
-    return;
+// Sends a heartbeat and waits for an answer of the store.
+void Heartbeat::Shared::exchange(c10d::Store& store, int64_t beat) {
+  store.set(pulse_key(env.rank), encode_pulse(beat, progress->state()));
+  store.check({pulse_key(env.rank)});
+  const std::lock_guard lock(mutex);
+  ++answers;
+}
+
+// Reports that the store does not answer. Counts intervals instead of comparing times, so that this
+// process may be stopped for a while.
+void Heartbeat::Shared::watch_store() {
+  int64_t seen = -1;
+  for (Milliseconds silent{0}; wait(); silent += interval()) {
+    {
+      const std::lock_guard lock(mutex);
+      if (answers != seen) silent = Milliseconds(0);
+      seen = answers;
+    }
+    if (silent + interval() < options.lost_after) continue;
+    return report_loss(server() + " has not answered for " + std::to_string(options.lost_after.count() / 1000) + " s");
   }
+}
+
+// Returns "rank 0 (algo-1)", or the name of another store's place.
+std::string Heartbeat::Shared::server() const {
+  if (!env.agent_store) return "rank " + rank_with_host(0, env);
+  return "the launcher's store at " + env.master_addr + ":" + std::to_string(env.master_port);
+}
+
+void Heartbeat::Shared::report_loss(const std::string& sentence) {
+  {
+    const std::lock_guard lock(mutex);
+    if (stop || end_expected || options.lost_after.count() == 0) return;
+    end_expected = true;  // reports one loss only
+  }
+  options.lost(sentence);
+}
+
+// Reads the other ranks' heartbeats.
+std::vector<Pulse> Heartbeat::Shared::read_pulses(c10d::Store* store, const Progress::State& own) {
   last.resize(static_cast<size_t>(env.world_size));
   std::vector<Pulse> pulses(last.size());
   pulses[0].state = own;
   for (int rank = 1; rank < env.world_size; ++rank) {
     Last& known = last[static_cast<size_t>(rank)];
-    if (store.check({pulse_key(rank)})) {
-      const auto pulse = decode_pulse(store.get_to_str(pulse_key(rank)));
+    if (store->check({pulse_key(rank)})) {
+      const auto pulse = decode_pulse(store->get_to_str(pulse_key(rank)));
       if (pulse && pulse->first != known.beat) known = {pulse->first, Clock::now(), pulse->second};
     }
     Pulse& pulse = pulses[static_cast<size_t>(rank)];
     pulse.state = known.state;
     pulse.silent_seconds = seconds_since(known.at);
-    pulse.alive =
-        pulse.silent_seconds < kMissed * std::chrono::duration<double>(interval()).count();
+    pulse.alive = pulse.silent_seconds < kMissed * in_seconds(interval());
   }
-  if (own.seconds < next_report) return;
-  notify(describe_stall(pulses, env, limit));
+  return pulses;
+}
+
+// Calls notify() when a report is due, and lost() for a silent rank. Reads the heartbeats only
+// while this rank makes no progress, and counts a rank's silence from then on. So a rank is lost
+// after half of `lost_after`, to report it within that time.
+void Heartbeat::Shared::check_ranks(c10d::Store* store) {
+  const double patience = in_seconds(options.patience), lost_after = in_seconds(options.lost_after);
+  const Progress::State own = progress->state();
+  const bool stalled = patience > 0 && own.seconds >= patience / 2;
+  if (!stalled && (alone() || lost_after == 0 || own.seconds < lost_after / 4)) {
+    last.clear();
+    next_report = patience;
+    return;
+  }
+  const std::vector<Pulse> pulses = read_pulses(store, own);
+  if (const std::string lost = describe_loss(pulses, env, lost_after / 2);
+      lost_after > 0 && !lost.empty())
+    report_loss(lost);
+  if (patience == 0 || own.seconds < next_report) return;
+  options.notify(describe_stall(pulses, env, patience));
   next_report = 2 * own.seconds;
 }
 
-Heartbeat::Heartbeat(const Env& env, Milliseconds patience,
-                     std::shared_ptr<const Progress> progress, const Notify& notify)
+Heartbeat::Heartbeat(const Env& env, const HeartbeatOptions& options,
+                     std::shared_ptr<const Progress> progress)
     : shared_(std::make_shared<Shared>()) {
   shared_->env = env;
-  shared_->patience = patience;
+  shared_->options = options;
   shared_->progress = std::move(progress);
-  shared_->notify = notify;
   std::thread([shared = shared_] { shared->run(); }).detach();
+  if (shared_->store_is_remote() && options.lost_after.count() > 0)
+    std::thread([shared = shared_] { shared->watch_store(); }).detach();
+}
+
+void Heartbeat::expect_end() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->end_expected = true;
 }
 
 Heartbeat::~Heartbeat() {

@@ -1,7 +1,8 @@
 #pragma once
 // Heartbeats of all ranks. A separate thread sends them over its own connection to the store, so a
 // rank that hangs in a collective still sends them. When rank 0 makes no progress, it reports which
-// ranks are late.
+// ranks are late. A rank or host that has disappeared is reported as lost. In a world of one, only
+// reports that there is no progress.
 
 #include <chrono>
 #include <memory>
@@ -12,14 +13,27 @@
 
 namespace shoal::dist {
 
+struct HeartbeatOptions {
+  // When rank 0 makes no progress for `patience`, it calls `notify`, and again each time that the
+  // wait has doubled. 0: never.
+  std::chrono::milliseconds patience = std::chrono::seconds(60);
+  // Rank 0 calls `lost` if another rank sends no heartbeat for this time while rank 0 makes no
+  // progress. The other ranks call it if the store has not answered for this time or has closed the
+  // connection. 0: never.
+  std::chrono::milliseconds lost_after = std::chrono::seconds(120);
+  // Called from the heartbeat's threads, with one sentence.
+  Notify notify = [](const std::string&) {};
+  Notify lost = [](const std::string&) {};
+};
+
 class Heartbeat {
  public:
-  // Construct after the rendezvous (store.h). When rank 0 makes no progress for `patience`, it
-  // calls `notify` from the heartbeat's thread, and again each time that the wait has doubled. If
-  // the connection to the store fails, this rank sends no heartbeats.
-  Heartbeat(const Env& env, std::chrono::milliseconds patience,
-            std::shared_ptr<const Progress> progress, const Notify& notify);
+  // Construct after the rendezvous (store.h).
+  Heartbeat(const Env& env, const HeartbeatOptions& options,
+            std::shared_ptr<const Progress> progress);
   ~Heartbeat();  // waits briefly for the thread, not for the network
+  // From now on, the other ranks may end, so a closed store is no loss.
+  void expect_end();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 

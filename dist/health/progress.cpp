@@ -1,6 +1,17 @@
 #include "dist/health/progress.h"
 
+#include <cmath>
+
 namespace shoal::dist {
+
+namespace {
+
+// Whether the thread changes nothing that a checkpoint contains.
+bool is_harmless(Phase phase) {
+  return phase == Phase::reading || phase == Phase::stepping || phase == Phase::waiting;
+}
+
+}  // namespace
 
 std::string text_of(Phase phase) {
   switch (phase) {
@@ -10,6 +21,8 @@ std::string text_of(Phase phase) {
       return "reading images";
     case Phase::stepping:
       return "computing a step";
+    case Phase::updating:
+      return "updating the weights";
     case Phase::evaluating:
       return "evaluating";
     case Phase::saving:
@@ -20,25 +33,46 @@ std::string text_of(Phase phase) {
   return "";
 }
 
+std::string text_of(const Progress::State& state) {
+  return text_of(state.phase) + " for " + std::to_string(std::llround(state.seconds)) + " s" +
+         (state.operation.empty() ? "" : " (" + state.operation + ")");
+}
+
 Progress::State Progress::state() const {
   const std::lock_guard lock(mutex_);
-  return {phase_, operation_, std::chrono::duration<double>(Clock::now() - since_).count()};
+  return {phase_, phase_ == Phase::reading && name_ ? name_() : operation_,
+          std::chrono::duration<double>(Clock::now() - since_).count()};
 }
 
 void Progress::enter(Phase phase, const std::string& operation) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const bool frozen = freezer_ != std::thread::id() && freezer_ != std::this_thread::get_id();
+  if (frozen && is_harmless(phase_)) changed_.wait(lock, [] { return false; });
   phase_ = phase;
   operation_ = operation;
   since_ = Clock::now();
+  if (frozen) changed_.notify_all();
 }
 
-Waiting::Waiting(Progress* progress, const std::string& operation) : progress_(progress) {
+void Progress::name_reads(std::function<std::string()> name) {
+  const std::lock_guard lock(mutex_);
+  name_ = std::move(name);
+}
+
+bool Progress::freeze(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  freezer_ = std::this_thread::get_id();
+  return changed_.wait_for(lock, limit, [this] { return is_harmless(phase_); });
+}
+
+During::During(Progress* progress, Phase phase, const std::string& operation)
+    : progress_(progress) {
   if (!progress_) return;
   before_ = progress_->state();
-  progress_->enter(Phase::waiting, operation);
+  progress_->enter(phase, operation);
 }
 
-Waiting::~Waiting() {
+During::~During() {
   if (progress_) progress_->enter(before_.phase, before_.operation);
 }
 

@@ -2,12 +2,17 @@
 // The current activity of this process. Heartbeats report it to rank 0 (heartbeat.h). No torch.
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 namespace shoal::dist {
 
-enum class Phase { starting, reading, stepping, evaluating, saving, waiting };
+// updating: from the change of the weights until the next step or wait.
+enum class Phase { starting, reading, stepping, updating, evaluating, saving, waiting };
 
 // Returns a description such as "reading images".
 std::string text_of(Phase phase);
@@ -17,32 +22,49 @@ class Progress {
  public:
   struct State {
     Phase phase = Phase::starting;
-    std::string operation;  // in Phase::waiting: the operation that the process waits for
-    double seconds = 0;     // since the phase began
+    // In Phase::waiting: the operation that the process waits for. In Phase::reading: the image
+    // that takes longest, if known.
+    std::string operation;
+    double seconds = 0;  // since the phase began
   };
   State state() const;
   void enter(Phase phase, const std::string& operation = {});
 
+  // Sets the function that names the image that takes longest to read; empty: none. Any thread
+  // calls it, until the next call of this function.
+  void name_reads(std::function<std::string()> name);
+
+  // Stops the thread that enters phases, as soon as it reads, computes a step or waits. In these
+  // phases it changes nothing that a checkpoint contains. Its next enter() then never returns, so
+  // the process must end. The calling thread may use the state of the run, and enter phases itself.
+  // Returns false if the thread was in other phases for all of `limit`.
+  bool freeze(std::chrono::milliseconds limit);
+
  private:
   using Clock = std::chrono::steady_clock;
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
   Phase phase_ = Phase::starting;
   std::string operation_;
   Clock::time_point since_ = Clock::now();
+  std::function<std::string()> name_;
+  std::thread::id freezer_;  // the thread that has called freeze()
 };
 
-// Sets Phase::waiting while a collective is running. The destructor restores the previous phase.
-// `progress` may be null.
-class Waiting {
+// Enters a phase. The destructor restores the previous one. `progress` may be null.
+class During {
  public:
-  Waiting(Progress* progress, const std::string& operation);
-  ~Waiting();
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  During(Progress* progress, Phase phase, const std::string& operation = {});
+  ~During();
+  During(const During&) = delete;
+  During& operator=(const During&) = delete;
 
  private:
   Progress* progress_;
   Progress::State before_;
 };
+
+// Returns a description such as "reading images for 61 s (/data/a.jpg)".
+std::string text_of(const Progress::State& state);
 
 }  // namespace shoal::dist

@@ -21,7 +21,7 @@ std::string list(const std::vector<std::string>& names) {
 }
 
 bool is_busy(Phase phase) {
-  return phase != Phase::waiting && phase != Phase::stepping;
+  return phase != Phase::waiting && phase != Phase::stepping && phase != Phase::updating;
 }
 
 }  // namespace
@@ -63,17 +63,29 @@ std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, dou
       late.push_back(name + " has sent no heartbeat for " + seconds(pulse.silent_seconds) +
                      " (it was " + phase + ")");
     else if (is_busy(pulse.state.phase) && pulse.state.seconds > patience / 2)
-      late.push_back(name + " has been " + phase + " for " + seconds(pulse.state.seconds));
-    else if (pulse.state.phase == Phase::stepping && pulse.state.seconds > patience / 2)
+      late.push_back(name + " has been " + text_of(pulse.state));
+    else if (pulse.state.phase != Phase::waiting && pulse.state.seconds > patience / 2)
       stepping.push_back(name);
   }
   const Progress::State& own = pulses.front().state;
+  if (pulses.size() == 1)
+    return "no progress for " + seconds(own.seconds) + ": this process has been " + text_of(own);
   std::string text = "no progress for " + seconds(own.seconds);
   if (own.phase == Phase::waiting) text += " in " + own.operation;
   if (!late.empty()) return text + ": " + list(late);
   if (!stepping.empty() && stepping.size() < pulses.size())
     return text + ": " + list(stepping) + " is still computing a step";
   return text + ": every rank responds and waits for the others; check the network between hosts";
+}
+
+std::string describe_loss(const std::vector<Pulse>& pulses, const Env& env, double limit) {
+  std::vector<std::string> lost;
+  for (size_t rank = 0; rank < pulses.size(); ++rank) {
+    if (pulses[rank].silent_seconds < limit) continue;
+    lost.push_back("rank " + rank_with_host(static_cast<int>(rank), env) +
+                   " has sent no heartbeat for " + seconds(pulses[rank].silent_seconds));
+  }
+  return lost.empty() ? "" : list(lost);
 }
 
 }  // namespace shoal::dist

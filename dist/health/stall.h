@@ -24,8 +24,13 @@ std::optional<std::pair<int64_t, Progress::State>> decode_pulse(const std::strin
 
 // Returns one sentence that names the ranks (and hosts, if known) that are silent or busy with
 // something else, and what they are doing. `pulses` are in rank order, starting with rank 0. A rank
-// is named if its phase has lasted longer than half of `patience` (seconds).
+// is named if its phase has lasted longer than half of `patience` (seconds). With one rank, returns
+// what this process is doing.
 std::string describe_stall(const std::vector<Pulse>& pulses, const Env& env, double patience);
+
+// Returns one sentence that names the ranks (and hosts) that have sent no heartbeat for `limit`
+// seconds; empty if there are none.
+std::string describe_loss(const std::vector<Pulse>& pulses, const Env& env, double limit);
 
 // Returns "2 (algo-2)", or "2" if the host is not known.
 std::string rank_with_host(int rank, const Env& env);

@@ -64,7 +64,7 @@ TEST_CASE("a long wait reports the missing rank", "[slow]") {
   std::vector<std::string> messages;
   auto options = short_timeout();
   options.rendezvous_timeout = std::chrono::milliseconds(6500);
-  options.notify = [&](const std::string& text) { messages.push_back(text); };
+  options.heartbeat.notify = [&](const std::string& text) { messages.push_back(text); };
   const auto env = dist::for_local_worker(2, 0, dist::free_port());
   CHECK_THROWS(dist::connect(env, options));
   REQUIRE_FALSE(messages.empty());

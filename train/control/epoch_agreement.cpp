@@ -41,9 +41,9 @@ EpochAgreement::EpochAgreement(const ResolvedJob& job, dist::Communicator& commu
 
 bool EpochAgreement::all_ranks_have_data(data::Loader& loader, int64_t step_in_epoch) {
   if (!job_.train_streamed) return true;
-  communicator_.main.enter(dist::Phase::reading);
   bool has_data = false;
   try {
+    const auto reading = communicator_.main.during(dist::Phase::reading);
     has_data = loader.has_batches((step_in_epoch + 1) * job_.accumulate, stop_requested);
   } catch (...) {
     failure_ = std::current_exception();

@@ -102,6 +102,8 @@ struct RunOptions {
   double collective_timeout = 1800;    // seconds; must exceed the longest pause of any process
   std::string health_check = "quick";  // test of hosts and network at the start: off | quick | full
   double stall_warning = 60;           // seconds without progress before a warning; 0: never
+  double lost_host_timeout = 120;      // seconds; a process silent for so long is lost; 0: never
+  double stop_timeout = 60;            // seconds from a stop signal to the end of the process
 
   // Output.
   std::string output = "runs/shoal";

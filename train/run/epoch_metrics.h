@@ -14,6 +14,9 @@ class EpochMetrics {
 
   void add(const Meter& step) { here_.add(step); }  // adds a step of this rank
 
+  // Adds the steps of this rank that reduce() has not added yet to `sum`.
+  void add_own(Meter& sum) const { sum.add(here_); }
+
   // Brings epoch_sum up to date, and sums `step` over all ranks in place. Collective.
   void reduce(Meter& step) {
     train::reduce(group_, {&step, &here_});

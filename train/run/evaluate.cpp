@@ -84,14 +84,21 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   const bool uneven = loader.uneven();  // ranks may have different numbers of batches
   int64_t batches = uneven ? 0 : loader.batches_per_epoch();
   const double start = now();
-  loader.start_epoch(0);
+  group.enter(dist::Phase::evaluating);
+  {
+    const auto reading = group.during(dist::Phase::reading);  // waits for earlier reads
+    loader.start_epoch(0);
+  }
   double previous = start;
   for (int64_t i = 1;; ++i) {
-    group.enter(dist::Phase::reading);
     // This rank may wait long for a stream. A stop signal ends the wait.
-    const bool stops = hooks.keep_going && !loader.has_batches(i, interrupted) && interrupted();
-    const data::Batch* const batch = stops ? nullptr : loader.next();
-    group.enter(dist::Phase::evaluating);
+    bool stops = false;
+    const data::Batch* batch = nullptr;
+    {
+      const auto reading = group.during(dist::Phase::reading);
+      stops = hooks.keep_going && !loader.has_batches(i, interrupted) && interrupted();
+      if (!stops) batch = loader.next();
+    }
     const bool more = batch != nullptr || stops;
     if (!(uneven ? on_any_rank(group, more) : more)) break;
     if (hooks.keep_going && !hooks.keep_going()) {

@@ -34,9 +34,13 @@ using Images = std::shared_ptr<const data::Source>;
 class Run {
  public:
   Run(const RunContext& run, const Images& train, const Images& val);
+  ~Run() { run_.communicator.progress->name_reads({}); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   RunResult train();
   RunResult evaluate_only();
+  std::string rescue(const Ending& ending);
   void save_alone() noexcept;
   void report_failure(const std::string& reason) noexcept;
 
@@ -47,6 +51,7 @@ class Run {
   bool evaluate();
   void end_epoch();
 
+  void name_reads(const data::Loader& loader);
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
   bool go_on(int stop_signal, std::optional<int64_t> history_lines = {});
@@ -117,7 +122,11 @@ bool Run::train_epoch() {
   const int64_t first_step = position_.step_in_epoch;
   const int64_t left = first_step + job_.last_step - position_.step;
   const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
-  train_loader_->start_epoch(position_.epoch, first_step * job_.accumulate);
+  name_reads(*train_loader_);
+  {
+    const auto reading = run_.communicator.main.during(dist::Phase::reading);
+    train_loader_->start_epoch(position_.epoch, first_step * job_.accumulate);
+  }
   step_control_.begin_epoch();
   reports_.begin_epoch();
   while (position_.step_in_epoch < steps) {
@@ -158,6 +167,11 @@ bool Run::train_step(double start) {
   return go_on(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
+// Heartbeats name the image that `loader` waits for.
+void Run::name_reads(const data::Loader& loader) {
+  run_.communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
+}
+
 // Ends the run if a rank could not read its images; saves the state after the step before. `failure`:
 // of this rank, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
@@ -185,6 +199,7 @@ void Run::check_finite(const StepResult& step) {
 // A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
 // therefore stores the number of history lines from before that evaluation.
 bool Run::evaluate() {
+  name_reads(val_loader_);
   history_before_evaluation_ = run_.reporter.history_lines();
   try {
     const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
@@ -198,8 +213,8 @@ bool Run::evaluate() {
 
 void Run::end_epoch() {
   const double top1 = result_.last_evaluation.top1_percent();
-  position_.evaluation_pending = false;
   metrics_.reduce();
+  position_.evaluation_pending = false;
   if (run_.epoch_complete()) {  // otherwise, --max-steps has ended the run within the epoch
     ++position_.epoch;
     position_.step_in_epoch = 0;
@@ -224,12 +239,28 @@ bool Run::go_on(int stop_signal, std::optional<int64_t> history_lines) {
   return false;
 }
 
-// After an error that only this process knows of. With several processes it cannot save: the others
-// are in the middle of a step.
-void Run::save_alone() noexcept {
-  if (job_.world_size > 1) return;
+// Saves the state while the main thread waits (Watchdog::Rescue). Called on rank 0.
+std::string Run::rescue(const Ending& ending) {
+  const std::string error = checkpoints_.save_alone(history_before_evaluation_);
+  RunEnd report = reports_.end(ending.signal != 0 ? "stopped" : "failed");
+  if (ending.signal == 0 || !error.empty()) report.reason = ending.text;
   try {
-    checkpoints_.save_before_failure(history_before_evaluation_);
+    if (ending.signal != 0) report.exported = checkpoints_.export_weights();
+  } catch (const std::exception& failure) {
+    log::warning(failure.what());
+  }
+  run_.reporter.end_failed(report);
+  if (!error.empty()) throw std::runtime_error(error);
+  return strf("the state after step %lld is saved; continue with --resume",
+              static_cast<long long>(position_.step));
+}
+
+// After an error that other ranks may not know of. Only rank 0 saves.
+void Run::save_alone() noexcept {
+  run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
+  if (!run_.leader()) return;
+  try {
+    checkpoints_.save_alone(history_before_evaluation_);
   } catch (const std::exception& error) {
     log::warning(std::string("the state is not saved: ") + error.what());
   }
@@ -251,7 +282,8 @@ FileLock lock_output(const std::string& folder) {
 
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
               std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
-              const std::function<std::string(const std::exception&)>& describe) {
+              const std::function<std::string(const std::exception&)>& describe,
+              Watchdog* watchdog) {
   const bool leader = communicator.rank() == 0, trains = !job.eval_only;
   const std::vector<std::string> classes = val->classes();
   const FileLock output_lock = leader ? lock_output(job.output) : FileLock();
@@ -266,6 +298,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   Reporter reporter(job, communicator.rank(), position.history_lines);
   const RunContext context{job, communicator, classes, store, trainer, position, reporter};
   Run run(context, train, val);
+  const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
+  const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
     reporter.start({origin, classes});
     return trains ? run.train() : run.evaluate_only();

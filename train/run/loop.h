@@ -9,6 +9,7 @@
 #include "data/source.h"
 #include "dist/connect.h"
 #include "train/checkpoint/resume.h"
+#include "train/control/watchdog.h"
 #include "train/job/job.h"
 #include "train/job/meter.h"
 
@@ -24,9 +25,10 @@ struct RunResult {
 // the same job and its own communicator. `train` is null with --eval-only. Rank 0 writes files and
 // metric lines. `describe` converts the exception that ends a run to the reason in summary.json.
 // Throws UserError for a run that cannot be continued, std::runtime_error for failures of data,
-// disk or network.
+// disk or network. `watchdog` may be null.
 RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::Source> train,
               std::shared_ptr<const data::Source> val, dist::Communicator& communicator,
-              const std::function<std::string(const std::exception&)>& describe);
+              const std::function<std::string(const std::exception&)>& describe,
+              Watchdog* watchdog = nullptr);
 
 }  // namespace shoal::train

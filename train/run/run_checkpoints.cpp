@@ -42,10 +42,21 @@ void RunCheckpoints::save(std::optional<double> top1, std::optional<int64_t> his
 }
 
 void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
-  if (std::exchange(ended_, true)) return;
+  if (ended_) return;
   control_.discard();
   prepare_to_save(history_lines);
+  ended_ = true;
   write_or_warn(std::nullopt);
+}
+
+std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) {
+  if (std::exchange(ended_, true)) return failure_;
+  Ema* const ema = run_.trainer.ema();
+  if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
+  note_position(history_lines);
+  metrics_.add_own(run_.position.epoch_sum);
+  write_or_warn(std::nullopt);
+  return failure_;
 }
 
 void RunCheckpoints::save_and_fail(const std::string& reason,
@@ -61,18 +72,23 @@ void RunCheckpoints::require_saved() {
 }
 
 void RunCheckpoints::prepare_to_save(std::optional<int64_t> history_lines) {
+  note_position(history_lines);
+  metrics_.reduce(run_.position.pending);
+}
+
+// The metrics are those of this rank.
+void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   saved_at_ = now();
   Position& position = run_.position;
   position.losses = recovery_.losses();
   position.pending = control_.pending();
-  metrics_.reduce(position.pending);
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
 }
 
 // Returns false if the checkpoint could not be written.
 bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
   if (!run_.leader()) return true;
-  run_.communicator.main.enter(dist::Phase::saving);
+  const auto saving = run_.communicator.main.during(dist::Phase::saving);
   try {
     write(top1);
     failure_.clear();
@@ -81,7 +97,6 @@ bool RunCheckpoints::write_or_warn(std::optional<double> top1) {
     failure_ = error.what();
     ++failures_;
   }
-  run_.communicator.main.enter(dist::Phase::stepping);
   if (failure_.empty()) return true;
   log::warning(
       strf("the state after step %lld is NOT SAVED: %s; free some space or repair the disk",
@@ -121,6 +136,7 @@ void RunCheckpoints::write(std::optional<double> top1) {
 std::optional<Exported> RunCheckpoints::export_weights() {
   ended_ = failure_.empty();  // if the export fails, the state is already saved
   if (!run_.leader() || run_.job.export_dir.empty()) return std::nullopt;
+  const auto saving = run_.communicator.main.during(dist::Phase::saving);
   if (run_.position.step == 0 && run_.job.weights.empty()) {
     log::warning("no model is exported because nothing was trained yet");
     return std::nullopt;

@@ -43,6 +43,12 @@ class RunCheckpoints {
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
+  // The same on rank 0, without the other ranks: the epoch's metrics lack their last steps. Weights
+  // and position are exact if no step is in Phase::updating. Another thread may call it after
+  // Progress::freeze(). Returns the error, empty if the
+  // state is saved.
+  std::string save_alone(std::optional<int64_t> history_lines = {});
+
   // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.
   void require_saved();
 
@@ -53,6 +59,7 @@ class RunCheckpoints {
 
  private:
   void prepare_to_save(std::optional<int64_t> history_lines);
+  void note_position(std::optional<int64_t> history_lines);
   bool write_or_warn(std::optional<double> top1);
   void write(std::optional<double> top1);
   std::string copy_history();

@@ -47,6 +47,7 @@ void Ema::swap() {
   exchange(average_, flat_.flat());
   exchange(running_average_, statistics_.running());
   flat_.refresh_copies();
+  swapped_ = !swapped_;
 }
 
 }  // namespace shoal::train

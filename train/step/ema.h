@@ -35,12 +35,14 @@ class Ema {
   // before and after an evaluation of the averages. Do not train or save in between, because the
   // model's values are then in the averages' buffers.
   void swap();
+  bool swapped() const { return swapped_; }  // after an odd number of swap()s
 
  private:
   EmaOptions options_;
   FlatParameters& flat_;
   FlatStatistics& statistics_;
   at::Tensor average_, running_average_;
+  bool swapped_ = false;
 };
 
 }  // namespace shoal::train

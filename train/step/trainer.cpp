@@ -92,10 +92,9 @@ void Trainer::average_statistics() {
 
 const data::Batch& Trainer::next(data::Loader& loader, StepResult& result) {
   const auto start = Clock::now();
-  communicator_.main.enter(dist::Phase::reading);
+  const auto reading = communicator_.main.during(dist::Phase::reading);
   const data::Batch* batch = loader.next();
   if (!batch) throw std::logic_error("the loader ended before the epoch did");
-  communicator_.main.enter(dist::Phase::stepping);
   result.data_seconds += std::chrono::duration<double>(Clock::now() - start).count();
   return *batch;
 }
@@ -105,7 +104,6 @@ const data::Batch& Trainer::next_or_blank(data::Loader& loader, StepResult& resu
     if (!result.loader_failure) return next(loader, result);
   } catch (...) {
     result.loader_failure = std::current_exception();
-    communicator_.main.enter(dist::Phase::stepping);
   }
   return blank_.batch();
 }
@@ -120,6 +118,7 @@ StepResult Trainer::skip(data::Loader& loader) {
 
 StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double strength) {
   StepResult result;
+  communicator_.main.enter(dist::Phase::stepping);
   model_->train(true);
   parameters_->zero_gradients();
   std::vector<at::Tensor> values;
@@ -132,6 +131,7 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
   reducer_->finish();
   average_statistics();
 
+  communicator_.main.enter(dist::Phase::updating);
   at::NoGradGuard no_grad;
   non_finite_.zero_();
   measure_gradients(*parameters_, gradient_norm_, non_finite_);

@@ -5,7 +5,7 @@
 // last backward averages the gradients over the ranks); average the batch norm statistics over the
 // ranks; compute the gradient norm; commit optimizer, statistics and averaged weights together, or
 // none of them if the gradient is not finite. Every rank makes the same calls and ends with
-// bit-identical weights.
+// bit-identical weights. The state changes only in Phase::updating (dist/health/progress.h).
 
 #include <exception>
 #include <memory>

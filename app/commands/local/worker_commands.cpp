@@ -18,6 +18,9 @@
 namespace shoal::app {
 namespace {
 
+// Seconds that the launcher waits longer than the workers' own --stop-timeout.
+constexpr double kMoreThanWorkers = 10;
+
 int start(const Plan& plan, const Call& call) {
   std::vector<WorkerStart> workers = plan.workers;
   for (WorkerStart& worker : workers)
@@ -32,6 +35,7 @@ int start(const Plan& plan, const Call& call) {
   // So, on a platform or as PID 1, this process stays the worker's parent.
   const bool platform = call.arguments.job.on_platform && !dist::from_torchrun(call.environment);
   start_of.early_stop_is_fine = platform;
+  start_of.stop_seconds = call.arguments.job.stop_timeout + kMoreThanWorkers;
   if (plan.in_place && ::getpid() != 1 && !platform)
     become(start_of.program, start_of.arguments, workers[0].environment);
   return launch(start_of);

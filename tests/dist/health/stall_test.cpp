@@ -76,11 +76,11 @@ TEST_CASE("a wait restores the previous phase") {
   Progress progress;
   progress.enter(Phase::evaluating);
   {
-    const Waiting waiting(&progress, "all_gather");
+    const During waiting(&progress, Phase::waiting, "all_gather");
     CHECK(progress.state().phase == Phase::waiting);
     CHECK(progress.state().operation == "all_gather");
   }
   CHECK(progress.state().phase == Phase::evaluating);
   CHECK(progress.state().operation.empty());
-  const Waiting nothing(nullptr, "no progress object");
+  const During nothing(nullptr, Phase::waiting);
 }

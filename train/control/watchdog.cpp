@@ -1,0 +1,160 @@
+#include "train/control/watchdog.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "data/loader/block_signals.h"
+#include "train/control/stop.h"
+
+namespace shoal::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr Milliseconds kPoll(50);
+
+std::string name_of(int signal) {
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+}  // namespace
+
+// Shared with the threads, because a thread that is stuck in storage outlives the Watchdog.
+struct Watchdog::Shared {
+  WatchdogOptions options;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool dismissed = false;
+  std::string loss;  // the sentence; empty: none
+  enum class Stage { before, during, after } stage = Stage::before;
+  Rescue rescue;
+  bool ended = false;  // a thread ends the process
+
+  bool wait_until(Clock::time_point time, bool for_loss);
+  void run(const std::shared_ptr<Shared>& self);
+  void save_and_end(Ending ending, Clock::time_point deadline);
+  void end_without_saving(Ending ending);
+  void end(const Ending& ending);
+};
+
+// Returns true at `time`, or earlier after a loss if `for_loss` is set; false if the watchdog is
+// dismissed.
+bool Watchdog::Shared::wait_until(Clock::time_point time, bool for_loss) {
+  std::unique_lock lock(mutex);
+  changed.wait_until(lock, time, [&] { return dismissed || (for_loss && !loss.empty()); });
+  return !dismissed;
+}
+
+void Watchdog::Shared::run(const std::shared_ptr<Shared>& self) {
+  Ending ending;
+  const auto has_reason = [&] {
+    ending.signal = stop_signal();
+    const std::lock_guard lock(mutex);
+    ending.text = loss;
+    return ending.signal != 0 || !loss.empty();
+  };
+  while (!has_reason())
+    if (!wait_until(Clock::now() + kPoll, true)) return;
+  const auto timeout = std::chrono::duration_cast<Milliseconds>(
+      std::chrono::duration<double>(options.stop_timeout));
+  const auto deadline = Clock::now() + timeout;
+  if (!wait_until(deadline - timeout / 2, true)) return;
+  has_reason();  // a loss may follow a signal: the leader has saved and ended
+  if (ending.signal == 0) ending.cause = Ending::Cause::lost_peer;
+  if (options.leader)
+    std::thread([self, ending, deadline] { self->save_and_end(ending, deadline); }).detach();
+  else if (!ending.text.empty())
+    return end_without_saving(ending);
+  if (wait_until(deadline, false)) end_without_saving(ending);
+}
+
+void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
+  {
+    const std::lock_guard lock(mutex);
+    if (dismissed) return;
+    if (stage == Stage::before && ending.cause == Ending::Cause::stopped) {
+      ending.text = "stopped before training began; nothing to save";
+      return end(ending);
+    }
+  }
+  const auto limit = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
+  if (!options.progress->freeze(limit)) return;  // the other thread ends the process
+  const std::string activity = text_of(options.progress->state());
+  // From here on, the main thread cannot change anything.
+  if (ending.cause == Ending::Cause::stopped)
+    ending.text = "stopped by " + name_of(ending.signal) + " while " + activity;
+  try {
+    ending.text += ": " + (rescue ? rescue(ending) : std::string("nothing is left to save"));
+  } catch (const std::exception& error) {
+    ending.text += std::string("; the state is not saved: ") + error.what();
+    if (ending.cause == Ending::Cause::stopped) ending.cause = Ending::Cause::not_saved;
+  }
+  const std::lock_guard lock(mutex);
+  end(ending);
+}
+
+void Watchdog::Shared::end_without_saving(Ending ending) {
+  const std::string activity = text_of(options.progress->state());
+  const std::lock_guard lock(mutex);
+  const bool unsaved = options.leader && stage == Stage::during;
+  if (ending.cause == Ending::Cause::stopped) {
+    ending.text = "stopped by " + name_of(ending.signal);
+    if (!unsaved) ending.text += " while " + activity;
+    if (unsaved) ending.cause = Ending::Cause::not_saved;
+  }
+  if (unsaved)
+    ending.text += ", but the state is not saved, because this process has been " + activity +
+                   "; continue from the checkpoint before with --resume";
+  end(ending);
+}
+
+// Call with the lock held.
+void Watchdog::Shared::end(const Ending& ending) {
+  if (std::exchange(ended, true)) return;
+  options.end_process(ending);
+}
+
+Watchdog::Watchdog(WatchdogOptions options) : shared_(std::make_shared<Shared>()) {
+  shared_->options = std::move(options);
+  const data::BlockSignals block;
+  std::thread([shared = shared_] { shared->run(shared); }).detach();
+}
+
+Watchdog::~Watchdog() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->dismissed = true;
+  shared_->changed.notify_all();
+}
+
+std::function<void(const std::string&)> Watchdog::loss_reporter() const {
+  return [shared = shared_](const std::string& text) {
+    const std::lock_guard lock(shared->mutex);
+    shared->loss = text;
+    shared->changed.notify_all();
+  };
+}
+
+Watchdog::Rescuable::Rescuable(Watchdog* watchdog, Rescue rescue) : watchdog_(watchdog) {
+  if (!watchdog_) return;
+  const std::lock_guard lock(watchdog_->shared_->mutex);
+  watchdog_->shared_->rescue = std::move(rescue);
+  watchdog_->shared_->stage = Shared::Stage::during;
+}
+
+Watchdog::Rescuable::~Rescuable() {
+  if (!watchdog_) return;
+  const std::lock_guard lock(watchdog_->shared_->mutex);
+  watchdog_->shared_->rescue = {};
+  watchdog_->shared_->stage = Shared::Stage::after;
+}
+
+}  // namespace shoal::train

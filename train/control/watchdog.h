@@ -1,0 +1,66 @@
+#pragma once
+// Ends a process whose main thread does not react to a stop signal, because it waits for storage or
+// for another process. Also ends the run if another host is lost.
+//
+// Rank 0 is the leader. After half of the time that a stop may take, or at once if a host is lost,
+// a thread freezes the main thread (dist::Progress::freeze()) and saves the state. The other ranks
+// have nothing to save. A process that has not ended when the time is over is ended in any case.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "dist/health/progress.h"
+
+namespace shoal::train {
+
+struct Ending {
+  enum class Cause { stopped, not_saved, lost_peer };
+  Cause cause = Cause::stopped;  // not_saved: of a stop; lost_peer: saved or not
+  int signal = 0;                // that stops the run: SIGINT or SIGTERM; 0: none
+  std::string text;              // one sentence
+};
+
+struct WatchdogOptions {
+  double stop_timeout = 60;  // seconds from the signal or the loss to the end of the process
+  bool leader = true;
+  std::shared_ptr<dist::Progress> progress;  // of the main thread
+  // Reports the ending and ends the process without running destructors. Called from a thread of
+  // the watchdog, at most once.
+  std::function<void(const Ending& ending)> end_process;
+};
+
+class Watchdog {
+ public:
+  // Saves the state while the main thread is frozen. Returns a sentence about what was saved. If
+  // that fails, throws std::exception. `ending`: its signal and text are set.
+  using Rescue = std::function<std::string(const Ending& ending)>;
+
+  // Starts a thread, which polls stop_signal().
+  explicit Watchdog(WatchdogOptions options);
+  ~Watchdog();  // no effect if a thread is ending the process
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Returns a function that ends the run because another process is lost. Its argument is a sentence
+  // that names the process. Any thread may call it, even after the watchdog is destroyed.
+  std::function<void(const std::string& text)> loss_reporter() const;
+
+  // While it exists, the leader's state can be saved by `rescue`. `watchdog` may be null.
+  class Rescuable {
+   public:
+    Rescuable(Watchdog* watchdog, Rescue rescue);
+    ~Rescuable();
+    Rescuable(const Rescuable&) = delete;
+    Rescuable& operator=(const Rescuable&) = delete;
+
+   private:
+    Watchdog* watchdog_;
+  };
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace shoal::train
