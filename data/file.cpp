@@ -23,8 +23,8 @@ struct stat status_of(int descriptor, const std::string& path) {
   return s;
 }
 
-int open_to_read(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+int open_to_read(const std::string& path, int flags = 0) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw FileFailure("open", path, errno);
   return descriptor;
 }
@@ -162,7 +162,7 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 }
 
 void will_read_file(const std::string& path) {
-  const Descriptor file(open_to_read(path));
+  const Descriptor file(open_to_read(path, O_NONBLOCK));  // a hint does not wait for a FIFO's writer
   ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 

@@ -25,6 +25,9 @@ enum Slot {
   kUnreadableImages,
   kImages,
   kLoss,
+  kTop1,
+  kTop5,
+  kSkipped,
   kOutOfData,
   kSlots
 };
@@ -40,6 +43,9 @@ void write(const ControlMessage& message, int64_t* slots) {
   slots[kImages] = message.images;
   slots[kLoss] = std::llround(
       std::ldexp(std::clamp(message.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
+  slots[kTop1] = message.top1;
+  slots[kTop5] = message.top5;
+  slots[kSkipped] = message.skipped;
   slots[kOutOfData] = message.out_of_data;
 }
 
@@ -50,6 +56,9 @@ ControlMessage read(const int64_t* slots) {
   message.unreadable_images = slots[kUnreadableImages];
   message.images = slots[kImages];
   message.loss_sum = std::ldexp(static_cast<double>(slots[kLoss]), -kLossGrid);
+  message.top1 = slots[kTop1];
+  message.top5 = slots[kTop5];
+  message.skipped = slots[kSkipped];
   message.out_of_data = slots[kOutOfData];
   return message;
 }
@@ -94,6 +103,12 @@ ControlMessage ControlChannel::collect() {
   if (impl_->work)
     guarded(*impl_->state, "waiting for the control message", [&] { impl_->work->wait(); });
   impl_->work.reset();
+  return read(impl_->tensor.const_data_ptr<int64_t>());
+}
+
+std::optional<ControlMessage> ControlChannel::peek() const {
+  if (!impl_->in_flight) return std::nullopt;
+  if (impl_->work && !(impl_->work->isCompleted() && impl_->work->isSuccess())) return std::nullopt;
   return read(impl_->tensor.const_data_ptr<int64_t>());
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "dist/group.h"
 
@@ -28,6 +29,8 @@ struct ControlMessage {
   // Sum of these images' losses, rounded to a multiple of 2^-24 so that the sum over ranks is
   // exact.
   double loss_sum = 0;
+  int64_t top1 = 0, top5 = 0;  // images whose label is the best, or among the five best
+  int64_t skipped = 0;         // images without metrics
   int64_t out_of_data = 0;  // posted: 1 if this rank has too little data for another step
 
   bool operator==(const ControlMessage&) const = default;
@@ -48,6 +51,9 @@ class ControlChannel {
   // default message if nothing was posted. Throws std::runtime_error that names the rank and the operation if a peer
   // fails or the group's timeout passes.
   ControlMessage collect();
+
+  // Returns the combined messages if all have arrived, without collecting them. Does not wait.
+  std::optional<ControlMessage> peek() const;
 
  private:
   struct Impl;

@@ -33,7 +33,7 @@ BufferAllocator with_default(BufferAllocator allocator) {
   return allocator;
 }
 
-constexpr std::chrono::seconds kFarewell(5);  // time for the workers to end
+constexpr std::chrono::seconds kFarewell(3);  // time for the workers to end
 
 constexpr int64_t kEndless = int64_t{1} << 60;  // assumed number of images of a stream
 

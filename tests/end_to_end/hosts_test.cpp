@@ -69,6 +69,12 @@ class Cluster {
     shell("ip netns exec " + space("hub") + " tc qdisc add dev port" + std::to_string(i) + limit);
   }
 
+  // Cuts the host off from the others, as a pulled cable or a power failure does, or undoes that.
+  void set_link(const std::string& host, const std::string& state) const {
+    const auto i = std::find(hosts_.begin(), hosts_.end(), host) - hosts_.begin();
+    shell("ip -n " + space("hub") + " link set port" + std::to_string(i) + " " + state);
+  }
+
   test::Invocation on(const std::string& host, const std::vector<std::string>& words) const {
     std::string line = "mount --bind '" + (base(host) / "hosts").string() + "' /etc/hosts && exec";
     for (const std::string& word : words) line += " '" + word + "'";
@@ -167,6 +173,71 @@ TEST_CASE("processes on a host whose loopback has only an IPv6 address connect o
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   test::pair_run().require_same("ipv6");
+}
+
+namespace {
+
+const std::vector<std::string> kHosts = {"algo-1", "algo-2", "algo-10"};
+
+std::vector<test::Invocation> on_all(const Cluster& cluster,
+                                     const std::vector<std::string>& words) {
+  std::vector<test::Invocation> invocations;
+  for (const std::string& host : kHosts) invocations.push_back(cluster.on(host, words));
+  return invocations;
+}
+
+// Trains on three hosts and calls `lose` after the first step. Returns their outcomes.
+std::vector<test::Outcome> train_and_lose(const Cluster& cluster,
+                                          const std::vector<std::string>& words,
+                                          const fs::path& history,
+                                          const std::function<void()>& lose) {
+  bool lost = false;
+  const auto outcomes =
+      test::run_together(on_all(cluster, words), [&](const std::vector<pid_t>&) {
+        if (!lost && !test::read_text(history).empty()) {
+          lose();
+          lost = true;
+        }
+        return false;
+      });
+  REQUIRE(lost);
+  for (const auto& outcome : outcomes) {
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 4);
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("if a host disappears, the others end and name it, and rank 0 saves", "[lost]") {
+  const test::SmallRun run(3);
+  const Cluster cluster(run.output("cluster"), kHosts);
+  auto words = run.words("lost", {"--lost-host-timeout", "4"});
+  const fs::path history = run.output("lost") / "history.jsonl";
+  const auto start = std::chrono::steady_clock::now();
+  const auto outcomes =
+      train_and_lose(cluster, words, history, [&] { cluster.set_link("algo-2", "down"); });
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(40));
+  INFO(outcomes[0].err << outcomes[1].err << outcomes[2].err);
+  CHECK(outcomes[0].err.find("rank 2 (algo-2) has sent no heartbeat") != std::string::npos);
+  CHECK(outcomes[0].err.find("is saved") != std::string::npos);
+  CHECK(outcomes[1].err.find("rank 0 (algo-1) has not answered for 4 s") != std::string::npos);
+  cluster.set_link("algo-2", "up");
+  words.push_back("--resume");
+  test::require_success(test::run_together(on_all(cluster, words)));
+  run.require_same_checkpoints(cluster.base("algo-1") / "checkpoints");
+}
+
+TEST_CASE("if the host of rank 0 disappears, the others end and name it", "[lost]") {
+  const test::SmallRun run(1);
+  const Cluster cluster(run.output("cluster"), kHosts);
+  const auto words = run.words("lost", {"--lost-host-timeout", "4"});
+  const auto outcomes = train_and_lose(cluster, words, run.output("lost") / "history.jsonl",
+                                       [&] { cluster.set_link("algo-1", "down"); });
+  for (const size_t i : {1, 2})
+    CHECK(outcomes[i].err.find("rank 0 (algo-1) has not answered") != std::string::npos);
+  CHECK(outcomes[0].err.find("has sent no heartbeat") != std::string::npos);
 }
 
 TEST_CASE("a host behind a slow link is named before the first step", "[throttled]") {

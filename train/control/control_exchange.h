@@ -5,6 +5,8 @@
 // contains the metrics of the pending message. The resumed run posts them again, so it sees the
 // same losses as an uninterrupted run.
 
+#include <optional>
+
 #include "dist/control_message.h"
 #include "train/job/meter.h"
 
@@ -18,6 +20,9 @@ class ControlExchange {
   void post(dist::ControlMessage message, const Meter& step = {}) {
     message.images = static_cast<int64_t>(step.images);
     message.loss_sum = step.loss;
+    message.top1 = static_cast<int64_t>(step.top1);
+    message.top5 = static_cast<int64_t>(step.top5);
+    message.skipped = static_cast<int64_t>(step.skipped);
     pending_ = step;
     channel_.post(message);
   }
@@ -31,6 +36,17 @@ class ControlExchange {
 
   // Collects the pending message and ignores it, but keeps pending(). Call before a run ends early.
   void discard() { channel_.collect(); }
+
+  // Returns the metrics in the pending messages of all ranks, if these have arrived. Does not wait.
+  std::optional<Meter> arrived() const {
+    const auto message = channel_.peek();
+    return message ? std::optional(metrics_in(*message)) : std::nullopt;
+  }
+
+  static Meter metrics_in(const dist::ControlMessage& message) {
+    return {message.loss_sum, static_cast<double>(message.top1), static_cast<double>(message.top5),
+            static_cast<double>(message.images), static_cast<double>(message.skipped)};
+  }
 
   // This rank's metrics in the pending message.
   const Meter& pending() const { return pending_; }

@@ -2,26 +2,47 @@
 // Metrics of an epoch's steps. They are summed over ranks only when the result is needed, because
 // that is a collective.
 
+#include <cstdint>
+
 #include "train/run/evaluate.h"
 
 namespace shoal::train {
 
 class EpochMetrics {
  public:
-  // `epoch_sum`: sum over the epoch and all ranks, which reduce() updates. Both references must
-  // outlive this object.
-  EpochMetrics(dist::Group& group, Meter& epoch_sum) : group_(group), epoch_sum_(epoch_sum) {}
+  // `epoch_sum`: sum over the epoch and all ranks, which reduce() updates. It includes the first
+  // `step` steps of the run. Both references must outlive this object.
+  EpochMetrics(dist::Group& group, Meter& epoch_sum, int64_t step = 0)
+      : group_(group), epoch_sum_(epoch_sum), steps_(step), arrived_(step) {}
 
-  void add(const Meter& step) { here_.add(step); }  // adds a step of this rank
+  // Adds the next step of this rank.
+  void add(const Meter& step) {
+    here_.add(step);
+    ++steps_;
+  }
+  // Adds the metrics of all ranks at step `step` (from 1), which came with the control message.
+  // They are used only if reduce() becomes impossible.
+  void add_arrived(const Meter& all, int64_t step) {
+    if (step <= arrived_) return;
+    all_.add(all);
+    arrived_ = step;
+  }
 
-  // Adds the steps of this rank that reduce() has not added yet to `sum`.
-  void add_own(Meter& sum) const { sum.add(here_); }
+  // Brings epoch_sum up to date without a collective. Returns false if other ranks' metrics of the
+  // last steps have not arrived. The epoch's sum then contains only this rank's metrics of the
+  // steps since the last reduce(). Call at most once, and no other function afterwards.
+  bool reduce_alone() {
+    const bool complete = group_.size() == 1 || arrived_ == steps_;
+    epoch_sum_.add(complete && group_.size() > 1 ? all_ : here_);
+    return complete;
+  }
 
   // Brings epoch_sum up to date, and sums `step` over all ranks in place. Collective.
   void reduce(Meter& step) {
     train::reduce(group_, {&step, &here_});
     epoch_sum_.add(here_);
-    here_ = {};
+    here_ = all_ = {};
+    arrived_ = steps_;
   }
   void reduce() {
     Meter none;
@@ -31,7 +52,10 @@ class EpochMetrics {
  private:
   dist::Group& group_;
   Meter& epoch_sum_;
-  Meter here_;  // of this rank, since the last reduce()
+  Meter here_;            // of this rank, since the last reduce()
+  Meter all_;             // of all ranks, since the last reduce() up to the step `arrived_`
+  int64_t steps_;         // of the run
+  int64_t arrived_;
 };
 
 }  // namespace shoal::train

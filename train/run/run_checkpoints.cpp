@@ -54,7 +54,12 @@ std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) {
   Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
   note_position(history_lines);
-  metrics_.add_own(run_.position.epoch_sum);
+  if (const auto arrived = control_.arrived(); arrived && run_.communicator.size() > 1) {
+    run_.position.pending = *arrived;
+    metrics_.add_arrived(*arrived, run_.position.step);
+  }
+  if (!metrics_.reduce_alone())
+    log::warning("the saved metrics of this epoch lack the other ranks' last steps");
   write_or_warn(std::nullopt);
   return failure_;
 }

@@ -6,9 +6,13 @@
 
 namespace shoal::train {
 
-StepControl::StepControl(const RunContext& run, ControlExchange& control, Recovery& recovery,
-                         RunCheckpoints& checkpoints)
-    : run_(run), control_(control), recovery_(recovery), checkpoints_(checkpoints) {}
+StepControl::StepControl(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
+                         Recovery& recovery, RunCheckpoints& checkpoints)
+    : run_(run),
+      control_(control),
+      metrics_(metrics),
+      recovery_(recovery),
+      checkpoints_(checkpoints) {}
 
 int StepControl::exchange(const Meter& step, int64_t unreadable) {
   const dist::ControlMessage previous = control_.collect();
@@ -28,6 +32,7 @@ int StepControl::apply_last(int stop_signal) {
 
 // Acts on the message that all ranks posted after step `step`.
 int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
+  metrics_.add_arrived(ControlExchange::metrics_in(message), step);
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);

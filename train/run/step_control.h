@@ -15,8 +15,8 @@ namespace shoal::train {
 class StepControl {
  public:
   // All references must outlive this object.
-  StepControl(const RunContext& run, ControlExchange& control, Recovery& recovery,
-              RunCheckpoints& checkpoints);
+  StepControl(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
+              Recovery& recovery, RunCheckpoints& checkpoints);
 
   void begin_epoch() { unreadable_.begin_epoch(); }
 
@@ -36,6 +36,7 @@ class StepControl {
 
   const RunContext& run_;
   ControlExchange& control_;
+  EpochMetrics& metrics_;
   Recovery& recovery_;
   RunCheckpoints& checkpoints_;
   UnreadableImages unreadable_{run_.job};

@@ -143,6 +143,24 @@ TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are retur
   CHECK(run.err.empty());
 }
 
+TEST_CASE("SIGTERM continues a stopped worker, which then stops") {
+  const std::string script =
+      "trap 'exit 143' TERM; echo ready; kill -STOP $$; while :; do :; done";
+  const Captured run = capture([&] { return launch(shell(script, 1)); },
+                               [](pid_t pid) { ::kill(pid, SIGTERM); });
+  CHECK(run.code == 143);
+}
+
+TEST_CASE("a worker that does not end after SIGTERM is named and killed") {
+  Launch plan = shell("trap '' TERM; [ $RANK = 1 ] || exit 143; echo ready; " + kForever, 2);
+  plan.stop_seconds = 0.5;
+  const Captured run =
+      capture([&] { return launch(plan); }, [](pid_t pid) { ::kill(pid, SIGTERM); });
+  CHECK(run.code == 143);
+  CHECK(run.seconds >= 0.5);
+  CHECK_THAT(run.err, Contains("rank 1 did not end") && !Contains("rank 0"));
+}
+
 TEST_CASE("the launcher exits with 0 if all workers exit with 0 after SIGTERM") {
   const std::string script =
       "trap 'kill -KILL $child; exit 0' TERM; tail -f /dev/null & child=$!; echo ready; wait "

@@ -1,6 +1,8 @@
 #include "dist/health/stall.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 using namespace shoal::dist;
 using Catch::Contains;
@@ -83,4 +85,49 @@ TEST_CASE("a wait restores the previous phase") {
   CHECK(progress.state().phase == Phase::evaluating);
   CHECK(progress.state().operation.empty());
   const During nothing(nullptr, Phase::waiting);
+}
+
+TEST_CASE("one process says what it does, and which image it reads") {
+  Pulse own = pulse(Phase::reading, 61, "/data/a.jpg");
+  CHECK_THAT(describe_stall({own}, Env(), 60), Contains("no progress for 61 s") &&
+                                                   Contains("reading images for 61 s (/data/a.jpg)"));
+}
+
+TEST_CASE("ranks without heartbeats are lost after the limit") {
+  std::vector<Pulse> pulses(4, pulse(Phase::waiting, 70, "all_reduce_sum"));
+  CHECK(describe_loss(pulses, two_hosts(), 60).empty());
+  pulses[2].silent_seconds = 61;
+  CHECK_THAT(describe_loss(pulses, two_hosts(), 60),
+             Contains("rank 2 (algo-2) has sent no heartbeat for 61 s") && !Contains("rank 3"));
+}
+
+TEST_CASE("while a process reads, its state names the image") {
+  Progress progress;
+  progress.name_reads([] { return "/data/a.jpg"; });
+  CHECK(progress.state().operation.empty());
+  progress.enter(Phase::reading);
+  CHECK(progress.state().operation == "/data/a.jpg");
+  progress.name_reads({});
+  CHECK(progress.state().operation.empty());
+}
+
+TEST_CASE("a frozen thread stops at the end of a harmless phase, not in others") {
+  using std::chrono::milliseconds;
+  // The thread never ends, so it uses these objects for ever.
+  static Progress progress;
+  static std::atomic<bool> updated = false, waited = false;
+  progress.enter(Phase::updating);
+  REQUIRE_FALSE(progress.freeze(milliseconds(1)));
+  std::thread([] {
+    updated = true;
+    progress.enter(Phase::waiting, "all_reduce_sum");
+    progress.enter(Phase::updating);
+    waited = true;
+  }).detach();
+  REQUIRE(progress.freeze(milliseconds(60'000)));
+  CHECK(updated);
+  CHECK(progress.state().operation == "all_reduce_sum");
+  progress.enter(Phase::saving);  // the thread that freezes may enter phases
+  CHECK_FALSE(waited);
+  CHECK(progress.state().phase == Phase::saving);
 }

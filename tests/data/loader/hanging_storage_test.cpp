@@ -1,0 +1,46 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <future>
+
+#include "data/loader/loader.h"
+#include "tests/data/support.h"
+
+using namespace shoal::data;
+
+namespace {
+
+// Image 3 cannot be read: the thread that tries waits for ever.
+class HangingDataset final : public ForwardingDataset {
+ public:
+  explicit HangingDataset(const std::shared_ptr<std::promise<void>>& reading)
+      : ForwardingDataset(made_dataset(8)), reading_(reading) {}
+  void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
+    if (sample != 3) return ForwardingDataset::read(sample, bytes);
+    reading_->set_value();
+    for (;;) ::pause();
+  }
+
+ private:
+  std::shared_ptr<std::promise<void>> reading_;
+};
+
+}  // namespace
+
+TEST_CASE("a loader names the image that hanging storage does not return, and can be destroyed") {
+  const auto reading = std::make_shared<std::promise<void>>();
+  const auto data = std::make_shared<HangingDataset>(reading);
+  LoaderOptions options;
+  options.train = false;
+  options.batch_size = 4;
+  options.threads = 1;
+  std::string message;
+  {
+    Loader loader(data, options, [&](const std::string& text) { message = text; });
+    CHECK(loader.slowest_read().empty());
+    loader.start_epoch(0);
+    reading->get_future().wait();
+    CHECK(loader.slowest_read() == data->name(3));
+  }
+  CHECK(message.find(data->name(3)) != std::string::npos);
+}

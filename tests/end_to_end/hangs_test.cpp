@@ -1,0 +1,160 @@
+// Runs that wait for ever: for an image in hanging storage, for a stopped or killed process. Each is
+// stopped, saves within --stop-timeout, and is resumed.
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "program.h"
+#include "train/checkpoint/checkpoint_store.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kLastStep = 18;  // 6 epochs of 3 steps
+
+std::vector<std::string> command(const fs::path& root, const std::string& name, int nproc,
+                                 bool resume = false, const std::string& epochs = "6") {
+  // clang-format off
+  std::vector<std::string> words = {
+      "train", "--data", (root / "data").string(), "--output", (root / name).string(),
+      "--nproc", std::to_string(nproc), "--threads", "1", "--workers", "1",
+      "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", epochs,
+      "--lr", "0.02", "--ema", "0.9", "--print-freq", "2", "--stop-timeout", "4",
+      "--stall-warning", "1"};
+  // clang-format on
+  if (resume) words.push_back("--resume");
+  return words;
+}
+
+// An image that nobody can read: a FIFO without a writer replaces it until restore() is called.
+class HangingImage {
+ public:
+  explicit HangingImage(const fs::path& split) : saved_(split.parent_path() / "saved") {
+    for (const auto& entry : fs::recursive_directory_iterator(split))
+      if (entry.is_regular_file()) image_ = entry.path();
+  }
+  void hang() {
+    fs::rename(image_, saved_);
+    REQUIRE(::mkfifo(image_.c_str(), 0600) == 0);
+  }
+  void restore() { fs::rename(saved_, image_); }
+  std::string name() const { return image_.filename().string(); }
+
+ private:
+  fs::path saved_, image_;
+};
+
+fs::path with_images(const test::TemporaryDirectory& directory) {
+  test::make_images(directory.path() / "data", 36, 8, 2, 40);
+  return directory.path();
+}
+
+train::CheckpointEntry last_checkpoint(const fs::path& run) {
+  const auto entries = train::CheckpointStore(run / "checkpoints", 1).entries();
+  REQUIRE_FALSE(entries.empty());
+  return entries.front();
+}
+
+// Resumes the run and compares it with one that was not disturbed.
+void require_exact_resume(const fs::path& root, int nproc) {
+  REQUIRE(test::run_shoal(command(root, "whole", nproc)).exit_code == 0);
+  const auto resumed = test::run_shoal(command(root, "run", nproc, /*resume=*/true));
+  INFO(resumed.err);
+  REQUIRE(resumed.exit_code == 0);
+  REQUIRE(last_checkpoint(root / "run").step == kLastStep);
+  REQUIRE(last_checkpoint(root / "run").checksum == last_checkpoint(root / "whole").checksum);
+}
+
+bool has_trained(const fs::path& root) {
+  return !test::read_text(root / "run" / "history.jsonl").empty();
+}
+
+bool says(pid_t shoal, const std::string& text) {
+  return test::stderr_of(shoal).find(text) != std::string::npos;
+}
+
+// Returns the process id of the child of `parent` with this rank, or 0.
+pid_t worker_of(pid_t parent, int rank) {
+  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
+                     "/children");
+  for (pid_t pid; list >> pid;) {
+    std::istringstream variables(test::read_text("/proc/" + std::to_string(pid) + "/environ"));
+    for (std::string variable; std::getline(variables, variable, '\0');)
+      if (variable == "RANK=" + std::to_string(rank)) return pid;
+  }
+  return 0;
+}
+
+// Makes an image of `split` hang once the run has trained, and calls `then` once the stall is
+// named.
+test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingImage& image,
+                                     const std::function<void(pid_t shoal)>& then) {
+  int stage = 0;
+  const auto outcome = test::run_shoal(command(root, "run", nproc), {}, [&](pid_t shoal) {
+    if (stage == 0 && has_trained(root)) {
+      image.hang();
+      stage = 1;
+    }
+    if (stage == 1 && says(shoal, image.name())) {
+      then(shoal);
+      stage = 2;
+    }
+    return false;
+  });
+  INFO(outcome.err);
+  CHECK(stage == 2);
+  image.restore();
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a run that waits for an image is named, and SIGTERM saves it") {
+  const auto [split, nproc] = GENERATE(table<const char*, int>(
+      {{"train", 1}, {"train", 2}, {"val", 1}, {"val", 2}}));
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory);
+  HangingImage image(root / "data" / split);
+  const auto stopped = run_with_hanging_image(root, nproc, image,
+                                              [](pid_t shoal) { ::kill(shoal, SIGTERM); });
+  INFO(split << " " << nproc << "\n" << stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, Contains("no progress for") && Contains("reading images"));
+  CHECK_THAT(stopped.err, Contains("stopped by SIGTERM while") && Contains("is saved"));
+  CHECK_THAT(stopped.err, !Contains("shoal: error"));
+  require_exact_resume(root, nproc);
+}
+
+TEST_CASE("if another process is killed, rank 0 saves the state") {
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory);
+  HangingImage image(root / "data" / "train");
+  const auto failed = run_with_hanging_image(
+      root, 2, image, [](pid_t shoal) { ::kill(worker_of(shoal, 1), SIGKILL); });
+  INFO(failed.err);
+  REQUIRE(failed.exit_code == 128 + SIGKILL);
+  REQUIRE_THAT(failed.err, Contains("rank 1 on"));
+  require_exact_resume(root, 2);
+}
+
+TEST_CASE("SIGTERM also stops a process that SIGSTOP has stopped") {
+  const test::TemporaryDirectory directory;
+  const fs::path root = with_images(directory);
+  bool sent = false;
+  const auto words = command(root, "run", 2, /*resume=*/false, "1000");
+  const auto stopped = test::run_shoal(words, {}, [&](pid_t shoal) {
+    if (sent || !has_trained(root)) return false;
+    sent = ::kill(worker_of(shoal, 1), SIGSTOP) == 0 && ::kill(shoal, SIGTERM) == 0;
+    return false;
+  });
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, Contains("stopped by SIGTERM after step"));
+}
