@@ -162,6 +162,7 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 
 void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept {
   log::status("");
+  write_failure_file(reporting.failure_file, text);  // before the launcher, which knows less
   fail(reporting, code, text);
   ::_exit(code);
 }

@@ -54,8 +54,8 @@ Reporting reporting(const dist::Variables& environment);
 // The caller returns the code from main.
 int guarded_main(const Reporting& reporting, const std::function<int()>& body) noexcept;
 
-// Reports `text` like an exception with this exit code (kFailure or kPeerLost) and ends the process
-// at once. Runs no destructors, because other threads may hang.
+// Reports `text`, also in the failure file, and ends the process at once with `code`. Runs no
+// destructors, because other threads may hang.
 [[noreturn]] void fail_now(const Reporting& reporting, int code, const std::string& text) noexcept;
 
 // Returns the error message as one line, without LibTorch's back-trace. Adds advice for lack of

@@ -68,13 +68,13 @@ void Watchdog::Shared::run(const std::shared_ptr<Shared>& self) {
       std::chrono::duration<double>(options.stop_timeout));
   const auto deadline = Clock::now() + timeout;
   if (!wait_until(deadline - timeout / 2, true)) return;
-  has_reason();  // a loss may follow a signal: the leader has saved and ended
+  has_reason();  // a loss may have followed a signal
   if (ending.signal == 0) ending.cause = Ending::Cause::lost_peer;
   if (options.leader)
     std::thread([self, ending, deadline] { self->save_and_end(ending, deadline); }).detach();
   else if (!ending.text.empty())
     return end_without_saving(ending);
-  if (wait_until(deadline, false)) end_without_saving(ending);
+  if (wait_until(deadline, /*for_loss=*/!options.leader)) end_without_saving(ending);
 }
 
 void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {

@@ -110,6 +110,7 @@ RunResult Run::train() {
 }
 
 RunResult Run::evaluate_only() {
+  name_reads(val_loader_);
   const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
   run_.reporter.end(reports_.end("evaluated"));
   return {evaluation.stop_signal, evaluation.sum};
