@@ -162,7 +162,8 @@ void read_fully(const File& file, uint64_t offset, void* to, int64_t bytes) {
 }
 
 void will_read_file(const std::string& path) {
-  const Descriptor file(open_to_read(path, O_NONBLOCK));  // a hint does not wait for a FIFO's writer
+  const Descriptor file(
+      open_to_read(path, O_NONBLOCK));  // a hint does not wait for a FIFO's writer
   ::posix_fadvise(file.number(), 0, 0, POSIX_FADV_WILLNEED);
 }
 

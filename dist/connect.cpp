@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds kLeast = std::chrono::seconds(1);
 class Opener {
  public:
   Opener(const Env& env, const ConnectOptions& options) : env_(env), options_(options) {
-    const Notify notify = env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
+    const Notify notify =
+        env.local_rank == 0 ? options.heartbeat.notify : [](const std::string&) {};
     const auto start = std::chrono::steady_clock::now();
     if (env.local_world_size < env.world_size)
       wait_for_address(env.master_addr, options.rendezvous_timeout, notify);

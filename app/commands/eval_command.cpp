@@ -53,9 +53,8 @@ int eval_command(const Arguments& arguments) {
         "--train has no effect in eval without --val-split; give the images with --val PATH");
   const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
   dist::Communicator communicator = connect_ranks(
-      weights.job, gpus, env, std::make_shared<dist::Progress>(), [](const std::string& text) {
-        fail_now(reporting(dist::environment()), kPeerLost, text);
-      });
+      weights.job, gpus, env, std::make_shared<dist::Progress>(),
+      [](const std::string& text) { fail_now(reporting(dist::environment()), kPeerLost, text); });
   const Datasets datasets =
       open_datasets(weights.job, places, /*with_train=*/false, weights.classes, communicator);
   check_class_count(weights, datasets.val->classes().size(), "the data has");

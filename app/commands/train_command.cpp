@@ -94,7 +94,8 @@ int run_training(const train::ResolvedJob& job, train::Start start, const Datase
     communicator.shutdown();
     return signal;
   } catch (const std::exception& error) {
-    if (communicator.rank() == 0 || train::stop_signal() == 0 || !is_lost_peer(app::describe(error)))
+    if (communicator.rank() == 0 || train::stop_signal() == 0 ||
+        !is_lost_peer(app::describe(error)))
       throw;
     log::warning("rank 0 has ended, so this rank stops too");
     return train::stop_signal();

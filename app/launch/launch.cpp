@@ -301,7 +301,8 @@ class Watch {
   }
 
   double next_wait() const {
-    return phase_seconds() - (phase_ == Phase::running && stop_signal_ == 0 ? 0 : since(phase_start_));
+    return phase_seconds() -
+           (phase_ == Phase::running && stop_signal_ == 0 ? 0 : since(phase_start_));
   }
 
   void advance() {

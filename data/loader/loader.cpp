@@ -185,7 +185,8 @@ struct Loader::Impl {
     for (Ring::Job job; ring.take(job);) {
       lap(Stage::wait);
       try {
-        if (!worker) worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr,
+        if (!worker)
+          worker = std::make_unique<Worker>(options, log, indexes ? &*indexes : nullptr,
                                             &reads[static_cast<size_t>(number)]);
         ring.done(job, worker->make(*job.feed, job.position, job.index, *job.row, job.pixels));
       } catch (...) {
@@ -202,7 +203,8 @@ Loader::Loader(const std::shared_ptr<const Source>& source, LoaderOptions option
 Loader::~Loader() {
   impl_->close();
   if (impl_->wait_for_workers()) return;
-  impl_->log.report(impl_->slowest_read(), "reading it still has not ended; gave up waiting for it");
+  impl_->log.report(impl_->slowest_read(),
+                    "reading it still has not ended; gave up waiting for it");
   for (std::jthread& thread : impl_->threads) thread.detach();
   static std::mutex mutex;
   static auto* const abandoned = new std::vector<std::unique_ptr<Impl>>;  // their threads use them

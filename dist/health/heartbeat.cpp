@@ -122,7 +122,8 @@ void Heartbeat::Shared::watch_store() {
       seen = answers;
     }
     if (silent + interval() < options.lost_after) continue;
-    return report_loss(server() + " has not answered for " + std::to_string(options.lost_after.count() / 1000) + " s");
+    return report_loss(server() + " has not answered for " +
+                       std::to_string(options.lost_after.count() / 1000) + " s");
   }
 }
 

@@ -117,13 +117,13 @@ test::Outcome run_with_hanging_image(const fs::path& root, int nproc, HangingIma
 }  // namespace
 
 TEST_CASE("a run that waits for an image is named, and SIGTERM saves it") {
-  const auto [split, nproc] = GENERATE(table<const char*, int>(
-      {{"train", 1}, {"train", 2}, {"val", 1}, {"val", 2}}));
+  const auto [split, nproc] =
+      GENERATE(table<const char*, int>({{"train", 1}, {"train", 2}, {"val", 1}, {"val", 2}}));
   const test::TemporaryDirectory directory;
   const fs::path root = with_images(directory);
   HangingImage image(root / "data" / split);
-  const auto stopped = run_with_hanging_image(root, nproc, image,
-                                              [](pid_t shoal) { ::kill(shoal, SIGTERM); });
+  const auto stopped =
+      run_with_hanging_image(root, nproc, image, [](pid_t shoal) { ::kill(shoal, SIGTERM); });
   INFO(split << " " << nproc << "\n" << stopped.err);
   REQUIRE(stopped.exit_code == 143);
   CHECK_THAT(stopped.err, Contains("no progress for") && Contains("reading images"));

@@ -192,14 +192,13 @@ std::vector<test::Outcome> train_and_lose(const Cluster& cluster,
                                           const fs::path& history,
                                           const std::function<void()>& lose) {
   bool lost = false;
-  const auto outcomes =
-      test::run_together(on_all(cluster, words), [&](const std::vector<pid_t>&) {
-        if (!lost && !test::read_text(history).empty()) {
-          lose();
-          lost = true;
-        }
-        return false;
-      });
+  const auto outcomes = test::run_together(on_all(cluster, words), [&](const std::vector<pid_t>&) {
+    if (!lost && !test::read_text(history).empty()) {
+      lose();
+      lost = true;
+    }
+    return false;
+  });
   REQUIRE(lost);
   for (const auto& outcome : outcomes) {
     INFO(outcome.err);

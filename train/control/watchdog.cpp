@@ -64,8 +64,8 @@ void Watchdog::Shared::run(const std::shared_ptr<Shared>& self) {
   };
   while (!has_reason())
     if (!wait_until(Clock::now() + kPoll, true)) return;
-  const auto timeout = std::chrono::duration_cast<Milliseconds>(
-      std::chrono::duration<double>(options.stop_timeout));
+  const auto timeout =
+      std::chrono::duration_cast<Milliseconds>(std::chrono::duration<double>(options.stop_timeout));
   const auto deadline = Clock::now() + timeout;
   if (!wait_until(deadline - timeout / 2, true)) return;
   has_reason();  // a loss may have followed a signal

@@ -52,9 +52,9 @@ class EpochMetrics {
  private:
   dist::Group& group_;
   Meter& epoch_sum_;
-  Meter here_;            // of this rank, since the last reduce()
-  Meter all_;             // of all ranks, since the last reduce() up to the step `arrived_`
-  int64_t steps_;         // of the run
+  Meter here_;     // of this rank, since the last reduce()
+  Meter all_;      // of all ranks, since the last reduce() up to the step `arrived_`
+  int64_t steps_;  // of the run
   int64_t arrived_;
 };
 

@@ -144,10 +144,9 @@ TEST_CASE("SIGTERM and SIGINT reach every worker, and their stop codes are retur
 }
 
 TEST_CASE("SIGTERM continues a stopped worker, which then stops") {
-  const std::string script =
-      "trap 'exit 143' TERM; echo ready; kill -STOP $$; while :; do :; done";
-  const Captured run = capture([&] { return launch(shell(script, 1)); },
-                               [](pid_t pid) { ::kill(pid, SIGTERM); });
+  const std::string script = "trap 'exit 143' TERM; echo ready; kill -STOP $$; while :; do :; done";
+  const Captured run =
+      capture([&] { return launch(shell(script, 1)); }, [](pid_t pid) { ::kill(pid, SIGTERM); });
   CHECK(run.code == 143);
 }
 

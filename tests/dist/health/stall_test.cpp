@@ -89,8 +89,8 @@ TEST_CASE("a wait restores the previous phase") {
 
 TEST_CASE("one process says what it does, and which image it reads") {
   Pulse own = pulse(Phase::reading, 61, "/data/a.jpg");
-  CHECK_THAT(describe_stall({own}, Env(), 60), Contains("no progress for 61 s") &&
-                                                   Contains("reading images for 61 s (/data/a.jpg)"));
+  CHECK_THAT(describe_stall({own}, Env(), 60),
+             Contains("no progress for 61 s") && Contains("reading images for 61 s (/data/a.jpg)"));
 }
 
 TEST_CASE("ranks without heartbeats are lost after the limit") {

@@ -32,7 +32,8 @@ TEST_CASE("metrics of all ranks count once in the epoch's sum, however often the
   });
 }
 
-TEST_CASE("without a collective, the epoch's sum is exact if the other ranks' metrics have arrived") {
+TEST_CASE(
+    "without a collective, the epoch's sum is exact if the other ranks' metrics have arrived") {
   test::run_ranks(2, "alone", [](const dist::Env& env) {
     dist::Communicator world = dist::connect(env);
     const Meter mine{env.rank + 1.0, 1, 2, 4, 0}, all{3, 2, 4, 8, 0};
