@@ -42,7 +42,7 @@ class Run {
   RunResult evaluate_only();
   std::string rescue(const Ending& ending);
   void save_alone() noexcept;
-  void report_failure(const std::string& reason) noexcept;
+  void report_failure(const std::string& reason) noexcept { reports_.fail(reason); }
 
  private:
   // The parts of an epoch. The next three return false if the run was stopped and saved.
@@ -51,7 +51,6 @@ class Run {
   bool evaluate();
   void end_epoch();
 
-  void name_reads(const data::Loader& loader);
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
   bool go_on(int stop_signal, std::optional<int64_t> history_lines = {});
@@ -110,7 +109,7 @@ RunResult Run::train() {
 }
 
 RunResult Run::evaluate_only() {
-  name_reads(val_loader_);
+  run_.name_reads(val_loader_);
   const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
   run_.reporter.end(reports_.end("evaluated"));
   return {evaluation.stop_signal, evaluation.sum};
@@ -123,7 +122,7 @@ bool Run::train_epoch() {
   const int64_t first_step = position_.step_in_epoch;
   const int64_t left = first_step + job_.last_step - position_.step;
   const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
-  name_reads(*train_loader_);
+  run_.name_reads(*train_loader_);
   {
     const auto reading = run_.communicator.main.during(dist::Phase::reading);
     train_loader_->start_epoch(position_.epoch, first_step * job_.accumulate);
@@ -168,11 +167,6 @@ bool Run::train_step(double start) {
   return go_on(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
-// Heartbeats name the image that `loader` waits for.
-void Run::name_reads(const data::Loader& loader) {
-  run_.communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
-}
-
 // Ends the run if a rank could not read its images; saves the state after the step before. `failure`:
 // of this rank, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
@@ -200,7 +194,7 @@ void Run::check_finite(const StepResult& step) {
 // A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
 // therefore stores the number of history lines from before that evaluation.
 bool Run::evaluate() {
-  name_reads(val_loader_);
+  run_.name_reads(val_loader_);
   history_before_evaluation_ = run_.reporter.history_lines();
   try {
     const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
@@ -259,18 +253,7 @@ std::string Run::rescue(const Ending& ending) {
 // After an error that other ranks may not know of. Only rank 0 saves.
 void Run::save_alone() noexcept {
   run_.communicator.main.enter(dist::Phase::updating);  // the watchdog must not save too
-  if (!run_.leader()) return;
-  try {
-    checkpoints_.save_alone(history_before_evaluation_);
-  } catch (const std::exception& error) {
-    log::warning(std::string("the state is not saved: ") + error.what());
-  }
-}
-
-void Run::report_failure(const std::string& reason) noexcept {
-  RunEnd report = reports_.end("failed");
-  report.reason = reason;
-  run_.reporter.end_failed(report);
+  if (run_.leader()) checkpoints_.save_alone(history_before_evaluation_);
 }
 
 FileLock lock_output(const std::string& folder) {

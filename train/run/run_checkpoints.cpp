@@ -49,7 +49,7 @@ void RunCheckpoints::save_before_failure(std::optional<int64_t> history_lines) {
   write_or_warn(std::nullopt);
 }
 
-std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) {
+std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noexcept try {
   if (std::exchange(ended_, true)) return failure_;
   Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
@@ -62,6 +62,9 @@ std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) {
     log::warning("the saved metrics of this epoch lack the other ranks' last steps");
   write_or_warn(std::nullopt);
   return failure_;
+} catch (const std::exception& error) {
+  log::warning(std::string("the state is not saved: ") + error.what());
+  return error.what();
 }
 
 void RunCheckpoints::save_and_fail(const std::string& reason,

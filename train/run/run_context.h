@@ -22,6 +22,10 @@ struct RunContext {
   Position& position;
   Reporter& reporter;
 
+  // From now on, heartbeats name the image that `loader` waits for.
+  void name_reads(const data::Loader& loader) const {
+    communicator.progress->name_reads([&loader] { return loader.slowest_read(); });
+  }
   bool leader() const { return communicator.rank() == 0; }
   // Whether the epoch has made all its steps or a stream has ended.
   bool epoch_complete() const {

@@ -40,6 +40,12 @@ void RunReports::step(const StepResult& step, double seconds) {
   run_.reporter.step(report);
 }
 
+void RunReports::fail(const std::string& reason) const noexcept {
+  RunEnd report = end("failed");
+  report.reason = reason;
+  run_.reporter.end_failed(report);
+}
+
 RunEnd RunReports::end(const std::string& outcome) const {
   const Position& position = run_.position;
   RunEnd report;

@@ -22,6 +22,8 @@ class RunReports {
   void step(const StepResult& step, double seconds);
   // Returns the report of the run's end, with `exported` unset.
   RunEnd end(const std::string& outcome) const;
+  // Reports a run that ends with an error.
+  void fail(const std::string& reason) const noexcept;
 
  private:
   const RunContext& run_;
