@@ -127,13 +127,13 @@ std::vector<IdleCase> idle_cases() {
        "--cache has no effect: the training images are read sequentially",
        whole_files()},
       {{"--sync-bn", "--backend", "gloo", "--health-check", "off", "--sharded", "both",
-        "--stall-warning", "9"},
+        "--lost-host-timeout", "9"},
        "--sharded has no effect: there is one host\n"
        "--sync-bn has no effect: there is one process\n"
        "--backend has no effect: there is one process\n"
-       "--stall-warning has no effect: there is one process",
+       "--lost-host-timeout has no effect: there is one process",
        one_process()},
-      {{"--sync-bn", "--backend", "gloo", "--sharded", "both", "--stall-warning", "9"}, ""},
+      {{"--sync-bn", "--backend", "gloo", "--sharded", "both", "--lost-host-timeout", "9"}, ""},
       {{"--node-rank", "0", "--master-addr", "a"},
        "--node-rank has no effect: --nnodes is 1\n"
        "--master-addr has no effect: --nnodes is 1"},
