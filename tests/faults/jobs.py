@@ -222,5 +222,5 @@ def make_tools(options, folder):
     """Makes the images in `folder`."""
     make_images(folder / "images")
     program = options.program.resolve()
-    library = options.library or program.parent / "tests/libshoal_faults.so"
-    return Tools(program, library.resolve(), folder / "images")
+    preload = options.preload or program.parent / "tests/libshoal_faults.so"
+    return Tools(program, preload.resolve(), folder / "images")

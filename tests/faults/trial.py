@@ -79,7 +79,7 @@ class Trial:
         """Runs the command once. `watch` is called with the process, which it may kill."""
         self.journal.unlink(missing_ok=True)
         variables = self.variables | {
-            "LD_PRELOAD": str(self.tools.library),
+            "LD_PRELOAD": str(self.tools.preload),
             "SHOAL_FAULTS_UNDER": str(self.out),
             "SHOAL_FAULTS_JOURNAL": str(self.journal),
         }
@@ -159,12 +159,12 @@ def in_lanes(lanes, act, items):
 @dataclasses.dataclass(frozen=True)
 class Tools:
     program: Path
-    library: Path
+    preload: Path
     images: Path
 
 
 def add_options(parser):
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time [default: 2]")
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/shoal")
-    parser.add_argument("--library", type=Path, help="libshoal_faults.so of the same build")
+    parser.add_argument("--preload", type=Path, help="libshoal_faults.so of the same build")
 
