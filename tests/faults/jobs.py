@@ -94,19 +94,24 @@ class Training(Trial):
             for path in self.checkpoints.glob("epoch-*-step-*.pt")
         )
 
-    def result(self):
-        """What must be equal in every run to the end."""
+    def durable(self):
+        """What a power loss after the end may not change. The history is not flushed."""
         last = json.loads((self.checkpoints / "manifest.json").read_text())["last"]
-        history = []
-        for line in (self.output / "history.jsonl").read_text().splitlines():
-            entry = json.loads(line)
-            if entry["event"] in ("train", "valid"):
-                history.append({k: v for k, v in entry.items() if k not in ("time", "timing")})
         return {
             "outcome": json.loads((self.output / "summary.json").read_text())["outcome"],
             "the last checkpoint's name": last,
             "tensors": tensors(self.checkpoints / last),
             "the exported model": digest(self.output / "model/model.safetensors"),
+        }
+
+    def result(self):
+        """What must be equal in every run to the end."""
+        history = []
+        for line in (self.output / "history.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            if entry["event"] in ("train", "valid"):
+                history.append({k: v for k, v in entry.items() if k not in ("time", "timing")})
+        return self.durable() | {
             "history": history,
             "files": sorted(
                 path.relative_to(self.output).as_posix()
@@ -139,6 +144,10 @@ class Writing(Trial):
             for path in sorted(self.out.rglob("*"))
             if path.is_file()
         }
+
+    def durable(self):
+        """What a power loss after the end may not change."""
+        return self.result()
 
 
 def step_of(name):
@@ -195,10 +204,10 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def differences(expected, trial):
-    """How the result of a trial differs from the expected one."""
+def differences(expected, result_of):
+    """How the result of a trial, which `result_of` reads, differs from the expected one."""
     try:
-        result = trial.result()
+        result = result_of()
     except (OSError, ValueError, LookupError) as error:
         return [f"the result cannot be read: {error}"]
     found = []

@@ -230,6 +230,15 @@ def losses(calls, start):
             yield number, variant, left
 
 
+def left_at_end(calls, start):
+    """Yields (variant, what is left) for every disk after a power loss after the last call."""
+    disk = Disk(start)
+    for call in calls:
+        disk.apply(call)
+    for variant in VARIANTS:
+        yield variant, disk.left(variant)
+
+
 def restore(left, folder):
     """Makes `folder` what the power loss left."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,67 @@
+"""Which faults are injected into a run, chosen by the calls that an undisturbed run makes."""
+
+import errno
+import itertools
+import random
+
+from trial import Fault
+
+# Errors of each kind of call. "+": the disk stays full.
+ERRORS = {
+    "open": ("EIO", "EACCES", "EMFILE", "EINTR"),
+    "write": ("ENOSPC", "ENOSPC+", "EIO", "EDQUOT", "EINTR", "short"),
+    "fsync": ("EIO", "ENOSPC", "EINVAL"),
+    "rename": ("EIO", "ENOSPC"),
+    "unlink": ("EIO", "EACCES"),
+    "close": ("EIO", "EDQUOT"),
+    "flock": ("ENOLCK", "EINTR"),
+    "mkdir": ("ENOSPC", "EACCES"),
+    "truncate": ("EIO",),
+}
+WRITES = 4  # of many writes to one file, about so many are broken, and the first two and the last
+
+
+def sites(calls):
+    """The calls to break: all, but only some of many writes to one file."""
+    writes = {}
+    for call in calls:
+        if call.kind == "write":
+            writes.setdefault((call.role, call.path), []).append(call.site)
+    chosen = {call.site for call in calls if call.kind != "write"}
+    for group in writes.values():
+        chosen.update([*group[:2], *group[:: max(1, len(group) // WRITES)], group[-1]])
+    return [call for call in calls if call.site in chosen]
+
+
+def faults_of(calls, world):
+    """Every fault to inject into a run that makes these calls."""
+    for call in sites(calls):
+        actions = ["kill"] if world == 1 else ["kill", "killall"]
+        for name in ERRORS[call.kind] + ("ENOSPC",) * call.creates:
+            if name == "EINVAL" and not call.is_folder:
+                continue
+            code = str(getattr(errno, name.rstrip("+"), name))
+            actions.append(code + "+" * name.endswith("+"))
+        for action in actions:
+            yield Fault.at(call.site, action)
+
+
+def part_of(faults, count):
+    """Returns `count` faults, or all: as many kinds of calls and actions as possible come first."""
+    faults = sorted(faults, key=str)
+    random.Random(1).shuffle(faults)
+    groups = {}
+    for fault in faults:
+        groups.setdefault((fault.kind, fault.action), []).append(fault)
+    rounds = itertools.chain.from_iterable(itertools.zip_longest(*groups.values()))
+    return [fault for fault in rounds if fault][:count]
+
+
+def must_go_on(fault):
+    """Whether the run may not even end."""
+    return (fault.kind, fault.action) in (
+        ("write", "short"),
+        ("write", str(errno.EINTR)),
+        ("flock", str(errno.ENOLCK)),
+        ("fsync", str(errno.EINVAL)),  # only folders get it
+    )
