@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "program.h"
-#include "tests/support/failing_calls.h"
+#include "report_support.h"
 #include "tests/support/temporary_directory.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
@@ -19,36 +18,14 @@
 using namespace shoal;
 using namespace shoal::train;
 using Catch::Matchers::Contains;
+using test::job_in;
+using test::rows;
+using test::step_report;
 namespace fs = std::filesystem;
 
 namespace {
 
 using Json = nlohmann::json;
-
-ResolvedJob job_in(const fs::path& folder) {
-  ResolvedJob job;
-  job.output = (folder / "run").string();
-  job.checkpoint_dir = (folder / "checkpoints").string();
-  job.settings.resize(2);
-  job.settings[0].name = "seed", job.settings[0].value = "5";
-  job.settings[1].name = "amp", job.settings[1].value = "off";
-  job.world_size = 2;
-  job.last_step = 20;
-  return job;
-}
-
-StepReport step_report(int64_t step) {
-  StepReport report;
-  report.epoch = 1;
-  report.step_in_epoch = step;
-  report.steps_per_epoch = 10;
-  report.step = step;
-  report.last = {8, 1, 2, 4, 0};
-  report.epoch_sum = {20, 2, 4, 8, 0};
-  report.lr = 0.25;
-  report.gradient_norm = std::numeric_limits<double>::infinity();
-  return report;
-}
 
 EvaluationReport evaluation_report(bool ema) {
   EvaluationReport report;
@@ -58,13 +35,6 @@ EvaluationReport evaluation_report(bool ema) {
   report.seconds = 2;
   report.ema = ema;
   return report;
-}
-
-std::vector<Json> rows(const fs::path& path) {
-  std::vector<Json> rows;
-  for (const std::string& line : test::lines_of(test::read_text(path)))
-    rows.push_back(Json::parse(line));
-  return rows;
 }
 
 std::vector<std::string> events(const std::vector<Json>& rows) {
@@ -210,105 +180,6 @@ TEST_CASE("ranks other than 0 write nothing") {
   CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
-  const test::TemporaryDirectory folder;
-  ResolvedJob job = job_in(folder.path());
-  const fs::path path = folder.path() / "run/history.jsonl";
-  for (int64_t step : {1, 2, 3}) HistoryFile(job, step - 1).step(step_report(step));
-
-  HistoryFile resumed(job, 2);
-  CHECK(resumed.lines() == 2);
-  resumed.step(step_report(9));
-  const auto history = rows(path);
-  REQUIRE(history.size() == 3);
-  CHECK(history[1].at("step") == 2);
-  CHECK(history[2].at("step") == 9);
-
-  // A new machine has only the copy beside the checkpoints.
-  fs::create_directories(job.checkpoint_dir);
-  fs::rename(path, fs::path(job.checkpoint_dir) / "history.jsonl");
-  CHECK(HistoryFile(job, 3).lines() == 3);
-  CHECK(rows(path)[2].at("step") == 9);
-
-  job.eval_only = true;
-  CHECK(HistoryFile(job, 0).lines() == 3);
-}
-
-TEST_CASE("after a power loss the whole lines of the history count, and the copy is used") {
-  const test::TemporaryDirectory folder;
-  const ResolvedJob job = job_in(folder.path());
-  const fs::path path = folder.path() / "run/history.jsonl";
-  {
-    Reporter reporter(job, 0, 0);
-    for (int64_t step = 1; step <= 3; ++step) reporter.step(step_report(step));
-  }
-  const std::string whole = test::read_text(path);
-  fs::create_directories(job.checkpoint_dir);
-  std::ofstream(fs::path(job.checkpoint_dir) / "history.jsonl") << whole;
-  const size_t third = whole.rfind('{', whole.rfind("\"event\""));
-  for (const std::string& tail : {std::string(40, '\0'), whole.substr(third, 40),
-                                  whole.substr(third, whole.size() - third - 1)}) {
-    std::ofstream(path) << whole.substr(0, third) + tail;
-    CHECK(Reporter(job, 0, 3).history_lines() == 3);
-    CHECK(test::read_text(path) == whole);
-  }
-}
-
-TEST_CASE("a history that cannot be written names its path") {
-  const test::TemporaryDirectory folder;
-  ResolvedJob job = job_in(folder.path());
-  std::ofstream(folder.path() / "file") << "x";
-  job.output = (folder.path() / "file").string();
-  CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
-}
-
-TEST_CASE("rows that a full disk refuses are written when there is space again") {
-  const test::TemporaryDirectory folder;
-  const ResolvedJob job = job_in(folder.path());
-  const fs::path path = folder.path() / "run/history.jsonl";
-  Reporter reporter(job, 0, 0);
-  reporter.step(step_report(1));
-  {
-    const test::FailingCalls full(
-        "write", [&](const std::string& file) { return file == path.string(); }, ENOSPC);
-    reporter.step(step_report(2));
-    reporter.step(step_report(3));
-    CHECK(full.count() == 2);
-    CHECK(rows(path).size() == 1);
-    CHECK(reporter.history_lines() == 3);
-    CHECK(test::lines_of(reporter.history_text()).size() == 3);
-  }
-  reporter.step(step_report(4));
-  const auto history = rows(path);
-  REQUIRE(history.size() == 4);
-  for (size_t i = 0; i < 4; ++i) CHECK(history[i].at("step") == i + 1);
-  CHECK(reporter.history_text() == test::read_text(path));
-}
-
-TEST_CASE("a history that was removed or replaced is written again") {
-  const test::TemporaryDirectory folder;
-  const ResolvedJob job = job_in(folder.path());
-  const fs::path path = folder.path() / "run/history.jsonl";
-  Reporter reporter(job, 0, 0);
-  reporter.step(step_report(1));
-  fs::remove(path);
-  reporter.step(step_report(2));
-  CHECK(rows(path).size() == 2);
-  fs::rename(path, folder.path() / "old");
-  std::ofstream(path) << "";
-  reporter.step(step_report(3));
-  CHECK(rows(path).size() == 3);
-  CHECK(rows(folder.path() / "old").size() == 2);
-  fs::remove_all(folder.path() / "run");
-  reporter.step(step_report(4));  // cannot be written
-  CHECK(reporter.history_lines() == 4);
-  fs::create_directories(folder.path() / "run");
-  RunEnd end;
-  end.outcome = "complete";
-  reporter.end(end);
-  CHECK(rows(path).size() == 4);
-}
-
 // With one search per class this takes minutes.
 TEST_CASE("the classes are written in the order of their labels, however many there are") {
   const std::vector<std::string> few = {"b", "a", "say \"x\""};
@@ -340,6 +211,10 @@ TEST_CASE("a run with no steps left keeps the summary of the run that trained") 
   end.reason = "the disk is full";
   summary_file(job)->end(end);
   CHECK(summary().at("reason") == "the disk is full");
+
+  end.reason = "cannot read caf\xe9.jpg";  // a name that is not UTF-8
+  summary_file(job)->end(end);
+  CHECK_THAT(summary().at("reason").get<std::string>(), Contains("cannot read caf"));
 
   // The summary of a failed run is replaced.
   end.outcome = "complete";

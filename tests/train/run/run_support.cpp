@@ -46,21 +46,23 @@ ResolvedJob job_in(const fs::path& folder, const std::function<void(Job&)>& chan
 }
 
 RunResult run_job(const ResolvedJob& job, dist::Communicator& communicator,
-                  const std::shared_ptr<const data::Source>& train) {
+                  const std::shared_ptr<const data::Source>& train,
+                  const std::shared_ptr<const data::Source>& val) {
   Job asked;
   static_cast<RunOptions&>(asked) = job;
   asked.checkpoint_dir = job.checkpoint_dir;
   std::shared_ptr<const data::Source> images = train;
   if (!images && !job.eval_only) images = synthetic_images(job.train_images);
-  return run(job, find_start(asked, communicator.main), images, synthetic_images(job.val_images),
-             communicator,
+  return run(job, find_start(asked, communicator.main), images,
+             val ? val : synthetic_images(job.val_images), communicator,
              [](const std::exception& error) { return std::string("it failed: ") + error.what(); });
 }
 
-RunResult run_alone(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train) {
+RunResult run_alone(const ResolvedJob& job, const std::shared_ptr<const data::Source>& train,
+                    const std::shared_ptr<const data::Source>& val) {
   at::set_num_threads(1);
   dist::Communicator alone = dist::connect(dist::single_process());
-  return run_job(job, alone, train);
+  return run_job(job, alone, train, val);
 }
 
 nlohmann::json summary_of(const ResolvedJob& job) {

@@ -24,11 +24,13 @@ train::ResolvedJob job_in(const std::filesystem::path& folder,
                           const std::function<void(train::Job&)>& change = {}, int64_t rank = 0,
                           int64_t world_size = 1);
 
-// `train`: the training images; null: synthetic ones.
+// `train`, `val`: the images; null: synthetic ones.
 train::RunResult run_job(const train::ResolvedJob& job, dist::Communicator& communicator,
-                         const std::shared_ptr<const data::Source>& train = nullptr);
+                         const std::shared_ptr<const data::Source>& train = nullptr,
+                         const std::shared_ptr<const data::Source>& val = nullptr);
 train::RunResult run_alone(const train::ResolvedJob& job,
-                           const std::shared_ptr<const data::Source>& train = nullptr);
+                           const std::shared_ptr<const data::Source>& train = nullptr,
+                           const std::shared_ptr<const data::Source>& val = nullptr);
 
 nlohmann::json summary_of(const train::ResolvedJob& job);
 // Returns "EVENT STEP" for each row of the history, without the rows of evaluation batches.

@@ -83,15 +83,17 @@ TEST_CASE("--on-save-error stop ends the run at a checkpoint that cannot be writ
   REQUIRE(summary_of(job).at("outcome") == "failed");
 }
 
-TEST_CASE("a run whose last state cannot be saved fails", "[slow]") {
+TEST_CASE("a run whose last state cannot be saved exports the model and fails", "[slow]") {
   const test::TemporaryDirectory folder;
-  const ResolvedJob job = job_in(folder.path());
+  const fs::path model = folder.path() / "model";
+  const ResolvedJob job = job_in(folder.path(), [&](Job& j) { j.export_dir = model.string(); });
   {
     const FailingCalls full("write", checkpoint_file("6"), ENOSPC);
     CHECK_THROWS_WITH(run_alone(job), Contains("could not be saved") && Contains("No space"));
   }
   REQUIRE(steps_of(job) == Steps{3});
   REQUIRE(summary_of(job).at("outcome") == "failed");
+  REQUIRE(fs::exists(model / "model.safetensors"));
   const ResolvedJob again = job_in(folder.path(), [](Job& j) { j.resume = true; });
   run_alone(again);
   REQUIRE(steps_of(again) == Steps{6, 3});
@@ -105,6 +107,44 @@ TEST_CASE("checkpoints do not depend on the copy of the history") {
   REQUIRE(run_alone(job).stop_signal == 0);
   REQUIRE(steps_of(job) == Steps{6, 3});
   REQUIRE(newest_of(job).integer("history_lines") > 6);
+}
+
+TEST_CASE("--checkpoint-minutes saves within an epoch") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job =
+      job_in(folder.path(), [](Job& j) { j.checkpoint_minutes = 1e-6; });  // less than a step
+  run_alone(job);
+  REQUIRE(steps_of(job).size() > 2);  // without, only at the end of the two epochs
+}
+
+TEST_CASE("the history is copied once the checkpoint is saved if it cannot be copied before") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path(), [](Job& j) { j.max_steps = 1; });
+  const FailingCalls full(
+      "write",
+      [&](const std::string& path) {
+        return path.find("history") != path.npos && !path.starts_with(job.output + "/history");
+      },
+      ENOSPC, 1);
+  run_alone(job);
+  REQUIRE(full.count() == 1);
+  REQUIRE(test::read_text(fs::path(job.checkpoint_dir) / "history.jsonl") ==
+          test::read_text(fs::path(job.output) / "history.jsonl"));
+}
+
+TEST_CASE("validation images that vanish end the run, saved, and --resume repeats the evaluation",
+          "[slow]") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob whole = job_in(folder.path() / "whole");
+  run_alone(whole);
+  const ResolvedJob job = job_in(folder.path());
+  const auto images = std::make_shared<VanishingImages>(synthetic_images(job.val_images), 4);
+  CHECK_THROWS_WITH(run_alone(job, nullptr, images), "the folder vanished");
+  REQUIRE(steps_of(job) == Steps{3});
+  REQUIRE(summary_of(job).at("outcome") == "failed");
+  run_alone(job_in(folder.path(), [](Job& j) { j.resume = true; }));
+  REQUIRE(checkpoints_of(job)[0].checksum == checkpoints_of(whole)[0].checksum);
+  REQUIRE(history_of(job) == history_of(whole));
 }
 
 TEST_CASE("training images that vanish end the run after the state before is saved", "[slow]") {

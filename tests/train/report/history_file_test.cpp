@@ -1,0 +1,174 @@
+#include "train/report/history_file.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "report_support.h"
+#include "tests/support/failing_calls.h"
+#include "tests/support/temporary_directory.h"
+#include "train/report/reporter.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Matchers::Contains;
+using test::job_in;
+using test::rows;
+using test::step_report;
+namespace fs = std::filesystem;
+
+namespace {
+
+// While it lives, files cannot grow beyond `bytes`: a write takes what fits, the next one fails.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a resumed run keeps the lines of the history up to its checkpoint") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  for (int64_t step : {1, 2, 3}) HistoryFile(job, step - 1).step(step_report(step));
+
+  HistoryFile resumed(job, 2);
+  CHECK(resumed.lines() == 2);
+  resumed.step(step_report(9));
+  const auto history = rows(path);
+  REQUIRE(history.size() == 3);
+  CHECK(history[1].at("step") == 2);
+  CHECK(history[2].at("step") == 9);
+
+  // A new machine has only the copy beside the checkpoints.
+  fs::create_directories(job.checkpoint_dir);
+  fs::rename(path, fs::path(job.checkpoint_dir) / "history.jsonl");
+  CHECK(HistoryFile(job, 3).lines() == 3);
+  CHECK(rows(path)[2].at("step") == 9);
+
+  job.eval_only = true;
+  CHECK(HistoryFile(job, 0).lines() == 3);
+}
+
+TEST_CASE("after a power loss the whole lines of the history count, and the copy is used") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  {
+    Reporter reporter(job, 0, 0);
+    for (int64_t step = 1; step <= 3; ++step) reporter.step(step_report(step));
+  }
+  const std::string whole = test::read_text(path);
+  fs::create_directories(job.checkpoint_dir);
+  std::ofstream(fs::path(job.checkpoint_dir) / "history.jsonl") << whole;
+  const size_t third = whole.rfind('{', whole.rfind("\"event\""));
+  for (const std::string& tail : {std::string(40, '\0'), whole.substr(third, 40),
+                                  whole.substr(third, whole.size() - third - 1)}) {
+    std::ofstream(path) << whole.substr(0, third) + tail;
+    CHECK(Reporter(job, 0, 3).history_lines() == 3);
+    CHECK(test::read_text(path) == whole);
+  }
+}
+
+TEST_CASE("a history that cannot be written names its path") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  std::ofstream(folder.path() / "file") << "x";
+  job.output = (folder.path() / "file").string();
+  CHECK_THROWS_WITH(Reporter(job, 0, 0), Contains((folder.path() / "file").string()));
+}
+
+TEST_CASE("rows that a full disk refuses are written when there is space again") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  Reporter reporter(job, 0, 0);
+  reporter.step(step_report(1));
+  {
+    const test::FailingCalls full(
+        "write", [&](const std::string& file) { return file == path.string(); }, ENOSPC);
+    reporter.step(step_report(2));
+    reporter.step(step_report(3));
+    CHECK(full.count() == 2);
+    CHECK(rows(path).size() == 1);
+    CHECK(reporter.history_lines() == 3);
+    CHECK(test::lines_of(reporter.history_text()).size() == 3);
+  }
+  reporter.step(step_report(4));
+  const auto history = rows(path);
+  REQUIRE(history.size() == 4);
+  for (size_t i = 0; i < 4; ++i) CHECK(history[i].at("step") == i + 1);
+  CHECK(reporter.history_text() == test::read_text(path));
+}
+
+TEST_CASE("a row that a full disk takes only in part is completed when there is space again") {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "run/history.jsonl";
+  Reporter reporter(job_in(folder.path()), 0, 0);
+  reporter.step(step_report(1));
+  const auto before = fs::file_size(path);
+  {
+    const FileSizeLimit limit(before + 10);
+    reporter.step(step_report(2));
+  }
+  CHECK(fs::file_size(path) == before + 10);
+  reporter.step(step_report(3));
+  const auto history = rows(path);
+  REQUIRE(history.size() == 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(history[i].at("step") == i + 1);
+}
+
+TEST_CASE("a resumed run that cannot write the history keeps the old rows") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  for (int64_t step : {1, 2, 3}) HistoryFile(job, step - 1).step(step_report(step));
+  const std::string before = test::read_text(path);
+  const test::FailingCalls full(
+      "write", [](const std::string& file) { return file.find("history") != file.npos; }, ENOSPC);
+  CHECK_THROWS_WITH(HistoryFile(job, 2), Contains("No space"));
+  CHECK(test::read_text(path) == before);
+}
+
+TEST_CASE("a history that was removed or replaced is written again") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  const fs::path path = folder.path() / "run/history.jsonl";
+  Reporter reporter(job, 0, 0);
+  reporter.step(step_report(1));
+  fs::remove(path);
+  reporter.step(step_report(2));
+  CHECK(rows(path).size() == 2);
+  fs::rename(path, folder.path() / "old");
+  std::ofstream(path) << "";
+  reporter.step(step_report(3));
+  CHECK(rows(path).size() == 3);
+  CHECK(rows(folder.path() / "old").size() == 2);
+  fs::remove_all(folder.path() / "run");
+  reporter.step(step_report(4));  // cannot be written
+  CHECK(reporter.history_lines() == 4);
+  fs::create_directories(folder.path() / "run");
+  RunEnd end;
+  end.outcome = "complete";
+  reporter.end(end);
+  CHECK(rows(path).size() == 4);
+}

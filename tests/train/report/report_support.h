@@ -1,0 +1,46 @@
+#pragma once
+// Reports for the tests of their sinks.
+
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "program.h"
+#include "train/report/report.h"
+
+namespace shoal::test {
+
+inline train::ResolvedJob job_in(const std::filesystem::path& folder) {
+  train::ResolvedJob job;
+  job.output = (folder / "run").string();
+  job.checkpoint_dir = (folder / "checkpoints").string();
+  job.settings.resize(2);
+  job.settings[0].name = "seed", job.settings[0].value = "5";
+  job.settings[1].name = "amp", job.settings[1].value = "off";
+  job.world_size = 2;
+  job.last_step = 20;
+  return job;
+}
+
+inline train::StepReport step_report(int64_t step) {
+  train::StepReport report;
+  report.epoch = 1;
+  report.step_in_epoch = step;
+  report.steps_per_epoch = 10;
+  report.step = step;
+  report.last = {8, 1, 2, 4, 0};
+  report.epoch_sum = {20, 2, 4, 8, 0};
+  report.lr = 0.25;
+  report.gradient_norm = std::numeric_limits<double>::infinity();
+  return report;
+}
+
+inline std::vector<nlohmann::json> rows(const std::filesystem::path& path) {
+  std::vector<nlohmann::json> rows;
+  for (const std::string& line : lines_of(read_text(path)))
+    rows.push_back(nlohmann::json::parse(line));
+  return rows;
+}
+
+}  // namespace shoal::test
