@@ -119,6 +119,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
                  metric.pattern);
   }
   REQUIRE(captures(lines, R"(Total time: ([0-9]+) seconds)").size() == 1);
+  REQUIRE(captures(lines_of(run.err), "([0-9]+) of 12 steps waited for images").size() == 1);
 
   // Every definition that `shoal metrics` prints matches a line, except those of EMA.
   for (const auto& definition : app::metric_definitions()) {

@@ -1,0 +1,188 @@
+// Tests how runs end: by signals, with which exit codes, and beside a second run.
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <sstream>
+
+#include "dist/env/network.h"
+#include "program.h"
+#include "train/checkpoint/checkpoint_store.h"
+
+using namespace shoal;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder with images, and commands that would train there for minutes.
+struct Place {
+  Place() { test::make_images(root() / "data", 1200, 4, 2, 32); }
+
+  fs::path root() const { return directory.path(); }
+  fs::path output() const { return root() / "run"; }
+  std::vector<std::string> words(const std::vector<std::string>& more = {}) const {
+    // clang-format off
+    std::vector<std::string> words = {
+        "train", "--data", (root() / "data").string(), "--output", output().string(),
+        "--model", "resnet18", "--size", "32", "--batch-size", "2", "--lr", "0.01",
+        "--epochs", "1000", "--print-freq", "1", "--threads", "1", "--workers", "1"};
+    // clang-format on
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  bool has_made_a_step() const { return !test::read_text(output() / "history.jsonl").empty(); }
+  // Newest first.
+  std::vector<train::CheckpointEntry> checkpoints() const {
+    return train::CheckpointStore(output() / "checkpoints", 1).entries();
+  }
+
+  test::TemporaryDirectory directory;
+};
+
+// Whether no signal to the process waits for its handler.
+bool all_signals_handled(pid_t process) {
+  const std::string status = test::read_text("/proc/" + std::to_string(process) + "/status");
+  return status.find("ShdPnd:\t0000000000000000") != status.npos;
+}
+
+// Runs shoal and sends it the signals after its first step, each after the one before was handled.
+test::Outcome run_and_signal(const Place& place, const std::vector<std::string>& more,
+                             std::vector<int> signals) {
+  size_t sent = 0;
+  return test::run_shoal(place.words(more), {}, [&](pid_t pid) {
+    if (sent < signals.size() && place.has_made_a_step() && all_signals_handled(pid))
+      ::kill(pid, signals[sent++]);
+    return false;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("SIGHUP and SIGINT finish the step and save") {
+  struct Case {
+    std::string nproc;
+    std::vector<int> signals;
+    int code;
+  };
+  // When a terminal closes, the kernel and the shell may both send SIGHUP.
+  for (const auto& [nproc, signals, code] :
+       {Case{"2", {SIGHUP, SIGHUP}, 143}, Case{"1", {SIGINT}, 130}}) {
+    const Place place;
+    const auto run = run_and_signal(place, {"--nproc", nproc}, signals);
+    INFO(run.err);
+    CHECK(run.exit_code == code);
+    REQUIRE(place.checkpoints().size() == 1);
+    CHECK(place.checkpoints()[0].step > 0);
+    CHECK_THAT(run.err, Contains("stopped by") && Contains("--resume"));
+  }
+}
+
+TEST_CASE("a second SIGTERM or SIGINT ends the run immediately without saving") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const Place place;
+    // Steps are long: the second signal arrives before the end of the step.
+    const auto run = run_and_signal(place, {"--accumulate", "40"}, {signal, signal});
+    INFO(run.err);
+    CHECK(run.exit_code == 128 + signal);
+    CHECK_THAT(run.err, Contains("second signal"));
+    CHECK(place.checkpoints().empty());
+  }
+}
+
+TEST_CASE("SIGUSR1 saves a checkpoint and the run continues") {
+  for (const std::string nproc : {"1", "2"}) {
+    const Place place;
+    bool asked = false, stopped = false;
+    const auto run = test::run_shoal(place.words({"--nproc", nproc}), {}, [&](pid_t pid) {
+      if (!asked && place.has_made_a_step()) asked = ::kill(pid, SIGUSR1) == 0;
+      if (asked && !stopped && !place.checkpoints().empty()) stopped = ::kill(pid, SIGTERM) == 0;
+      return false;
+    });
+    INFO(run.err);
+    CHECK(run.exit_code == 143);
+    const auto saved = place.checkpoints();
+    REQUIRE(saved.size() >= 2);      // each process may save at another step
+    CHECK(saved.back().epoch == 0);  // not the one at the end of an epoch
+    CHECK(saved.back().step < saved.front().step);
+  }
+}
+
+TEST_CASE("a missing program ends with exit code 3") {
+  const Place place;
+  const fs::path alone = place.root() / "shoal";
+  fs::copy_file(test::shoal_program(), alone);
+  const auto run = test::run_program(alone.string(), place.words());
+  CHECK(run.exit_code == 3);
+  CHECK_THAT(run.err, Contains("shoal: error: ") && Contains("shoal-worker"));
+}
+
+TEST_CASE("a process whose peer was killed ends with exit code 4, and can resume") {
+  const Place place;
+  const std::string port = "MASTER_PORT=" + std::to_string(dist::free_port());
+  const auto pod = [&](const std::string& rank) -> test::Invocation {
+    auto words = place.words({"--checkpoint-steps", "1"});
+    words.insert(words.begin(), test::shoal_program());
+    return {words, {"MASTER_ADDR=localhost", port, "WORLD_SIZE=2", "RANK=" + rank}};
+  };
+  bool killed = false;
+  const auto runs =
+      test::run_together({pod("0"), pod("1")}, [&](const std::vector<pid_t>& processes) {
+        if (!killed && !place.checkpoints().empty()) killed = ::kill(-processes[1], SIGKILL) == 0;
+        return false;
+      });
+  INFO(runs[0].err);
+  CHECK(runs[1].exit_code == 128 + SIGKILL);
+  CHECK(runs[0].exit_code == 4);
+  CHECK_THAT(runs[0].err, Contains("shoal: error: rank 0"));
+  const std::string next = std::to_string(place.checkpoints()[0].step + 1);
+  CHECK(test::run_shoal(place.words({"--nproc", "2", "--resume", "--max-steps", next})).exit_code ==
+        0);
+}
+
+TEST_CASE("a killed process of --nproc ends the run with 128 + N, and the message names it") {
+  const Place place;
+  bool killed = false;
+  const auto run = test::run_shoal(place.words({"--nproc", "2"}), {}, [&](pid_t shoal) {
+    if (killed || !place.has_made_a_step()) return false;
+    const std::string pid = std::to_string(shoal);
+    std::istringstream children(test::read_text("/proc/" + pid + "/task/" + pid + "/children"));
+    pid_t first = 0, second = 0;
+    if (children >> first >> second) killed = ::kill(second, SIGKILL) == 0;
+    return false;
+  });
+  INFO(run.err);
+  REQUIRE(killed);
+  CHECK(run.exit_code == 128 + SIGKILL);
+  CHECK_THAT(run.err, Contains("rank 1") && Contains("SIGKILL") && Contains("--resume"));
+}
+
+TEST_CASE("a second run in the same output or checkpoint folder is refused") {
+  const Place place;
+  const std::string checkpoints = (place.root() / "shared").string();
+  const std::vector<std::string> first = {"--checkpoint-dir", checkpoints};
+  struct Second {
+    std::string option, output, checkpoints;
+  };
+  const std::vector<Second> seconds = {
+      {"--output", place.output().string(), (place.root() / "other").string()},
+      {"--checkpoint-dir", (place.root() / "second").string(), checkpoints}};
+  bool tried = false;
+  const auto run = test::run_shoal(place.words(first), {}, [&](pid_t pid) {
+    if (tried || !place.has_made_a_step()) return false;
+    tried = true;
+    for (const auto& one : seconds) {
+      const auto refused = test::run_shoal(place.words(
+          {"--output", one.output, "--checkpoint-dir", one.checkpoints, "--max-steps", "1"}));
+      INFO(refused.err);
+      CHECK(refused.exit_code == 1);
+      CHECK_THAT(refused.err, Contains("another run") && Contains(one.option));
+    }
+    return ::kill(pid, SIGTERM) != 0;
+  });
+  INFO(run.err);
+  REQUIRE(tried);
+  CHECK(run.exit_code == 143);  // the first run was not disturbed
+  CHECK(train::CheckpointStore(checkpoints, 1).entries().size() == 1);
+}
