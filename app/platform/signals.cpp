@@ -60,8 +60,8 @@ void change_mask(int how, std::initializer_list<int> numbers) {
 }  // namespace
 
 void hold_signals() {
-  for (const int number : {SIGPIPE, SIGXFSZ, SIGUSR2}) ::signal(number, SIG_IGN);
   change_mask(SIG_BLOCK, {SIGTERM, SIGHUP, SIGUSR1});
+  for (const int number : {SIGUSR2, SIGXFSZ, SIGPIPE}) ::signal(number, SIG_IGN);
 }
 
 void release_signals() {

@@ -67,13 +67,15 @@ std::string status_of(pid_t pid, const std::string& key) {
   return "";
 }
 
-// Returns a `watch` for run_shoal(): sends a signal `times` times. Begins when the program's main has
-// begun and therefore holds SIGUSR1.
+// Returns a `watch` for run_shoal(): sends a signal `times` times. Begins when main of `shoal` has
+// begun, which ignores SIGPIPE, and before it becomes or starts a worker.
 std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
+  ::signal(SIGPIPE, SIG_DFL);
   return [=, &sent](pid_t pid) {
-    const std::string held = status_of(pid, "SigBlk");
-    if (sent == 0 && (held.empty() || !(std::stoull(held, nullptr, 16) >> (SIGUSR1 - 1) & 1)))
-      return false;
+    const std::string ignored = status_of(pid, "SigIgn");
+    const bool begun =
+        !ignored.empty() && (std::stoull(ignored, nullptr, 16) >> (SIGPIPE - 1) & 1) != 0;
+    if (sent == 0 && (!begun || status_of(pid, "Name") != "shoal")) return false;
     if (sent < times && ::kill(pid, signal) == 0) ++sent;
     return false;
   };
