@@ -109,8 +109,7 @@ void add_machine(std::vector<Option>& table) {
            .off_is("0"),
        row("lost-host-timeout", kTrain | kEval, "SECONDS",
            "Time without an answer after which a process or host is lost; rank 0 then saves and "
-           "the "
-           "run ends; 0: never",
+           "the run ends; 0: never",
            JOB(lost_host_timeout))
            .within(0, kSecondsMost)
            .off_is("0"),
