@@ -147,7 +147,7 @@ TEST_CASE("unreadable validation images stop the run after a checkpoint, which c
   REQUIRE(resumed.out.find("train:loss") == std::string::npos);  // only the evaluation was missing
   REQUIRE(resumed.out.find("valid:images=20;") != std::string::npos);
   // The history has the rows of the second evaluation only.
-  REQUIRE(count(test::read_text(root / "run/history.jsonl"), R"("event":"test")") == 1);
+  REQUIRE(test::count_of(test::read_text(root / "run/history.jsonl"), R"("event":"test")") == 1);
 }
 
 TEST_CASE("--resume skips a damaged checkpoint and uses the one before") {

@@ -1,5 +1,7 @@
 #include "train/control/stop.h"
 
+#include <signal.h>
+
 #include <atomic>
 
 namespace shoal::train {
@@ -21,6 +23,9 @@ void request_checkpoint() {
 
 int stop_signal() {
   return stop;
+}
+const char* stop_name(int signal) {
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
 }
 bool take_checkpoint_request() {
   return checkpoint.exchange(false);

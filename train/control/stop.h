@@ -10,7 +10,8 @@ namespace shoal::train {
 bool request_stop(int signal);  // SIGINT or SIGTERM
 void request_checkpoint();
 
-int stop_signal();               // the first signal received, else 0
-bool take_checkpoint_request();  // true once after each request
+int stop_signal();                  // the first signal received, else 0
+const char* stop_name(int signal);  // "SIGINT" or "SIGTERM"
+bool take_checkpoint_request();     // true once after each request
 
 }  // namespace shoal::train

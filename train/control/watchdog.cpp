@@ -21,10 +21,6 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kPoll(50);
 
-std::string name_of(int signal) {
-  return signal == SIGINT ? "SIGINT" : "SIGTERM";
-}
-
 }  // namespace
 
 // Shared with the threads, because a thread that is stuck in storage outlives the Watchdog.
@@ -91,7 +87,7 @@ void Watchdog::Shared::save_and_end(Ending ending, Clock::time_point deadline) {
   const std::string activity = text_of(options.progress->state());
   // From here on, the main thread cannot change anything.
   if (ending.cause == Ending::Cause::stopped)
-    ending.text = "stopped by " + name_of(ending.signal) + " while " + activity;
+    ending.text = std::string("stopped by ") + stop_name(ending.signal) + " while " + activity;
   try {
     ending.text += ": " + (rescue ? rescue(ending) : std::string("nothing is left to save"));
   } catch (const std::exception& error) {
@@ -107,7 +103,7 @@ void Watchdog::Shared::end_without_saving(Ending ending) {
   const std::lock_guard lock(mutex);
   const bool unsaved = options.leader && stage == Stage::during;
   if (ending.cause == Ending::Cause::stopped) {
-    ending.text = "stopped by " + name_of(ending.signal);
+    ending.text = std::string("stopped by ") + stop_name(ending.signal);
     if (!unsaved) ending.text += " while " + activity;
     if (unsaved) ending.cause = Ending::Cause::not_saved;
   }

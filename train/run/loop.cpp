@@ -6,8 +6,6 @@
 
 #include "train/run/loop.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -227,8 +225,7 @@ bool Run::go_on(int stop_signal, std::optional<int64_t> history_lines) {
   if (stop_signal == 0) return true;
   checkpoints_.save(std::nullopt, history_lines);
   checkpoints_.require_saved();
-  log::info(strf("stopped by %s after step %lld; continue with --resume",
-                 stop_signal == SIGTERM ? "SIGTERM" : "SIGINT",
+  log::info(strf("stopped by %s after step %lld; continue with --resume", stop_name(stop_signal),
                  static_cast<long long>(position_.step)));
   result_.stop_signal = stop_signal;
   return false;
