@@ -8,20 +8,16 @@
 // another exit code, last one with kPeerLost, which means that it only lost a connection.
 #include "app/launch/launch.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "app/launch/process.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 
@@ -30,153 +26,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kHandled[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
-
-// A null-terminated char* array for execve that owns its strings.
-class TextArray {
- public:
-  explicit TextArray(std::vector<std::string> texts) : texts_(std::move(texts)) {
-    for (std::string& text : texts_) pointers_.push_back(text.data());
-    pointers_.push_back(nullptr);
-  }
-  TextArray(const TextArray&) = delete;
-  char** get() { return pointers_.data(); }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<char*> pointers_;
-};
-
-TextArray argument_array(const std::filesystem::path& program, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), program.string());
-  return TextArray(std::move(arguments));
-}
-
-TextArray environment_array(const dist::Variables& environment) {
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : environment) texts.push_back(name + "=" + value);
-  return TextArray(std::move(texts));
-}
-
-std::runtime_error system_failure(const std::string& what) {
-  return std::runtime_error(what + ": " + std::strerror(errno));
-}
-
-// While the object exists, the signals that the loop waits for are blocked.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGCHLD);
-    for (int signal : kHandled) {
-      struct sigaction action {};
-      // nohup makes SIGHUP ignored. Workers must ignore it too.
-      const bool may_be_ignored = signal == SIGHUP || signal == SIGTSTP;
-      if (may_be_ignored && ::sigaction(signal, nullptr, &action) == 0 &&
-          action.sa_handler == SIG_IGN)
-        continue;
-      ::sigaddset(&set_, signal);
-    }
-    ::sigprocmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-
-  void restore_in_child() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-  // Returns the next signal, or 0 after `seconds` without one.
-  int wait(double seconds) const {
-    const auto ns = static_cast<long long>(std::max(seconds, 0.0) * 1e9);
-    const timespec timeout{static_cast<time_t>(ns / 1'000'000'000),
-                           static_cast<long>(ns % 1'000'000'000)};
-    const int signal = ::sigtimedwait(&set_, nullptr, &timeout);
-    return signal > 0 ? signal : 0;
-  }
-
-  // Stops this process, as Ctrl-Z does, until SIGCONT. Returns at once if no shell could continue
-  // it, because the system then ignores the signal.
-  void stop_here() const {
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGTSTP);
-    ::raise(SIGTSTP);
-    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  }
-
- private:
-  sigset_t set_{}, before_{};
-};
-
 struct Worker {
   std::string name;
   pid_t pid = -1;
   bool running = false;
   int status = 0;  // from waitpid
 };
-
-// A pipe with one byte. A user error occurs in all workers; only the worker that reads the byte
-// reports it (platform/failure.h). Non-blocking, so that the others do not wait for a byte.
-class ReportToken {
- public:
-  ReportToken() {
-    if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0 || ::write(ends_[1], "1", 1) != 1) {
-      throw system_failure("cannot create a pipe for the workers");
-    }
-  }
-  ~ReportToken() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  ReportToken(const ReportToken&) = delete;
-
-  void add_to(dist::Variables& environment) const {
-    environment[kReportVariable] = std::to_string(ends_[0]);
-  }
-  void keep_in_child() const { ::fcntl(ends_[0], F_SETFD, 0); }
-
- private:
-  int ends_[2];
-};
-
-// Starts one worker. If exec fails, the child sends errno through a pipe; a successful exec closes
-// the pipe.
-pid_t start(const Launch& plan, const WorkerStart& worker, const BlockedSignals& signals,
-            const ReportToken& token) {
-  TextArray arguments = argument_array(plan.program, plan.arguments);
-  dist::Variables variables = worker.environment;
-  token.add_to(variables);
-  TextArray environment = environment_array(variables);
-  int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0)
-    throw system_failure("cannot create a pipe to start " + worker.name);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(kFailure);  // the parent died before prctl
-    signals.restore_in_child();
-    ::signal(SIGTTOU, SIG_IGN);  // `stty tostop` must not stop a worker, which is in the background
-    token.keep_in_child();
-    ::execve(plan.program.c_str(), arguments.get(), environment.get());
-    const int error = errno;
-    if (::write(report[1], &error, sizeof error) < 0) ::_exit(127);
-    ::_exit(127);
-  }
-  const int fork_error = errno;
-  ::close(report[1]);
-  int error = pid < 0 ? fork_error : 0;
-  if (pid > 0) {
-    ::setpgid(pid, pid);
-    if (::read(report[0], &error, sizeof error) <= 0) error = 0;
-  }
-  ::close(report[0]);
-  if (error == 0) return pid;
-  if (pid > 0) ::waitpid(pid, nullptr, 0);
-  errno = error;
-  throw system_failure("cannot start " + plan.program.string() + " for " + worker.name);
-}
 
 std::string signal_text(int signal) {
   const char* name = ::sigabbrev_np(signal);
@@ -203,7 +58,7 @@ class Watch {
 
   void start_all() {
     for (const WorkerStart& start_of : plan_.workers) {
-      workers_.push_back({start_of.name, start(plan_, start_of, signals_, token_), true});
+      workers_.push_back({start_of.name, start_process(plan_, start_of, signals_, token_), true});
     }
   }
 
@@ -395,14 +250,6 @@ int launch(const Launch& plan) {
   Watch watch(plan, signals);
   watch.start_all();
   return watch.run();
-}
-
-void become(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-            const dist::Variables& environment) {
-  TextArray argument_list = argument_array(program, arguments);
-  TextArray environment_list = environment_array(environment);
-  ::execve(program.c_str(), argument_list.get(), environment_list.get());
-  throw system_failure("cannot start " + program.string());
 }
 
 }  // namespace shoal::app

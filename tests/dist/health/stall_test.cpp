@@ -113,8 +113,8 @@ TEST_CASE("while a process reads, its state names the image") {
 
 TEST_CASE("a frozen thread stops at the end of a harmless phase, not in others") {
   using std::chrono::milliseconds;
-  // The thread never ends, so it uses these objects for ever.
-  static Progress progress;
+  // The thread never ends, so it uses these objects for ever: none may be destroyed.
+  static Progress& progress = *new Progress;
   static std::atomic<bool> updated = false, waited = false;
   progress.enter(Phase::updating);
   REQUIRE_FALSE(progress.freeze(milliseconds(1)));
