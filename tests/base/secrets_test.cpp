@@ -49,7 +49,7 @@ TEST_CASE("values of secret environment variables are masked wherever they appea
   CHECK(masked("short /home/somebody") == "short /home/somebody");
 }
 
-TEST_CASE("masking a long text takes time in proportion to its length") {
+TEST_CASE("masking a long text takes time in proportion to its length", "[single]") {
   const std::string text(4 << 20, '?');  // a backtracking regex would hang or overflow the stack
   std::string urls;
   for (int i = 0; i < 300000; ++i) urls += "s3://b ";

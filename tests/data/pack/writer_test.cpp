@@ -62,7 +62,7 @@ TEST_CASE("data of an interrupted set that a power loss destroyed is packed agai
 }
 
 TEST_CASE("data before the last mark is not read again; a damaged table counts up to the damage",
-          "[slow]") {
+          "[slow][single]") {
   const TempFolder folder;
   const auto source = noise_images(60);
   const auto interrupt = [](int64_t done) {
@@ -104,7 +104,8 @@ TEST_CASE("data before the last mark is not read again; a damaged table counts u
   CHECK(verify_pack(PackedDataset(folder / "set.pack"), 1, [](const std::string&) {}) == 1);
 }
 
-TEST_CASE("packing again what is packed already succeeds and removes what a kill left", "[slow]") {
+TEST_CASE("packing again what is packed already succeeds and removes what a kill left",
+          "[slow][single]") {
   const TempFolder folder;
   const auto source = noise_images(60);
   for (const int64_t shard_bytes : {0, 40000}) {

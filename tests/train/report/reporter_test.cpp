@@ -181,7 +181,8 @@ TEST_CASE("ranks other than 0 write nothing") {
 }
 
 // With one search per class this takes minutes.
-TEST_CASE("the classes are written in the order of their labels, however many there are") {
+TEST_CASE("the classes are written in the order of their labels, however many there are",
+          "[single]") {
   const std::vector<std::string> few = {"b", "a", "say \"x\""};
   CHECK(classes_json(few) == "{\n \"b\": 0,\n \"a\": 1,\n \"say \\\"x\\\"\": 2\n}");
   std::vector<std::string> many;

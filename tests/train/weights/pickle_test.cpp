@@ -83,7 +83,7 @@ TEST_CASE("deeply nested lists and a list that contains itself are read") {
   CHECK(pickle.root().items[0] == &pickle.root());
 }
 
-TEST_CASE("a small pickle cannot take more than the stated memory", "[slow]") {
+TEST_CASE("a small pickle cannot take more than the stated memory", "[slow][single]") {
   const auto pickle_of = [](const std::string& opcodes, const std::string& repeated, int times) {
     std::string bytes = "\x80\x02" + opcodes;
     for (int i = 0; i < times; ++i) bytes += repeated;

@@ -112,7 +112,8 @@ TEST_CASE("tabs may be escaped by a log service") {
   }
 }
 
-TEST_CASE("a message with a file name that imitates a metric line matches no definition") {
+TEST_CASE("a message with a file name that imitates a metric line matches no definition",
+          "[single]") {
   std::vector<std::string> names = sample_log();
   for (const std::string& line : sample_log()) {
     names.push_back("[x]:" + line);

@@ -151,7 +151,7 @@ const std::map<std::string, std::string> kOff = {{"amp", "off"},
 
 }  // namespace
 
-TEST_CASE("every option of train accepts its value in every encoding", "[slow]") {
+TEST_CASE("every option of train accepts its value in every encoding", "[slow][single]") {
   for (const Option* option : options_of_train()) {
     const std::string value = sample_of(*option);
     REQUIRE_FALSE(value.empty());
@@ -165,7 +165,8 @@ TEST_CASE("every option of train accepts its value in every encoding", "[slow]")
   }
 }
 
-TEST_CASE("false switches off options that can be off, and is an error for all others") {
+TEST_CASE("false switches off options that can be off, and is an error for all others",
+          "[single]") {
   size_t switched_off = 0;
   for (const Option* option : options_of_train()) {
     if (option->kind == Kind::flag || option->name == "help") continue;
@@ -190,7 +191,7 @@ TEST_CASE("false switches off options that can be off, and is an error for all o
   CHECK(switched_off == kOff.size());
 }
 
-TEST_CASE("true turns on options that need no value, and is an error for all others") {
+TEST_CASE("true turns on options that need no value, and is an error for all others", "[single]") {
   for (const Option* option : options_of_train()) {
     if (option->kind == Kind::flag) continue;
     for (const char* json : {"true", "\"true\"", "\"True\"", "\"\\\"True\\\"\""}) {
@@ -207,7 +208,7 @@ TEST_CASE("true turns on options that need no value, and is an error for all oth
   CHECK(parsed({"--amp=false"}).job.amp == train::Precision::off);
 }
 
-TEST_CASE("null keeps the default or the value from another source") {
+TEST_CASE("null keeps the default or the value from another source", "[single]") {
   const Arguments defaults;
   for (const Option* option : options_of_train()) {
     for (const char* json : {"null", "\"null\"", "\"None\"", "\"\\\"None\\\"\""}) {

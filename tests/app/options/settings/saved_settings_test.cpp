@@ -164,7 +164,8 @@ std::optional<train::ResolvedJob> run_with(const app::Option& option, std::strin
 
 }  // namespace
 
-TEST_CASE("every option that changes results is saved, restored and compared by its rule") {
+TEST_CASE("every option that changes results is saved, restored and compared by its rule",
+          "[single]") {
   using train::MayDiffer;
   const train::ResolvedJob usual = run_of(parsed({}));
   int count = 0;
