@@ -4,8 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "models/layers.h"
-#include "models/network.h"
+#include "models/network_builder.h"
 
 namespace shoal::models {
 namespace {
@@ -20,6 +19,7 @@ constexpr Stage kB0[] = {
     {1, 3, 1, 32, 16, 1},  {6, 3, 2, 16, 24, 2},   {6, 5, 2, 24, 40, 2},   {6, 3, 2, 40, 80, 3},
     {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1},
 };
+constexpr int64_t kLiteHead = 1280;  // channels
 
 // Scales the channel count and rounds it to a multiple of 8, never below 90 % of the scaled value.
 int64_t scale_channels(int64_t channels, double width) {
@@ -28,145 +28,130 @@ int64_t scale_channels(int64_t channels, double width) {
   return static_cast<double>(rounded) < 0.9 * scaled ? rounded + 8 : rounded;
 }
 
+// The stages of a model. The first stage's `in` is the stem's channel count. Lite scales neither
+// that nor the block counts of the first and the last stage.
 std::vector<Stage> scaled(const EfficientNetRow& row) {
   std::vector<Stage> stages(std::begin(kB0), std::end(kB0));
-  for (Stage& s : stages) {
-    s.in = scale_channels(s.in, row.width);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    Stage& s = stages[i];
+    const bool first = i == 0, last = i + 1 == stages.size();
+    if (!(row.lite && first)) s.in = scale_channels(s.in, row.width);
     s.out = scale_channels(s.out, row.width);
-    s.repeats = static_cast<int64_t>(std::ceil(static_cast<double>(s.repeats) * row.depth));
+    if (!(row.lite && (first || last)))
+      s.repeats = static_cast<int64_t>(std::ceil(static_cast<double>(s.repeats) * row.depth));
   }
   return stages;
 }
 
-// Convolution, batch norm and activation. The sub-modules are "<name>.0" and "<name>.1".
-class ConvNorm : Layer {
+// Adds the layers of one model.
+class Layers {
  public:
-  ConvNorm(Builder& b, const std::string& name, const ConvOptions& conv, const EfficientNetRow& row,
-           ops::Activation activation)
-      : conv_(b, name + ".0", conv),
-        norm_(b, name + ".1", conv.out, row.batch_norm_eps, row.batch_norm_momentum),
-        activation_(activation) {}
+  Layers(NetworkBuilder& builder, const EfficientNetRow& row)
+      : b_(builder),
+        lite_(row.lite),
+        activation_(row.lite ? ops::Activation::relu6 : ops::Activation::silu) {}
 
-  at::Tensor forward(const at::Tensor& x, bool training, const StepContext& context,
-                     const at::Tensor& residual = {}) const {
-    return norm_.forward(conv_.forward(x), residual, activation_, training, context);
+  // Convolution, batch norm and activation: "NAME.0" and "NAME.1".
+  int conv_norm(const std::string& name, int x, ConvolutionOptions options) {
+    x = convolution(name, x, options);
+    return b_.norm(name + ".1", x, activation_);
+  }
+
+  // Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
+  // Adds the input if the shapes match. Every block has an index for masks, used or not.
+  int block(const std::string& name, int input, const Stage& s, double drop) {
+    const uint64_t mask_layer = b_.next_mask_layer();
+    const int64_t wide = s.in * s.expand;
+    int part = 0, x = input;
+    const auto next = [&] { return name + ".block." + std::to_string(part++); };
+    if (s.expand != 1) x = conv_norm(next(), x, {.out = wide});
+    x = conv_norm(next(), x, {.out = wide, .kernel = s.kernel, .stride = s.stride, .groups = wide});
+    if (!lite_) x = b_.squeeze_excite(next(), x, std::max<int64_t>(1, s.in / 4));
+    const std::string project = next();
+    x = convolution(project, x, {.out = s.out});
+    Norm norm = b_.norm_state(project + ".1", s.out);
+    if (s.stride != 1 || s.in != s.out) return b_.norm(project + ".1", x, norm);
+    norm.drop = drop;
+    norm.mask_layer = mask_layer;
+    return b_.norm(project + ".1", x, norm, input);
   }
 
  private:
-  Conv2d conv_;
-  BatchNorm norm_;
+  int convolution(const std::string& name, int x, ConvolutionOptions options) {
+    options.padding = lite_ ? Padding::same : Padding::symmetric;
+    return b_.convolution(name + ".0", x, options);
+  }
+
+  NetworkBuilder& b_;
+  bool lite_;
   ops::Activation activation_;
 };
 
-// Inverted residual block: 1×1 expansion, depthwise convolution, squeeze-excite, 1×1 projection.
-// Adds the input if the shapes match.
-class InvertedResidual : Layer {
- public:
-  InvertedResidual(Builder& b, const std::string& name, const Stage& s, double drop,
-                   const EfficientNetRow& row)
-      : residual_(s.stride == 1 && s.in == s.out), drop_path_(b, drop) {
-    const int64_t wide = s.in * s.expand;
-    int part = 0;
-    const auto next = [&] { return name + ".block." + std::to_string(part++); };
-    if (s.expand != 1) {
-      expand_.emplace(b, next(), ConvOptions{.in = s.in, .out = wide}, row, ops::Activation::silu);
-    }
-    depthwise_.emplace(
-        b, next(),
-        ConvOptions{
-            .in = wide, .out = wide, .kernel = s.kernel, .stride = s.stride, .groups = wide},
-        row, ops::Activation::silu);
-    squeeze_excite_.emplace(b, next(), wide, std::max<int64_t>(1, s.in / 4));
-    project_.emplace(b, next(), ConvOptions{.in = wide, .out = s.out}, row, ops::Activation::none);
-  }
-
-  at::Tensor forward(const at::Tensor& x, bool training, const StepContext& context) const {
-    at::Tensor y = expand_ ? expand_->forward(x, training, context) : x;
-    y = squeeze_excite_->forward(depthwise_->forward(y, training, context));
-    if (!residual_) return project_->forward(y, training, context);
-    if (!drop_path_.active(training)) return project_->forward(y, training, context, x);
-    return drop_path_.forward(x, project_->forward(y, training, context), context);
-  }
-
- private:
-  bool residual_;
-  DropPath drop_path_;
-  std::optional<ConvNorm> expand_, depthwise_, project_;
-  std::optional<SqueezeExcite> squeeze_excite_;
-};
-
-class EfficientNet : public Network {
- public:
-  EfficientNet(const EfficientNetRow& row, const ModelOptions& options, Builder& b) {
-    const std::vector<Stage> stages = scaled(row);
-    const double drop_path = options.drop_path.value_or(0.2);
-    stem_.emplace(b, "features.0",
-                  ConvOptions{.in = 3, .out = stages[0].in, .kernel = 3, .stride = 2}, row,
-                  ops::Activation::silu);
-    int64_t total = 0;
-    for (const Stage& s : stages) total += s.repeats;
-    for (size_t i = 0; i < stages.size(); ++i) {
-      Stage s = stages[i];
-      for (int64_t repeat = 0; repeat < s.repeats; ++repeat) {
-        const std::string name = "features." + std::to_string(i + 1) + "." + std::to_string(repeat);
-        const double drop =
-            drop_path * static_cast<double>(blocks_.size()) / static_cast<double>(total);
-        blocks_.push_back(std::make_unique<InvertedResidual>(b, name, s, drop, row));
-        s.in = s.out;
-        s.stride = 1;
-      }
-    }
-    const int64_t out = stages.back().out;
-    head_.emplace(b, "features." + std::to_string(stages.size() + 1),
-                  ConvOptions{.in = out, .out = 4 * out}, row, ops::Activation::silu);
-    const double dropout = options.dropout.value_or(row.dropout);
-    pooled_.emplace(b, dropout);
-    classifier_.emplace(b, "classifier.1", 4 * out, options.classes, LinearInit::by_outputs);
-    ModelInfo info;
-    info.name = row.name;
-    info.train_size = row.train_size;
-    info.eval_size = row.eval_size;
-    info.eval_resize = row.eval_resize;
-    info.bicubic = true;
-    info.batch_norm_momentum = row.batch_norm_momentum;
-    info.dropout = dropout;
-    info.drop_path = drop_path;
-    finish(b, options, info);
-  }
-
-  at::Tensor forward(const at::Tensor& images, const StepContext& context) override {
-    at::Tensor x = stem_->forward(images, training_, context);
-    for (const auto& block : blocks_) x = block->forward(x, training_, context);
-    x = head_->forward(x, training_, context);
-    return classifier_->forward(pooled_->forward(x, training_, context));
-  }
-
- private:
-  std::optional<ConvNorm> stem_, head_;
-  std::vector<std::unique_ptr<InvertedResidual>> blocks_;
-  std::optional<PooledFeatures> pooled_;
-  std::optional<Linear> classifier_;
-};
+ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
+  ModelInfo info;
+  info.name = row.name;
+  info.train_size = row.train_size;
+  info.eval_size = row.eval_size;
+  info.eval_resize = row.eval_resize;
+  info.bicubic = true;
+  info.batch_norm_momentum = row.batch_norm_momentum;
+  info.dropout = options.dropout.value_or(row.dropout);
+  info.drop_path = options.drop_path.value_or(0.2);
+  return info;
+}
 
 }  // namespace
 
-const std::vector<EfficientNetRow>& efficientnets() {
-  static const std::vector<EfficientNetRow> rows = {
-      {"efficientnet_b0", 1.0, 1.0, 0.2, 1e-5, 0.10, 224, 224, 256},
-      {"efficientnet_b1", 1.0, 1.1, 0.2, 1e-5, 0.10, 240, 240, 256},
-      {"efficientnet_b2", 1.1, 1.2, 0.3, 1e-5, 0.10, 260, 288, 288},
-      {"efficientnet_b3", 1.2, 1.4, 0.3, 1e-5, 0.10, 300, 300, 320},
-      {"efficientnet_b4", 1.4, 1.8, 0.4, 1e-5, 0.10, 380, 380, 384},
-      {"efficientnet_b5", 1.6, 2.2, 0.4, 1e-3, 0.01, 456, 456, 456},
-      {"efficientnet_b6", 1.8, 2.6, 0.5, 1e-3, 0.01, 528, 528, 528},
-      {"efficientnet_b7", 2.0, 3.1, 0.5, 1e-3, 0.01, 600, 600, 600},
-  };
-  return rows;
+Network efficientnet(const EfficientNetRow& row, const ModelOptions& options) {
+  const ModelInfo info = info_of(row, options);
+  const std::vector<Stage> stages = scaled(row);
+  NetworkBuilder b(3, row.eval_size, {row.batch_norm_eps, row.batch_norm_momentum});
+  Layers layers(b, row);
+  b.begin_stage("features.0");
+  int x =
+      layers.conv_norm("features.0", kImages, {.out = stages.front().in, .kernel = 3, .stride = 2});
+  int64_t total = 0, done = 0;
+  for (const Stage& s : stages) total += s.repeats;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    Stage s = stages[i];
+    const std::string name = "features." + std::to_string(i + 1);
+    b.begin_stage(name);
+    for (int64_t repeat = 0; repeat < s.repeats; ++repeat, ++done) {
+      b.begin_block();
+      const double drop = info.drop_path * static_cast<double>(done) / static_cast<double>(total);
+      x = layers.block(name + "." + std::to_string(repeat), x, s, drop);
+      s.in = s.out;
+      s.stride = 1;
+    }
+  }
+  const std::string head = "features." + std::to_string(stages.size() + 1);
+  b.begin_stage(head);
+  b.begin_block();
+  x = layers.conv_norm(head, x, {.out = row.lite ? kLiteHead : 4 * stages.back().out});
+  b.begin_stage("classifier");
+  b.begin_block();
+  x = b.pooled_features(x, info.dropout);
+  b.linear("classifier.1", x, options.classes, LinearInit::by_outputs);
+  return b.finish(info);
 }
 
-std::unique_ptr<Classifier> make_efficientnet(const EfficientNetRow& row,
-                                              const ModelOptions& options, Builder& builder) {
-  return std::make_unique<EfficientNet>(row, options, builder);
+const std::vector<EfficientNetRow>& efficientnets() {
+  static const std::vector<EfficientNetRow> rows = {
+      {"efficientnet_b0", false, 1.0, 1.0, 0.2, 1e-5, 0.10, 224, 224, 256},
+      {"efficientnet_b1", false, 1.0, 1.1, 0.2, 1e-5, 0.10, 240, 240, 256},
+      {"efficientnet_b2", false, 1.1, 1.2, 0.3, 1e-5, 0.10, 260, 288, 288},
+      {"efficientnet_b3", false, 1.2, 1.4, 0.3, 1e-5, 0.10, 300, 300, 320},
+      {"efficientnet_b4", false, 1.4, 1.8, 0.4, 1e-5, 0.10, 380, 380, 384},
+      {"efficientnet_b5", false, 1.6, 2.2, 0.4, 1e-3, 0.01, 456, 456, 456},
+      {"efficientnet_b6", false, 1.8, 2.6, 0.5, 1e-3, 0.01, 528, 528, 528},
+      {"efficientnet_b7", false, 2.0, 3.1, 0.5, 1e-3, 0.01, 600, 600, 600},
+      {"efficientnet_lite0", true, 1.0, 1.0, 0.2, 1e-3, 0.01, 224, 224, 256},
+      {"efficientnet_lite1", true, 1.0, 1.1, 0.2, 1e-3, 0.01, 240, 240, 272},
+      {"efficientnet_lite2", true, 1.1, 1.2, 0.3, 1e-3, 0.01, 260, 260, 292},
+      {"efficientnet_lite3", true, 1.2, 1.4, 0.3, 1e-3, 0.01, 280, 280, 312},
+      {"efficientnet_lite4", true, 1.4, 1.8, 0.3, 1e-3, 0.01, 300, 300, 332},
+  };
+  return rows;
 }
 
 }  // namespace shoal::models

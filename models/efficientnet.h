@@ -1,17 +1,19 @@
 #pragma once
-// EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's.
+// EfficientNet B0 to B7 (Tan and Le, 2019, arXiv:1905.11946), identical to torchvision's, and
+// EfficientNet-Lite 0 to 4 (TensorFlow's TPU repository, 2020): without squeeze-excite, with ReLU6,
+// and with a stem and a head of the same size in all of them. Lite pads like TensorFlow, so that
+// weights trained there give the same logits; its modules have the names of the others.
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "models/builder.h"
-#include "models/model.h"
+#include "models/network.h"
 
 namespace shoal::models {
 
 struct EfficientNetRow {
   const char* name;
+  bool lite;
   double width, depth;  // compound scaling: factors of the channel and block counts
   double dropout;       // dropout rate before the classifier
   double batch_norm_eps, batch_norm_momentum;
@@ -20,7 +22,6 @@ struct EfficientNetRow {
 
 const std::vector<EfficientNetRow>& efficientnets();
 
-std::unique_ptr<Classifier> make_efficientnet(const EfficientNetRow& row,
-                                              const ModelOptions& options, Builder& builder);
+Network efficientnet(const EfficientNetRow& row, const ModelOptions& options);
 
 }  // namespace shoal::models

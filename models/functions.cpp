@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/addcmul.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
@@ -9,6 +10,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -185,10 +187,28 @@ struct AddScaled : Function<AddScaled> {
   }
 };
 
+// Returns x with the zeros that TensorFlow's SAME adds. `kernel`: height and width, in pixels.
+at::Tensor padded_like_tensorflow(const at::Tensor& x, int64_t kernel, int64_t stride) {
+  const auto total = [&](int64_t size) {
+    const int64_t outputs = (size + stride - 1) / stride;
+    return std::max<int64_t>((outputs - 1) * stride + kernel - size, 0);
+  };
+  const int64_t high = total(x.size(2)), wide = total(x.size(3));
+  return at::constant_pad_nd(x, {wide / 2, wide - wide / 2, high / 2, high - high / 2});
+}
+
 }  // namespace
 
-at::Tensor convolution(const at::Tensor& x, const at::Tensor& master, const at::Tensor& copy,
-                       const ConvolutionShape& s) {
+at::Tensor convolution(const at::Tensor& any, const at::Tensor& master, const at::Tensor& copy,
+                       const ConvolutionShape& any_shape) {
+  at::Tensor x = any;
+  ConvolutionShape s = any_shape;
+  if (s.same && s.stride == 1) {  // an odd kernel needs the same number of zeros on all sides
+    s.padding = (master.size(2) - 1) / 2;
+  } else if (s.same) {
+    x = padded_like_tensorflow(x, master.size(2), s.stride);
+    s.padding = 0;
+  }
   if (copy.defined()) return MixedConvolution::apply(x, master, copy, s);
   const bool depthwise = s.groups == x.size(1) && s.groups == master.size(0);
   if (depthwise && x.is_cpu() && x.scalar_type() == at::kDouble)

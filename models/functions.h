@@ -34,7 +34,10 @@ void* stream_of(at::Device device);
 at::Tensor upload(const at::Tensor& host, at::Device device);
 
 struct ConvolutionShape {
-  int64_t stride = 1, padding = 0, groups = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;  // zeros on each side of the image
+  int64_t groups = 1;
+  bool same = false;  // pads like TensorFlow's SAME instead; see Padding in network.h
 };
 
 // Convolves x with the weight `copy` (of x's dtype) if it is defined, otherwise with `master`. The

@@ -1,85 +1,12 @@
 #include "models/model.h"
 
-#include <functional>
-#include <stdexcept>
-
-#include "base/nearest.h"
-#include "models/builder.h"
-#include "models/efficientnet.h"
-#include "models/resnet.h"
+#include "models/catalogue.h"
+#include "models/executor.h"
 
 namespace shoal::models {
-namespace {
-
-struct Entry {
-  std::string name;
-  int64_t eval_size;
-  std::function<std::unique_ptr<Classifier>(const ModelOptions&, Builder&)> make;
-};
-
-const std::vector<Entry>& table() {
-  static const std::vector<Entry> entries = [] {
-    std::vector<Entry> list;
-    for (const EfficientNetRow& row : efficientnets()) {
-      list.push_back(
-          {row.name, row.eval_size, [&row](const ModelOptions& options, Builder& builder) {
-             return make_efficientnet(row, options, builder);
-           }});
-    }
-    for (const ResNetRow& row : resnets()) {
-      list.push_back({row.name, kResNetSize, [&row](const ModelOptions& options, Builder& builder) {
-                        return make_resnet(row, options, builder);
-                      }});
-    }
-    return list;
-  }();
-  return entries;
-}
-
-const Entry& find(const std::string& name) {
-  for (const Entry& entry : table()) {
-    if (entry.name == name) return entry;
-  }
-  std::string message = "unknown model '" + name + "'";
-  const std::string near = nearest(name, names());
-  if (!near.empty()) {
-    message += "; did you mean '" + near + "'?";
-  } else {
-    message += "; known models:";
-    for (const std::string& known : names()) message += " " + known;
-  }
-  throw std::invalid_argument(message);
-}
-
-std::unique_ptr<Classifier> build(const ModelOptions& options, bool allocate) {
-  const Entry& entry = find(options.name);
-  if (options.classes < 1) throw std::invalid_argument("the number of classes must be at least 1");
-  for (const std::optional<double>& rate : {options.dropout, options.drop_path}) {
-    if (rate && !(*rate >= 0 && *rate <= 1)) {
-      throw std::invalid_argument("dropout and drop path must be between 0 and 1");
-    }
-  }
-  Builder builder(options.seed, allocate, entry.eval_size);
-  return entry.make(options, builder);
-}
-
-}  // namespace
 
 std::unique_ptr<Classifier> create(const ModelOptions& options) {
-  return build(options, /*allocate=*/true);
-}
-
-ModelInfo describe(const ModelOptions& options) {
-  return build(options, /*allocate=*/false)->info();
-}
-
-const std::vector<std::string>& names() {
-  static const std::vector<std::string> list = [] {
-    std::vector<std::string> names;
-    for (const Entry& entry : table()) names.push_back(entry.name);
-    return names;
-  }();
-  return list;
+  return std::make_unique<Executor>(make_network(options), options.seed);
 }
 
 }  // namespace shoal::models

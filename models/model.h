@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "models/model_options.h"
+#include "models/network.h"
 #include "models/step_context.h"
 
 namespace shoal::models {
@@ -23,10 +23,11 @@ struct ParameterSlot {
   std::string name;    // "features.0.0.weight"
   at::Tensor* master;  // requires grad; set_data() may change its memory, but never assign to it
   at::Tensor* copy;
+  Traits traits = {};
 };
 
-// The state of one batch norm layer. Forward in training mode uses batch statistics. It does not
-// change the running buffers, but updates `pending`:
+// The state of one batch norm layer. While *fixed is set, training uses the running statistics as
+// constants and leaves `pending` unchanged. Otherwise, it uses batch statistics. It does not change the running buffers, but updates `pending`:
 //
 //     pending = (1 - momentum) * pending + momentum * {mean, unbiased variance}
 //
@@ -38,6 +39,8 @@ struct BatchNormSlot {
   at::Tensor* running_var;          // C
   at::Tensor* num_batches_tracked;  // int64 scalar
   at::Tensor* pending;              // 2×C: mean, unbiased variance
+  bool* fixed;
+  int stage = 0;  // index into ModelInfo::stages
 };
 
 class Classifier {
@@ -57,14 +60,8 @@ class Classifier {
 };
 
 // Builds the model on the CPU in float32. The initial weights have torchvision's distributions and
-// are drawn from `options.seed`. Throws std::invalid_argument for bad options; for an unknown name,
-// the message suggests the nearest one.
+// are drawn from `options.seed`. Throws like
+// make_network() (catalogue.h).
 std::unique_ptr<Classifier> create(const ModelOptions& options);
-
-// Returns the names of all models: EfficientNets, then ResNets, from small to large.
-const std::vector<std::string>& names();
-// Describes the model that create() would build, without allocating it. Multiply-adds are for the
-// model's eval_size. Throws std::invalid_argument like create().
-ModelInfo describe(const ModelOptions& options);
 
 }  // namespace shoal::models

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shoal::models {
 
@@ -31,6 +32,9 @@ struct ModelInfo {
   bool bicubic = false;  // the reference recipe resizes with bicubic, not bilinear interpolation
   double batch_norm_momentum = 0.1;
   double dropout = 0, drop_path = 0;  // rates used: from the options, else the model's defaults
+  // Names of consecutive groups of layers from input to output, for freezing: the stem, the stages
+  // and, last, the classifier.
+  std::vector<std::string> stages;
 };
 
 }  // namespace shoal::models

@@ -1,39 +1,117 @@
 #pragma once
-// The part of Classifier that all networks share.
+// A network as data: which operations it computes, and which parameters and buffers they read.
+// Nothing executes here. executor.h runs a network; others count it, list it or write it to a file.
+// Torch-free.
 
-#include <utility>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
 
-#include "models/builder.h"
-#include "models/model.h"
+#include "models/model_options.h"
+#include "ops/ops.h"
 
 namespace shoal::models {
 
-class Network : public Classifier {
- public:
-  void train(bool on) override { training_ = on; }
-  std::vector<ParameterSlot> parameters() override { return parameters_; }
-  std::vector<BatchNormSlot> batch_norms() override { return batch_norms_; }
-  const ModelInfo& info() const override { return info_; }
-
- protected:
-  // Takes the slots and counts from the builder and completes `info` with them. The last two
-  // parameters must be the classifier's weight and bias.
-  void finish(Builder& builder, const ModelOptions& options, ModelInfo info) {
-    parameters_ = std::move(builder.parameters);
-    batch_norms_ = std::move(builder.batch_norms);
-    info_ = std::move(info);
-    info_.classes = options.classes;
-    info_.classifier = parameters_[parameters_.size() - 2].name;
-    info_.parameters = builder.parameter_count();
-    info_.multiply_adds = builder.multiply_adds();
-  }
-
-  bool training_ = true;
-
- private:
-  std::vector<ParameterSlot> parameters_;
-  std::vector<BatchNormSlot> batch_norms_;
-  ModelInfo info_;
+// Channels, height and width of one image's activations. Height and width are 1 after pooling.
+struct Shape {
+  int64_t channels = 0, height = 1, width = 1;
 };
+
+// How a parameter is initialized: drawn from Normal(0, value), drawn from uniform(-value, value), or
+// set to value.
+struct Init {
+  enum class Kind { normal, uniform, constant } kind = Kind::constant;
+  double value = 0;
+};
+
+// Properties of a parameter that decide how it is trained.
+struct Traits {
+  bool decays = true;  // weight decay applies; false for biases and batch norm
+  bool norm = false;   // belongs to a batch norm layer
+  int depth = 0;       // the block that it belongs to, counted from the input; the stem is 0
+  int stage = 0;       // index into ModelInfo::stages
+};
+
+struct Parameter {
+  std::string name;            // torchvision's, such as "features.0.0.weight"
+  std::vector<int64_t> shape;  // 4 dimensions: stored channels-last
+  Init init;
+  Traits traits;
+  bool has_copy = false;  // layers may compute with a bf16/f16 copy of it
+};
+
+// The buffers of one batch norm layer.
+struct Statistics {
+  std::string name;  // "features.0.1"
+  int64_t channels = 0;
+  int stage = 0;  // index into ModelInfo::stages
+};
+
+// The operations. `weight` is an index into Network::parameters.
+
+enum class Padding {
+  symmetric,  // (kernel - 1) / 2 on every side
+  same,       // TensorFlow's SAME: ceil(size / stride) outputs; an odd pixel goes right and below
+};
+
+struct Convolution {  // without bias
+  int weight;
+  int64_t kernel, stride, groups;
+  Padding padding;
+};
+
+// y = activation(batch_norm(x) [+ residual]). The residual is the second input. In training, `drop`
+// is the probability to drop an image's x (stochastic depth); mask_layer: see masks.h.
+struct Norm {
+  int weight;      // the bias follows it
+  int statistics;  // index into Network::statistics
+  ops::Activation activation;
+  double eps, momentum;
+  double drop = 0;
+  uint64_t mask_layer = 0;
+};
+
+// y = x * sigmoid(fc2(silu(fc1(mean of x over the pixels)))).
+struct SqueezeExcite {
+  int weight;  // fc1's weight; its bias, fc2's weight and bias follow
+};
+
+struct MaxPool {
+  int64_t kernel, stride, padding;
+};
+
+// Mean over the pixels, then dropout in training.
+struct PooledFeatures {
+  double dropout;
+  uint64_t mask_layer;
+};
+
+struct Linear {
+  int weight;  // the bias follows it
+};
+
+using Operation = std::variant<Convolution, Norm, SqueezeExcite, MaxPool, PooledFeatures, Linear>;
+
+struct Node {
+  std::string name;         // torchvision's module name; empty for operations without one
+  std::vector<int> inputs;  // indices of earlier nodes; kImages: the images
+  Shape out;                // for images of ModelInfo::eval_size
+  Operation operation;
+  double multiply_adds = 0;  // for one image of ModelInfo::eval_size
+};
+
+constexpr int kImages = -1;  // an input that stands for the images
+
+// The last node computes the logits.
+struct Network {
+  std::vector<Node> nodes;             // each after its inputs
+  std::vector<Parameter> parameters;   // in the order of torchvision's parameters()
+  std::vector<Statistics> statistics;  // in the order of torchvision's buffers()
+  ModelInfo info;
+};
+
+// Returns the kind of an operation for listings, such as "convolution 3x3/2".
+std::string describe(const Operation& operation);
 
 }  // namespace shoal::models

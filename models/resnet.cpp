@@ -1,131 +1,77 @@
 #include "models/resnet.h"
 
-#include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/relu.h>
+#include <string>
 
-#include <optional>
-
-#include "models/layers.h"
-#include "models/network.h"
+#include "models/network_builder.h"
 
 namespace shoal::models {
 namespace {
 
-constexpr double kEps = 1e-5, kMomentum = 0.1;
-constexpr int64_t kEvalResize = 256;
+constexpr int64_t kSize = 224, kEvalResize = 256;  // pixels; the size for training and evaluation
 
 // A residual block: two 3×3 convolutions, or a bottleneck of 1×1, 3×3 and 1×1 convolutions whose
-// output has 4 times as many channels.
-class ResidualBlock : Layer {
- public:
-  ResidualBlock(Builder& b, const std::string& name, bool bottleneck, int64_t in, int64_t width,
-                int64_t stride, double drop)
-      : drop_path_(b, drop) {
-    const int64_t out = bottleneck ? 4 * width : width;
-    const int64_t side = b.side;
-    if (bottleneck) {
-      add(b, name, {.in = in, .out = width});
-      add(b, name, {.in = width, .out = width, .kernel = 3, .stride = stride});
-      add(b, name, {.in = width, .out = out});
-    } else {
-      add(b, name, {.in = in, .out = width, .kernel = 3, .stride = stride});
-      add(b, name, {.in = width, .out = width, .kernel = 3});
-    }
-    if (stride != 1 || in != out) {
-      b.side = side;
-      shortcut_conv_.emplace(b, name + ".downsample.0",
-                             ConvOptions{.in = in, .out = out, .stride = stride});
-      shortcut_norm_.emplace(b, name + ".downsample.1", out, kEps, kMomentum);
-    }
+// output has 4 times as many channels. The last batch norm adds the shortcut and applies the ReLU.
+int block(NetworkBuilder& b, const std::string& name, int input, bool bottleneck, int64_t width,
+          int64_t stride, double drop) {
+  const uint64_t mask_layer = b.next_mask_layer();
+  const int64_t in = b.shape(input).channels, out = bottleneck ? 4 * width : width;
+  std::vector<ConvolutionOptions> convolutions = {{.out = width, .kernel = 3, .stride = stride},
+                                                  {.out = width, .kernel = 3}};
+  if (bottleneck) {
+    convolutions = {{.out = width}, {.out = width, .kernel = 3, .stride = stride}, {.out = out}};
   }
-
-  at::Tensor forward(const at::Tensor& x, bool training, const StepContext& context) const {
-    at::Tensor y = x;
-    for (size_t i = 0; i + 1 < convs_.size(); ++i) {
-      y = norms_[i]->forward(convs_[i]->forward(y), {}, ops::Activation::relu, training, context);
-    }
-    y = convs_.back()->forward(y);
-    at::Tensor shortcut = x;
-    if (shortcut_conv_) {
-      shortcut = shortcut_norm_->forward(shortcut_conv_->forward(x), {}, ops::Activation::none,
-                                         training, context);
-    }
-    // The last batch norm also adds the shortcut and applies the ReLU, unless drop path acts in
-    // between.
-    const BatchNorm& last = *norms_.back();
-    if (!drop_path_.active(training))
-      return last.forward(y, shortcut, ops::Activation::relu, training, context);
-    y = last.forward(y, {}, ops::Activation::none, training, context);
-    return at::relu(drop_path_.forward(shortcut, y, context));
+  int x = input, number = 1;
+  for (; number < static_cast<int>(convolutions.size()); ++number) {
+    const std::string part = std::to_string(number);
+    x = b.convolution(name + ".conv" + part, x, convolutions[static_cast<size_t>(number - 1)]);
+    x = b.norm(name + ".bn" + part, x, ops::Activation::relu);
   }
-
- private:
-  void add(Builder& b, const std::string& name, const ConvOptions& conv) {
-    const std::string number = std::to_string(convs_.size() + 1);
-    convs_.push_back(std::make_unique<Conv2d>(b, name + ".conv" + number, conv));
-    norms_.push_back(
-        std::make_unique<BatchNorm>(b, name + ".bn" + number, conv.out, kEps, kMomentum));
+  const std::string last = std::to_string(number);
+  x = b.convolution(name + ".conv" + last, x, convolutions.back());
+  Norm norm = b.norm_state(name + ".bn" + last, out);
+  norm.activation = ops::Activation::relu;
+  norm.drop = drop;
+  norm.mask_layer = mask_layer;
+  int shortcut = input;
+  if (stride != 1 || in != out) {
+    shortcut = b.convolution(name + ".downsample.0", input, {.out = out, .stride = stride});
+    shortcut = b.norm(name + ".downsample.1", shortcut, ops::Activation::none);
   }
-
-  DropPath drop_path_;
-  std::vector<std::unique_ptr<Conv2d>> convs_;
-  std::vector<std::unique_ptr<BatchNorm>> norms_;
-  std::optional<Conv2d> shortcut_conv_;
-  std::optional<BatchNorm> shortcut_norm_;
-};
-
-class ResNet : public Network {
- public:
-  ResNet(const ResNetRow& row, const ModelOptions& options, Builder& b) {
-    stem_conv_.emplace(b, "conv1", ConvOptions{.in = 3, .out = 64, .kernel = 7, .stride = 2});
-    stem_norm_.emplace(b, "bn1", 64, kEps, kMomentum);
-    b.side = (b.side - 1) / 2 + 1;
-    const double drop_path = options.drop_path.value_or(0), dropout = options.dropout.value_or(0);
-    int64_t total = 0;
-    for (int64_t repeats : row.repeats) total += repeats;
-    int64_t in = 64;
-    for (int64_t stage = 0; stage < 4; ++stage) {
-      const int64_t width = 64 << stage;
-      for (int64_t repeat = 0; repeat < row.repeats[stage]; ++repeat) {
-        const std::string name = "layer" + std::to_string(stage + 1) + "." + std::to_string(repeat);
-        const int64_t stride = repeat == 0 && stage > 0 ? 2 : 1;
-        const double drop =
-            drop_path * static_cast<double>(blocks_.size()) / static_cast<double>(total);
-        blocks_.push_back(
-            std::make_unique<ResidualBlock>(b, name, row.bottleneck, in, width, stride, drop));
-        in = row.bottleneck ? 4 * width : width;
-      }
-    }
-    pooled_.emplace(b, dropout);
-    classifier_.emplace(b, "fc", in, options.classes, LinearInit::by_inputs);
-    ModelInfo info;
-    info.name = row.name;
-    info.train_size = kResNetSize;
-    info.eval_size = kResNetSize;
-    info.eval_resize = kEvalResize;
-    info.batch_norm_momentum = kMomentum;
-    info.dropout = dropout;
-    info.drop_path = drop_path;
-    finish(b, options, info);
-  }
-
-  at::Tensor forward(const at::Tensor& images, const StepContext& context) override {
-    at::Tensor x = stem_norm_->forward(stem_conv_->forward(images), {}, ops::Activation::relu,
-                                       training_, context);
-    x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
-    for (const auto& block : blocks_) x = block->forward(x, training_, context);
-    return classifier_->forward(pooled_->forward(x, training_, context));
-  }
-
- private:
-  std::optional<Conv2d> stem_conv_;
-  std::optional<BatchNorm> stem_norm_;
-  std::vector<std::unique_ptr<ResidualBlock>> blocks_;
-  std::optional<PooledFeatures> pooled_;
-  std::optional<Linear> classifier_;
-};
+  return b.norm(name + ".bn" + last, x, norm, shortcut);
+}
 
 }  // namespace
+
+Network resnet(const ResNetRow& row, const ModelOptions& options) {
+  ModelInfo info;
+  info.name = row.name;
+  info.train_size = info.eval_size = kSize;
+  info.eval_resize = kEvalResize;
+  info.dropout = options.dropout.value_or(0);
+  info.drop_path = options.drop_path.value_or(0);
+  NetworkBuilder b(3, kSize, {.eps = 1e-5, .momentum = info.batch_norm_momentum});
+  b.begin_stage("conv1");
+  int x = b.convolution("conv1", kImages, {.out = 64, .kernel = 7, .stride = 2});
+  x = b.norm("bn1", x, ops::Activation::relu);
+  x = b.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
+  int64_t total = 0, done = 0;
+  for (int64_t repeats : row.repeats) total += repeats;
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    const std::string name = "layer" + std::to_string(stage + 1);
+    b.begin_stage(name);
+    for (int64_t repeat = 0; repeat < row.repeats[stage]; ++repeat, ++done) {
+      b.begin_block();
+      const double drop = info.drop_path * static_cast<double>(done) / static_cast<double>(total);
+      x = block(b, name + "." + std::to_string(repeat), x, row.bottleneck, 64 << stage,
+                repeat == 0 && stage > 0 ? 2 : 1, drop);
+    }
+  }
+  b.begin_stage("fc");
+  b.begin_block();
+  x = b.pooled_features(x, info.dropout);
+  b.linear("fc", x, options.classes, LinearInit::by_inputs);
+  return b.finish(info);
+}
 
 const std::vector<ResNetRow>& resnets() {
   static const std::vector<ResNetRow> rows = {
@@ -134,11 +80,6 @@ const std::vector<ResNetRow>& resnets() {
       {"resnet152", true, {3, 8, 36, 3}},
   };
   return rows;
-}
-
-std::unique_ptr<Classifier> make_resnet(const ResNetRow& row, const ModelOptions& options,
-                                        Builder& builder) {
-  return std::make_unique<ResNet>(row, options, builder);
 }
 
 }  // namespace shoal::models

@@ -2,11 +2,9 @@
 // ResNet 18 to 152 (He et al., 2015, arXiv:1512.03385) with the stride on the 3×3 convolution
 // ("v1.5"), identical to torchvision's.
 
-#include <memory>
 #include <vector>
 
-#include "models/builder.h"
-#include "models/model.h"
+#include "models/network.h"
 
 namespace shoal::models {
 
@@ -18,11 +16,8 @@ struct ResNetRow {
   int64_t repeats[4];  // blocks per stage
 };
 
-constexpr int64_t kResNetSize = 224;  // pixels, for training and evaluation
-
 const std::vector<ResNetRow>& resnets();
 
-std::unique_ptr<Classifier> make_resnet(const ResNetRow& row, const ModelOptions& options,
-                                        Builder& builder);
+Network resnet(const ResNetRow& row, const ModelOptions& options);
 
 }  // namespace shoal::models

@@ -26,7 +26,8 @@ namespace shoal::ops {
 // Element types of activations. Statistics and normalization parameters are float for f32, bf16 and
 // f16, double for f64.
 enum class Type : int { f32, f64, bf16, f16 };
-enum class Activation : int { none, relu, silu };
+// relu6: min(max(x, 0), 6).
+enum class Activation : int { none, relu, relu6, silu };
 
 // A slice of the flat buffers (train/step/flat_parameters.h) with its own optimizer settings: one
 // parameter. Offsets are multiples of 16 elements.
@@ -35,6 +36,9 @@ struct Segment {
   int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
+  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps since
+  // then.
+  int64_t first_step = 0;
 };
 
 // What fills an erased rectangle of the normalized image: zeros (constant), one standard normal

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "dist/health/health.h"
 #include "dist/health/stall.h"
-#include "models/model.h"
+#include "models/catalogue.h"
 #include "train/step/allocator.h"
 
 namespace shoal::app {

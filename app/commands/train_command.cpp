@@ -11,7 +11,7 @@
 #include "app/platform/signals.h"
 #include "app/version.h"
 #include "base/log.h"
-#include "models/model.h"
+#include "models/catalogue.h"
 #include "train/control/stop.h"
 #include "train/run/dry_run.h"
 #include "train/run/loop.h"

@@ -1,5 +1,6 @@
 #include "app/commands/weights.h"
 
+#include "models/catalogue.h"
 #include "train/checkpoint/resume.h"
 
 namespace shoal::app {

@@ -39,6 +39,10 @@ void add_model(std::vector<Option>& table) {
        model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
            .unset_is("the network named in the file"),
+       row("layers", kModels, "NAME",
+           "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
+           FIELD(layers))
+           .unset_is("lists the networks"),
        row("weights", kRun | kCommon, "PATH",
            "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
            "folder, a file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker "

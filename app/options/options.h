@@ -57,6 +57,7 @@ struct Arguments {
   // requests, else all.
   std::string instance_group;
   std::string weights_model;       // eval, predict: network of --weights; empty: named by the file
+  std::string layers;              // models: network whose layers to list; empty: list networks
   std::string recipe;              // the applied recipe; "list": print all recipes
   bool json = false, csv = false;  // output format of the commands that have it
   int64_t topk = 5;                // predict: number of classes to print per image

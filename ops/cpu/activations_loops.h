@@ -120,6 +120,9 @@ inline void choose(const NormRows& op, F f) {
     case Activation::relu:
       return op.residual ? f(Norm<S, Activation::relu, true>{})
                          : f(Norm<S, Activation::relu, false>{});
+    case Activation::relu6:
+      return op.residual ? f(Norm<S, Activation::relu6, true>{})
+                         : f(Norm<S, Activation::relu6, false>{});
     case Activation::silu:
       return op.residual ? f(Norm<S, Activation::silu, true>{})
                          : f(Norm<S, Activation::silu, false>{});

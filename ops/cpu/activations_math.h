@@ -133,6 +133,7 @@ template <Activation activation>
 inline Vec activate(Vec z) {
   if (activation == Activation::silu) return z * sigmoid(z).s;
   if (activation == Activation::relu) return z <= 0.0f ? fill(0) : z;  // NaN stays NaN
+  if (activation == Activation::relu6) return z <= 0.0f ? fill(0) : z >= 6.0f ? fill(6) : z;
   return z;
 }
 
@@ -144,6 +145,7 @@ inline Vec chain(Vec z, Vec dy) {
     return dy * multiply_add(z * g.s * g.e, g.s, g.s);  // s + z s (1 - s)
   }
   if (activation == Activation::relu) return z <= 0.0f ? fill(0) : dy;
+  if (activation == Activation::relu6) return z <= 0.0f ? fill(0) : z >= 6.0f ? fill(0) : dy;
   return dy;
 }
 

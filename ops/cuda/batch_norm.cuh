@@ -13,6 +13,7 @@ namespace shoal::ops::cuda_kernels {
 template <class V>
 SHOAL_BOTH V activate(Activation activation, V z) {
   if (activation == Activation::relu) return z <= 0 ? V(0) : z;  // NaN stays NaN
+  if (activation == Activation::relu6) return z <= 0 ? V(0) : z >= 6 ? V(6) : z;
   if (activation == Activation::silu) return z / (1 + std::exp(-z));
   return z;
 }
@@ -21,6 +22,7 @@ SHOAL_BOTH V activate(Activation activation, V z) {
 template <class V>
 SHOAL_BOTH V slope(Activation activation, V z) {
   if (activation == Activation::relu) return z <= 0 ? V(0) : V(1);
+  if (activation == Activation::relu6) return z <= 0 || z >= 6 ? V(0) : V(1);
   if (activation == Activation::silu) {
     const V sigmoid = 1 / (1 + std::exp(-z));
     return sigmoid * (1 + z * (1 - sigmoid));

@@ -14,6 +14,8 @@ V activate(Activation activation, V z) {
       return z;
     case Activation::relu:
       return z <= 0 ? V(0) : z;  // NaN stays NaN
+    case Activation::relu6:
+      return z <= 0 ? V(0) : z >= 6 ? V(6) : z;
     case Activation::silu:
       return z / (1 + std::exp(-z));
   }
@@ -28,6 +30,8 @@ V slope(Activation activation, V z) {
       return 1;
     case Activation::relu:
       return z <= 0 ? V(0) : V(1);
+    case Activation::relu6:
+      return z <= 0 || z >= 6 ? V(0) : V(1);
     case Activation::silu: {
       const V sigmoid = 1 / (1 + std::exp(-z));
       return sigmoid * (1 + z * (1 - sigmoid));

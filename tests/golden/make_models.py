@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes models.txt: results of torchvision's networks in float64.
+"""Writes models.txt: results of torchvision's networks and of EfficientNet-Lite in float64.
 
-For tests/models/model_golden_test.cpp. Run with torch 2.11 and torchvision 0.26:
+For tests/models/model_golden_test.cpp. Run with torch 2.11, torchvision 0.26 and
+efficientnet_lite_pytorch 0.1.0, whose modules get torchvision's names:
 python3 tests/golden/make_models.py
 
 This script and the test fill parameters, buffers and images with the same formula. For a tensor
@@ -25,15 +26,17 @@ Lines:
 
 import pathlib
 
+import efficientnet_lite_pytorch
 import numpy as np
 import torch
 import torchvision
 from torchvision.ops import StochasticDepth
 
 NAMES = [f"efficientnet_b{i}" for i in range(8)]
+NAMES += [f"efficientnet_lite{i}" for i in range(5)]
 NAMES += ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 FULL_STATE = ["efficientnet_b0", "resnet18", "resnet50"]
-GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "resnet50"]
+GRADIENTS = ["efficientnet_b0", "efficientnet_b4", "efficientnet_lite0", "resnet50"]
 
 
 def fnv(text):
@@ -59,12 +62,66 @@ def residual_ends(names):
     for name in names:
         part = name.split(".")
         if part[0] == "features" and part[3:4] == ["block"] and int(part[2]) > 0:
-            if part[4] == ("2" if part[1] == "1" else "3") and part[5:] == ["1", "weight"]:
+            following = ".".join(part[:4] + [str(int(part[4]) + 1)]) + "."
+            if part[5:] == ["1", "weight"] and not any(n.startswith(following) for n in names):
                 ends.add(name)
         if part[0].startswith("layer") and part[2:] in (["bn2", "weight"], ["bn3", "weight"]):
             if part[2] == "bn3" or name.replace("bn2", "bn3") not in names:
                 ends.add(name)
     return ends
+
+
+class Lite(torch.nn.Module):
+    """An EfficientNet-Lite of efficientnet_lite_pytorch under torchvision's names."""
+
+    def __init__(self, name, size, classes, **options):
+        super().__init__()
+        theirs = efficientnet_lite_pytorch.EfficientNet.from_name(
+            name.replace("_lite", "-lite"), image_size=size, num_classes=classes, **options
+        )
+        self.theirs = [theirs]  # in a list: its modules are registered below
+        features = [[theirs._conv_stem, theirs._bn0]]
+        for block in theirs._blocks:
+            parts = [[block._depthwise_conv, block._bn1], [block._project_conv, block._bn2]]
+            if hasattr(block, "_expand_conv"):
+                parts.insert(0, [block._expand_conv, block._bn0])
+            # The first block of a stage has other input than output filters, or a stride.
+            args = block._block_args
+            if len(features) == 1 or args.stride != 1 or args.input_filters != args.output_filters:
+                features.append([])
+            features[-1].append(torch.nn.Module())
+            features[-1][-1].block = torch.nn.Sequential(*[torch.nn.Sequential(*p) for p in parts])
+        features.append([theirs._conv_head, theirs._bn1])
+        self.features = torch.nn.Sequential(*[torch.nn.Sequential(*f) for f in features])
+        self.classifier = torch.nn.Sequential(torch.nn.Identity(), theirs._fc)
+
+    def train(self, mode=True):
+        self.theirs[0].train(mode)
+        return super().train(mode)
+
+    def forward(self, images):
+        return self.theirs[0](images)
+
+
+def multiply_adds(model, size):
+    """Returns the multiply-adds of the convolutions and linear layers for one image, in 1e9."""
+    total = 0
+
+    def count(module, _, output):
+        nonlocal total
+        per_output = module.weight.numel() / module.weight.shape[0]
+        total += per_output * output.numel()
+
+    hooks = [
+        m.register_forward_hook(count)
+        for m in model.modules()
+        if isinstance(m, (torch.nn.Conv2d, torch.nn.Linear))
+    ]
+    with torch.no_grad():
+        model.eval()(torch.zeros(1, 3, size, size))
+    for hook in hooks:
+        hook.remove()
+    return total / 1e9
 
 
 def fill(model):
@@ -93,7 +150,27 @@ def summary(name, tensor):
     return f"{float(flat.norm()):.17g} {dots[0]:.17g} {dots[1]:.17g}"
 
 
+def is_lite(name):
+    return "_lite" in name
+
+
+def facts(name):
+    """Returns a model with 1000 classes, its number of parameters and its multiply-adds."""
+    if not is_lite(name):
+        weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1.meta
+        model = torchvision.models.get_model(name, weights=None)
+        return model, weights["num_params"], weights["_ops"]
+    size = efficientnet_lite_pytorch.EfficientNet.get_image_size(name.replace("_lite", "-lite"))
+    model = Lite(name, size, 1000)
+    parameters = sum(p.numel() for p in model.parameters())
+    return model, parameters, round(multiply_adds(model, size), 3)
+
+
 def build(name):
+    if is_lite(name):
+        model = Lite(name, 64, 10, dropout_rate=0.0, drop_connect_rate=0.0).double()
+        fill(model)
+        return model
     dropout = {"dropout": 0.0} if name.startswith("efficientnet") else {}
     model = torchvision.models.get_model(name, weights=None, num_classes=10, **dropout).double()
     for module in model.modules():
@@ -104,12 +181,11 @@ def build(name):
 
 
 def write(out, name):
-    weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1.meta
-    state = torchvision.models.get_model(name, weights=None).state_dict()
-    full = {n: list(t.shape) for n, t in state.items()}
+    reference, parameters, gmac = facts(name)
+    full = {n: list(t.shape) for n, t in reference.state_dict().items()}
     lines = [f"{n}[{','.join(map(str, s))}]" for n, s in full.items()]
     digest = fnv("".join(line + "\n" for line in sorted(lines)))
-    out.append(f"model {name} {weights['num_params']} {weights['_ops']} {digest:016x}")
+    out.append(f"model {name} {parameters} {gmac} {digest:016x}")
     if name in FULL_STATE:
         out += [f"state {name} {n} [{','.join(map(str, s))}]" for n, s in full.items()]
 

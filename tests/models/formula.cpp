@@ -17,7 +17,13 @@ bool ends_branch(const std::string& name, const std::set<std::string>& names) {
   if (name.rfind("features.", 0) == 0 && name.find(".block.") != std::string::npos) {
     const size_t stage = name.find('.') + 1, repeat = name.find('.', stage) + 1;
     if (name[repeat] == '0') return false;  // the first block of a stage has no residual
-    return ends_with(name[stage] == '1' ? ".block.2.1.weight" : ".block.3.1.weight");
+    // "features.S.R.block.P.1.weight" with no part P + 1
+    const size_t part = name.find(".block.") + 7;
+    if (!ends_with(".1.weight") || name.find('.', part) + 9 != name.size()) return false;
+    const std::string next =
+        name.substr(0, part) + std::to_string(std::stoi(name.substr(part)) + 1) + ".";
+    const auto found = names.lower_bound(next);
+    return found == names.end() || found->rfind(next, 0) != 0;
   }
   if (name.rfind("layer", 0) != 0) return false;
   if (ends_with(".bn3.weight")) return true;

@@ -28,9 +28,9 @@ double distance(const at::Tensor& got, const at::Tensor& want) {
   return ((got.detach().to(at::kDouble) - w).norm() / w.norm()).item<double>();
 }
 
-struct Norm {
+struct NormLayer {
   at::Tensor weight, bias, mean, var, pending;
-  explicit Norm(int64_t channels, at::ScalarType dtype = at::kDouble)
+  explicit NormLayer(int64_t channels, at::ScalarType dtype = at::kDouble)
       : weight(leaf("weight", {channels}, dtype)),
         bias(leaf("bias", {channels}, dtype)),
         mean(testing::uniform("mean", {channels}).to(dtype)),
@@ -41,6 +41,7 @@ struct Norm {
 
 at::Tensor activated(const at::Tensor& z, Activation activation) {
   if (activation == Activation::silu) return at::silu(z);
+  if (activation == Activation::relu6) return at::hardtanh(z, 0, 6);
   return activation == Activation::relu ? at::relu(z) : z;
 }
 
@@ -51,11 +52,12 @@ TEST_CASE(
     "operations") {
   for (const bool training : {true, false}) {
     for (const bool with_residual : {false, true}) {
-      for (const Activation activation : {Activation::none, Activation::relu, Activation::silu}) {
+      for (const Activation activation :
+           {Activation::none, Activation::relu, Activation::relu6, Activation::silu}) {
         INFO((training ? "training" : "evaluation")
              << " activation " << static_cast<int>(activation)
              << (with_residual ? " residual" : ""));
-        const Norm ours(16), theirs(16);
+        const NormLayer ours(16), theirs(16);
         const at::Tensor x = leaf("x", {3, 16, 5, 4}), x2 = leaf("x", {3, 16, 5, 4});
         const at::Tensor r = leaf("r", {3, 16, 5, 4}), r2 = leaf("r", {3, 16, 5, 4});
         const at::Tensor direction = testing::uniform("direction", {3, 16, 5, 4});
@@ -88,7 +90,7 @@ TEST_CASE(
 TEST_CASE(
     "batch norm accepts bfloat16 activations with float statistics, and non-contiguous "
     "activations") {
-  const Norm ours(16, at::kFloat), theirs(16, at::kFloat);
+  const NormLayer ours(16, at::kFloat), theirs(16, at::kFloat);
   const at::Tensor x = leaf("x", {3, 16, 5, 4}, at::kBFloat16);
   const at::Tensor x2 = x.detach().to(at::kFloat).requires_grad_();
   const at::Tensor y = batch_norm_activation(x, {}, ours.state(), Activation::silu, true, {});
@@ -112,7 +114,7 @@ TEST_CASE(
     "gradients") {
   // Two ranks with equal data correspond to one rank with a doubled batch: summing over the ranks
   // doubles every value.
-  const Norm ours(8), theirs(8);
+  const NormLayer ours(8), theirs(8);
   const at::Tensor x = leaf("x", {2, 8, 3, 3}),
                    whole = at::cat({x.detach(), x.detach()}).requires_grad_();
   int calls = 0;

@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "models/catalogue.h"
 #include "models/functions.h"
 #include "models/model.h"
 #include "tests/models/formula.h"
@@ -180,7 +181,8 @@ TEST_CASE("logits of every model equal torchvision's in evaluation and training 
 }
 
 TEST_CASE("gradients and updated buffers of B0, B4 and ResNet-50 equal torchvision's", "[slow]") {
-  for (const std::string name : {"efficientnet_b0", "efficientnet_b4", "resnet50"}) {
+  for (const std::string name :
+       {"efficientnet_b0", "efficientnet_b4", "efficientnet_lite0", "resnet50"}) {
     INFO(name);
     const std::unique_ptr<Classifier> model = build(name);
     model->train(true);

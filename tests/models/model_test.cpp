@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "models/catalogue.h"
 #include "models/functions.h"
 #include "tests/models/formula.h"
 

@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "data/sources/synthetic.h"
-#include "models/model.h"
+#include "models/catalogue.h"
 
 namespace shoal::test {
 namespace fs = std::filesystem;

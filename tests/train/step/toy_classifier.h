@@ -39,13 +39,16 @@ class ToyClassifier final : public models::Classifier {
   }
   void train(bool) override {}
   std::vector<models::ParameterSlot> parameters() override {
-    return {{"conv.weight", &conv, &conv_copy},  {"depthwise.weight", &depthwise, &depthwise_copy},
-            {"bn.weight", &bn_weight, nullptr},  {"bn.bias", &bn_bias, nullptr},
-            {"fc.weight", &fc_weight, &fc_copy}, {"fc.bias", &fc_bias, nullptr}};
+    return {{"conv.weight", &conv, &conv_copy},
+            {"depthwise.weight", &depthwise, &depthwise_copy},
+            {"bn.weight", &bn_weight, nullptr, {.decays = false, .norm = true}},
+            {"bn.bias", &bn_bias, nullptr, {.decays = false, .norm = true}},
+            {"fc.weight", &fc_weight, &fc_copy},
+            {"fc.bias", &fc_bias, nullptr, {.decays = false}}};
   }
   std::vector<models::BatchNormSlot> batch_norms() override {
-    return {{"bn", &mean, &variance, &tracked, &pending},
-            {"bn2", &mean2, &variance2, &tracked2, &pending2}};
+    return {{"bn", &mean, &variance, &tracked, &pending, &fixed},
+            {"bn2", &mean2, &variance2, &tracked2, &pending2, &fixed2}};
   }
   const models::ModelInfo& info() const override { return info_; }
 
@@ -56,6 +59,7 @@ class ToyClassifier final : public models::Classifier {
   at::Tensor mean = numbers({5}, 1.0), variance = at::ones({5}), pending = at::zeros({2, 5});
   at::Tensor mean2 = numbers({9}, 2.0), variance2 = at::ones({9}), pending2 = at::zeros({2, 9});
   at::Tensor tracked = at::zeros({}, at::kLong), tracked2 = at::zeros({}, at::kLong);
+  bool fixed = false, fixed2 = false;
 
  private:
   models::ModelInfo info_;

@@ -14,6 +14,7 @@
 
 #include "data/sources/synthetic.h"
 #include "dist/connect.h"
+#include "models/catalogue.h"
 #include "spawn_ranks.h"
 #include "tests/models/formula.h"
 #include "tests/support/temporary_directory.h"

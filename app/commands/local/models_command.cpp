@@ -1,0 +1,152 @@
+// shoal models: lists the networks, or the layers of one.
+#include <nlohmann/json.hpp>
+
+#include "app/commands/local/local_commands.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "models/catalogue.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// 5288548 → "5,288,548"
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+models::ModelOptions named(const std::string& name, const Arguments& arguments) {
+  models::ModelOptions options;
+  options.name = name;
+  options.classes = arguments.job.classes.value_or(options.classes);
+  return options;
+}
+
+const char* filter_of(const models::ModelInfo& info) {
+  return info.bicubic ? "bicubic" : "bilinear";
+}
+
+void list_networks(const Arguments& arguments) {
+  log::line(strf("%-18s %13s %15s %10s %12s %10s  %s", "name", "parameters", "multiply-adds",
+                 "train size", "eval resize", "eval crop", "filter"));
+  for (const std::string& name : models::names()) {
+    const models::ModelInfo info = models::describe(named(name, arguments));
+    log::line(strf("%-18s %13s %13.2f G %7lld px %9lld px %7lld px  %s", info.name.c_str(),
+                   grouped(info.parameters).c_str(), info.multiply_adds / 1e9,
+                   static_cast<long long>(info.train_size),
+                   static_cast<long long>(info.eval_resize), static_cast<long long>(info.eval_size),
+                   filter_of(info)));
+  }
+}
+
+Json networks(const Arguments& arguments) {
+  Json list = Json::array();
+  for (const std::string& name : models::names()) {
+    const models::ModelInfo info = models::describe(named(name, arguments));
+    list.push_back({{"name", info.name},
+                    {"classes", info.classes},
+                    {"parameters", info.parameters},
+                    {"multiply_adds", info.multiply_adds},
+                    {"train_size", info.train_size},
+                    {"eval_size", info.eval_size},
+                    {"eval_resize", info.eval_resize},
+                    {"interpolation", filter_of(info)},
+                    {"stages", info.stages}});
+  }
+  return list;
+}
+
+// The number of parameters and the stage of each node. A node without parameters belongs to the
+// stage of the node before it.
+struct Layer {
+  int64_t parameters = 0;
+  int stage = 0;
+};
+
+std::vector<Layer> layers_of(const models::Network& network) {
+  std::vector<Layer> layers(network.nodes.size());
+  for (size_t i = 0; i < network.nodes.size(); ++i) {
+    if (i > 0) layers[i].stage = layers[i - 1].stage;
+    const std::string& name = network.nodes[i].name;
+    for (const models::Parameter& parameter : network.parameters) {
+      if (name.empty() || parameter.name.rfind(name + ".", 0) != 0) continue;
+      int64_t elements = 1;
+      for (int64_t size : parameter.shape) elements *= size;
+      layers[i].parameters += elements;
+      layers[i].stage = parameter.traits.stage;
+    }
+  }
+  return layers;
+}
+
+std::string shape_text(const models::Shape& shape) {
+  return strf("%lldx%lldx%lld", static_cast<long long>(shape.channels),
+              static_cast<long long>(shape.height), static_cast<long long>(shape.width));
+}
+
+void list_layers(const models::Network& network) {
+  const std::vector<Layer> layers = layers_of(network);
+  log::line(strf("%-30s %-16s %14s %12s %14s  %s", "layer", "operation", "output", "parameters",
+                 "multiply-adds", "stage"));
+  for (size_t i = 0; i < network.nodes.size(); ++i) {
+    const models::Node& node = network.nodes[i];
+    const std::string& stage = network.info.stages[static_cast<size_t>(layers[i].stage)];
+    log::line(strf("%-30s %-16s %14s %12s %12.2f M  %s",
+                   node.name.empty() ? "-" : node.name.c_str(), describe(node.operation).c_str(),
+                   shape_text(node.out).c_str(), grouped(layers[i].parameters).c_str(),
+                   node.multiply_adds / 1e6, stage.c_str()));
+  }
+  log::line(strf("%s: %s parameters, %.2f G multiply-adds for one image of %lld px",
+                 network.info.name.c_str(), grouped(network.info.parameters).c_str(),
+                 network.info.multiply_adds / 1e9, static_cast<long long>(network.info.eval_size)));
+}
+
+Json layers_json(const models::Network& network) {
+  const std::vector<Layer> layers = layers_of(network);
+  Json list = Json::array();
+  for (size_t i = 0; i < network.nodes.size(); ++i) {
+    const models::Node& node = network.nodes[i];
+    list.push_back({{"name", node.name},
+                    {"operation", describe(node.operation)},
+                    {"inputs", node.inputs},
+                    {"output", {node.out.channels, node.out.height, node.out.width}},
+                    {"parameters", layers[i].parameters},
+                    {"multiply_adds", node.multiply_adds},
+                    {"stage", network.info.stages[static_cast<size_t>(layers[i].stage)]}});
+  }
+  return list;
+}
+
+models::Network network_of(const Arguments& arguments) {
+  try {
+    return models::make_network(named(arguments.layers, arguments));
+  } catch (const std::invalid_argument& error) {
+    throw UserError(std::string("--layers: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int models_command(const Call& call) {
+  const Arguments& arguments = call.arguments;
+  if (!arguments.layers.empty()) {
+    const models::Network network = network_of(arguments);
+    if (arguments.json) {
+      log::line(layers_json(network).dump(2));
+    } else {
+      list_layers(network);
+    }
+  } else if (arguments.json) {
+    log::line(networks(arguments).dump(2));
+  } else {
+    list_networks(arguments);
+  }
+  return 0;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,72 @@
+#include "models/catalogue.h"
+
+#include <functional>
+#include <stdexcept>
+
+#include "base/nearest.h"
+#include "models/efficientnet.h"
+#include "models/resnet.h"
+
+namespace shoal::models {
+namespace {
+
+struct Entry {
+  std::string name;
+  std::function<Network(const ModelOptions&)> make;
+};
+
+const std::vector<Entry>& table() {
+  static const std::vector<Entry> entries = [] {
+    std::vector<Entry> list;
+    for (const EfficientNetRow& row : efficientnets())
+      list.push_back(
+          {row.name, [&row](const auto& options) { return efficientnet(row, options); }});
+    for (const ResNetRow& row : resnets())
+      list.push_back({row.name, [&row](const auto& options) { return resnet(row, options); }});
+    return list;
+  }();
+  return entries;
+}
+
+const Entry& find(const std::string& name) {
+  for (const Entry& entry : table()) {
+    if (entry.name == name) return entry;
+  }
+  std::string message = "unknown model '" + name + "'";
+  const std::string near = nearest(name, names());
+  if (!near.empty()) {
+    message += "; did you mean '" + near + "'?";
+  } else {
+    message += "; known models:";
+    for (const std::string& known : names()) message += " " + known;
+  }
+  throw std::invalid_argument(message);
+}
+
+}  // namespace
+
+Network make_network(const ModelOptions& options) {
+  const Entry& entry = find(options.name);
+  if (options.classes < 1) throw std::invalid_argument("the number of classes must be at least 1");
+  for (const std::optional<double>& rate : {options.dropout, options.drop_path}) {
+    if (rate && !(*rate >= 0 && *rate <= 1)) {
+      throw std::invalid_argument("dropout and drop path must be between 0 and 1");
+    }
+  }
+  return entry.make(options);
+}
+
+ModelInfo describe(const ModelOptions& options) {
+  return make_network(options).info;
+}
+
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> list = [] {
+    std::vector<std::string> names;
+    for (const Entry& entry : table()) names.push_back(entry.name);
+    return names;
+  }();
+  return list;
+}
+
+}  // namespace shoal::models

@@ -1,0 +1,172 @@
+#include "models/executor.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/hardtanh.h>
+#include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/functions.h"
+#include "models/masks.h"
+
+namespace shoal::models {
+namespace {
+
+constexpr double kMostDropped = 0.999;  // upper limit of the dropout rate after scaling
+
+at::Tensor initial(const Parameter& parameter, at::Generator& generator) {
+  const auto format =
+      parameter.shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+  at::Tensor values =
+      at::empty(parameter.shape, at::TensorOptions(at::kFloat).memory_format(format));
+  const double value = parameter.init.value;
+  switch (parameter.init.kind) {
+    case Init::Kind::normal:
+      values.normal_(0, value, generator);
+      break;
+    case Init::Kind::uniform:
+      values.uniform_(-value, value, generator);
+      break;
+    case Init::Kind::constant:
+      values.fill_(value);
+      break;
+  }
+  return values.requires_grad_();
+}
+
+at::Tensor activate(const at::Tensor& x, ops::Activation activation) {
+  switch (activation) {
+    case ops::Activation::none:
+      return x;
+    case ops::Activation::relu:
+      return at::relu(x);
+    case ops::Activation::relu6:
+      return at::hardtanh(x, 0, 6);
+    case ops::Activation::silu:
+      return at::silu(x);
+  }
+  return x;
+}
+
+}  // namespace
+
+Executor::Executor(Network network, uint64_t seed) : network_(std::move(network)) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  for (const Parameter& parameter : network_.parameters)
+    weights_.push_back(initial(parameter, generator));
+  copies_.resize(weights_.size());
+  for (const Statistics& layer : network_.statistics) {
+    const int64_t channels = layer.channels;
+    buffers_.push_back({at::zeros({channels}), at::ones({channels}), at::zeros({}, at::kLong),
+                        at::zeros({2, channels})});
+  }
+  last_use_.resize(network_.nodes.size());
+  for (size_t i = 0; i < network_.nodes.size(); ++i) {
+    last_use_[i] = static_cast<int>(i);
+    for (int input : network_.nodes[i].inputs) {
+      if (input != kImages) last_use_[static_cast<size_t>(input)] = static_cast<int>(i);
+    }
+  }
+}
+
+std::vector<ParameterSlot> Executor::parameters() {
+  std::vector<ParameterSlot> slots;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const Parameter& p = network_.parameters[i];
+    slots.push_back({p.name, &weights_[i], p.has_copy ? &copies_[i] : nullptr, p.traits});
+  }
+  return slots;
+}
+
+std::vector<BatchNormSlot> Executor::batch_norms() {
+  std::vector<BatchNormSlot> slots;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    Buffers& b = buffers_[i];
+    const Statistics& layer = network_.statistics[i];
+    slots.push_back({layer.name, &b.running_mean, &b.running_var, &b.batches_tracked, &b.pending,
+                     &b.fixed, layer.stage});
+  }
+  return slots;
+}
+
+// Computes one node from its inputs.
+struct Executor::Step {
+  const Executor& self;
+  const StepContext& context;
+  const at::Tensor& x;
+  const at::Tensor& residual;  // undefined: none
+
+  const at::Tensor& weight(int index) const { return self.weights_[static_cast<size_t>(index)]; }
+
+  at::Tensor operator()(const Convolution& c) const {
+    const auto index = static_cast<size_t>(c.weight);
+    return convolution(x, self.weights_[index], self.copies_[index],
+                       {.stride = c.stride,
+                        .padding = (c.kernel - 1) / 2,
+                        .groups = c.groups,
+                        .same = c.padding == Padding::same});
+  }
+
+  at::Tensor operator()(const Norm& n) const {
+    const Buffers& b = self.buffers_[static_cast<size_t>(n.statistics)];
+    const BatchNormState state{
+        weight(n.weight), weight(n.weight + 1), b.running_mean, b.running_var, b.pending, n.eps,
+        n.momentum};
+    const bool training = self.training_ && !b.fixed;
+    if (!residual.defined() || !self.training_ || n.drop <= 0)
+      return batch_norm_activation(x, residual, state, n.activation, training, context);
+    const at::Tensor y =
+        batch_norm_activation(x, {}, state, ops::Activation::none, training, context);
+    const at::Tensor kept = row_mask(y, n.drop, n.mask_layer, context);
+    return activate(add_scaled(residual, y, kept), n.activation);
+  }
+
+  at::Tensor operator()(const SqueezeExcite& s) const {
+    return squeeze_excite(
+        x, {weight(s.weight), weight(s.weight + 1), weight(s.weight + 2), weight(s.weight + 3)});
+  }
+
+  at::Tensor operator()(const MaxPool& p) const {
+    return at::max_pool2d(x, {p.kernel, p.kernel}, {p.stride, p.stride}, {p.padding, p.padding});
+  }
+
+  at::Tensor operator()(const PooledFeatures& p) const {
+    const at::Tensor pooled = at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x));
+    const double dropout = std::min(p.dropout * context.strength, kMostDropped);
+    if (!self.training_ || dropout <= 0) return pooled;
+    return pooled * element_mask(pooled, dropout, p.mask_layer, context);
+  }
+
+  at::Tensor operator()(const Linear& l) const {
+    return at::addmm(weight(l.weight + 1), x, weight(l.weight).t());
+  }
+};
+
+at::Tensor Executor::forward(const at::Tensor& images, const StepContext& context) {
+  const at::Tensor none;
+  std::vector<at::Tensor> outputs(network_.nodes.size());
+  const auto output = [&](int node) -> const at::Tensor& {
+    return node == kImages ? images : outputs[static_cast<size_t>(node)];
+  };
+  for (size_t i = 0; i < network_.nodes.size(); ++i) {
+    const Node& node = network_.nodes[i];
+    const at::Tensor& residual = node.inputs.size() > 1 ? output(node.inputs[1]) : none;
+    outputs[i] = std::visit(Step{*this, context, output(node.inputs[0]), residual}, node.operation);
+    for (int input : node.inputs) {  // frees what no later node reads
+      if (input != kImages && last_use_[static_cast<size_t>(input)] == static_cast<int>(i))
+        outputs[static_cast<size_t>(input)].reset();
+    }
+  }
+  return outputs.back();
+}
+
+}  // namespace shoal::models

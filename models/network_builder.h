@@ -1,0 +1,75 @@
+#pragma once
+// Builds a network node by node. The functions for layers add the node with its parameters and
+// buffers and return the node's index. Names are those of torchvision's modules. Torch-free.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/network.h"
+
+namespace shoal::models {
+
+struct ConvolutionOptions {
+  int64_t out = 0;     // channels
+  int64_t kernel = 1;  // pixels, odd
+  int64_t stride = 1, groups = 1;
+  Padding padding = Padding::symmetric;
+};
+
+struct NormOptions {
+  double eps = 1e-5, momentum = 0.1;
+};
+
+enum class LinearInit { by_inputs, by_outputs };
+
+class NetworkBuilder {
+ public:
+  // `side`: height and width of the images, in pixels. `norm`: of all batch norm layers.
+  NetworkBuilder(int64_t channels, int64_t side, const NormOptions& norm);
+
+  // The parameters and buffers of the next layers belong to the new stage or block.
+  void begin_stage(const std::string& name);
+  void begin_block();
+
+  // Initialized from Normal(0, sqrt(2 / (out * kernel²))), Kaiming initialization by fan-out.
+  int convolution(const std::string& name, int input, const ConvolutionOptions& options);
+  // Adds only the parameters and buffers of a batch norm layer. Pass the result to norm().
+  Norm norm_state(const std::string& name, int64_t channels);
+  // `state`: from norm_state(), completed by the caller. `residual`: a node, or empty.
+  int norm(const std::string& name, int input, const Norm& state, std::optional<int> residual = {});
+  int norm(const std::string& name, int input, ops::Activation activation);
+  // fc1 and fc2 are stored as 1×1 convolutions.
+  int squeeze_excite(const std::string& name, int input, int64_t squeezed);
+  int max_pool(int input, const MaxPool& pool);
+  int pooled_features(int input, double dropout);
+  // by_inputs (PyTorch's default): weight and bias uniform in ±1/sqrt(in). by_outputs: weight
+  // uniform in ±1/sqrt(out), bias 0.
+  int linear(const std::string& name, int input, int64_t out, LinearInit init);
+
+  // Returns the next index for a layer that draws masks (masks.h). A layer gets the same index
+  // whenever the network is built.
+  uint64_t next_mask_layer() { return mask_layers_++; }
+  Shape shape(int node) const {
+    return node == kImages ? images_ : network_.nodes[static_cast<size_t>(node)].out;
+  }
+
+  // Returns the network. Completes `info` with the classifier, which must be the last layer, and the
+  // counts.
+  Network finish(ModelInfo info);
+
+ private:
+  int add(Node node);
+  int parameter(const std::string& name, std::vector<int64_t> shape, Init init, bool decays,
+                bool has_copy = false);
+
+  Network network_;
+  std::vector<std::string> stages_;
+  Shape images_;
+  NormOptions norm_;
+  int depth_ = 0;
+  uint64_t mask_layers_ = 0;
+};
+
+}  // namespace shoal::models
