@@ -100,7 +100,37 @@ void add_optimizer(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       ema_row(), amp_row(),
+       ema_row(),
+       amp_row(),
+       row("freeze", kTrain, "STAGES",
+           "Layers that keep their weights: none, the first N stages, all stages up to the one "
+           "named "
+           "(`shoal models --layers NAME` shows them), or all-but-head",
+           JOB(freeze))
+           .off_is("none")
+           .of_training()
+           .changes_results(),
+       row("unfreeze-epoch", kTrain, "N",
+           "Train the layers of --freeze, too, from this epoch on; 0: never", JOB(unfreeze_epoch))
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("freeze-bn", kTrain, "", "Keep weights and running statistics of all batch norm layers",
+           JOB(freeze_bn))
+           .of_training()
+           .changes_results(),
+       row("head-lr-scale", kTrain, "X", "Multiply the learning rate of the classifier by this",
+           JOB(head_lr_scale))
+           .above(0)
+           .of_training()
+           .changes_results(),
+       row("layer-decay", kTrain, "X",
+           "Multiply the learning rate by this once for each block towards the input",
+           JOB(layer_decay))
+           .above(0, 1)
+           .of_training()
+           .changes_results(),
        row("non-finite-limit", kTrain, "N",
            "Stop the run after this many consecutive steps with a non-finite loss or gradient",
            JOB(non_finite_limit))

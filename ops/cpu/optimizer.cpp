@@ -63,13 +63,12 @@ void run(const OptimizerStep& step, Loop OptimizerLoops::*which) {
   const OptimizerLoops& loops = loops_of(step.type);
   const double factor =
       step.gradient_norm == nullptr ? 1 : std::fmin(1.0, step.clip / (*step.gradient_norm + 1e-6));
-  const double updates = static_cast<double>(step.step);
-  const double correction1 = 1 - std::pow(step.beta1, updates);
-  const double root_correction2 = std::sqrt(1 - std::pow(step.beta2, updates));
   const auto write_copy = step.copy_type == Type::bf16 ? loops.copy_bf16 : loops.copy_f16;
   share(step.total, [&](int64_t begin, int64_t end) {
     for_each_block(step, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {
-      (loops.*which)({&step, &segment, from, to, factor, correction1, root_correction2});
+      const auto steps = static_cast<double>(step.step - segment.first_step);
+      (loops.*which)({&step, &segment, from, to, factor, 1 - std::pow(step.beta1, steps),
+                      std::sqrt(1 - std::pow(step.beta2, steps))});
       if (step.copy != nullptr) write_copy(step.parameters, step.copy, from, to);
     });
   });

@@ -6,14 +6,14 @@
 
 namespace shoal::ops::cpu_kernels {
 
-// A part of one segment, with the values that are the same for the whole step.
+// A part of one segment, with the values that are the same for the whole segment.
 struct OptimizerRange {
   const OptimizerStep* step;
   const Segment* segment;
   int64_t begin, end;       // elements of the flat buffers, inside the segment
   double factor;            // multiplies the gradients (clipping)
-  double correction1;       // AdamW: 1 - beta1^step
-  double root_correction2;  // AdamW: sqrt(1 - beta2^step)
+  double correction1;       // AdamW: 1 - beta1^n, where n = step - first_step
+  double root_correction2;  // AdamW: sqrt(1 - beta2^n)
 };
 
 struct OptimizerLoops {

@@ -71,8 +71,9 @@ struct AdamW {
     T* p = static_cast<T*>(step.parameters);
     T* mean = static_cast<T*>(step.state1);
     T* mean_square = static_cast<T*>(step.state2);
-    const double correction1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-    const double correction2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+    const auto steps = static_cast<double>(step.step - segment.first_step);
+    const double correction1 = 1 - std::pow(step.beta1, steps);
+    const double correction2 = 1 - std::pow(step.beta2, steps);
     const double lr = step.lr * segment.lr_scale;
     p[i] *= static_cast<T>(1 - lr * segment.weight_decay);
     mean[i] += static_cast<T>(1 - step.beta1) * (g - mean[i]);

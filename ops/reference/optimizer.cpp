@@ -84,14 +84,15 @@ void adamw_typed(const OptimizerStep& step) {
   T* p = static_cast<T*>(step.parameters);
   T* mean = static_cast<T*>(step.state1);
   T* mean_square = static_cast<T*>(step.state2);
-  const double correction1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-  const double correction2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
   const T forget1 = static_cast<T>(1 - step.beta1);
   const T keep2 = static_cast<T>(step.beta2);
   const T forget2 = static_cast<T>(1 - step.beta2);
-  const T root2 = static_cast<T>(std::sqrt(correction2));
   const T eps = static_cast<T>(step.eps);
   for_each_element<T>(step, [&](const Segment& segment, int64_t i, T g) {
+    const double steps = static_cast<double>(step.step - segment.first_step);
+    const double correction1 = 1 - std::pow(step.beta1, steps);
+    const double correction2 = 1 - std::pow(step.beta2, steps);
+    const T root2 = static_cast<T>(std::sqrt(correction2));
     const double lr = step.lr * segment.lr_scale;
     p[i] *= static_cast<T>(1 - lr * segment.weight_decay);
     mean[i] += forget1 * (g - mean[i]);

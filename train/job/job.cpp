@@ -1,8 +1,10 @@
 #include "train/job/job.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "train/job/job_images.h"
 
 namespace shoal::train {
@@ -17,6 +19,8 @@ void check_values(const Job& job) {
   require(!job.optimizer.nesterov || job.optimizer.kind != OptimizerOptions::Kind::sgd ||
               job.optimizer.momentum > 0,
           "--nesterov needs a --momentum above 0");
+  require(job.freeze == "none" || !job.weights.empty() || job.resume,
+          "--freeze keeps initial weights, which are random without --weights; add --weights PATH");
   require(job.schedule.min_lr <= job.schedule.lr, "--min-lr must not be above --lr");
   check_images(job);
 }
@@ -160,6 +164,23 @@ int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model) {
   return std::max(val_size, resize);
 }
 
+int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model) {
+  const std::vector<std::string>& stages = model.stages;
+  const auto most = static_cast<int64_t>(stages.size()) - 1;
+  if (freeze == "none") return 0;
+  if (freeze == "all-but-head") return most;
+  const auto named = std::find(stages.begin(), stages.end(), freeze);
+  if (named != stages.end() && named + 1 != stages.end()) return named - stages.begin() + 1;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(freeze.data(), freeze.data() + freeze.size(), number);
+  if (error == std::errc() && end == freeze.data() + freeze.size() && number >= 0 && number <= most)
+    return number;
+  throw UserError("--freeze is '" + freeze + "', but the stages of " + model.name + " before its " +
+                  "classifier are " + joined({stages.begin(), stages.end() - 1}) +
+                  "; give one of them, a number from 0 to " + std::to_string(most) +
+                  ", none or all-but-head");
+}
+
 bool is_sharded(const Job& job, const std::string& split) {
   return job.sharded == "both" || job.sharded == (job.val_split > 0 ? "train" : split);
 }
@@ -192,6 +213,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.model.classes = job.classes.value_or(here.classes);
   out.model.dropout = here.model.dropout;
   out.model.drop_path = here.model.drop_path;
+  out.frozen_stages = frozen_stages(job.freeze, here.model);
   resolve_batches(job, here, out);
   resolve_length(job, here, out);
   out.forward_reads = out.train_whole_files;

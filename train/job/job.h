@@ -79,6 +79,14 @@ struct RunOptions {
   std::string weights_entry;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
+  // Layers that keep their weights. none | all-but-head | N: the first N stages | STAGE: the stages up
+  // to this one (ModelInfo::stages). Their batch norm uses the running statistics.
+  std::string freeze = "none";
+  int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
+  bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics
+  double head_lr_scale = 1;    // learning rate of the classifier / of the other layers
+  double layer_decay = 1;      // learning rate of a block / of the next block towards the output
+
   // Length and batch.
   double epochs = 90;
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
@@ -207,7 +215,8 @@ struct ResolvedJob : RunOptions {
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
   data::Interpolation interpolation = data::Interpolation::bilinear;  // of training images
   data::Interpolation val_interpolation = data::Interpolation::bilinear;
-  double ema = 0;  // 0: no averaged weights
+  double ema = 0;             // 0: no averaged weights
+  int64_t frozen_stages = 0;  // number of stages that `freeze` names
   int workers = 1, threads = 1;
   int gpu = 0;  // this rank's GPU, with device cuda
   std::string checkpoint_dir;
@@ -232,6 +241,9 @@ struct ResolvedJob : RunOptions {
 // Checks combinations of values that can be checked without knowing the data and the machine.
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
+
+// Returns the number of stages that --freeze names. Throws UserError that lists the stages.
+int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model);
 
 // Returns the length of the short side, in pixels, to which images are resized before a center crop
 // of `val_size`. Keeps the model's own ratio of resize to crop: 256 to 224 for ResNet, 1 for the

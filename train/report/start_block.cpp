@@ -13,6 +13,14 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
       strf("%s, %lld parameters, %.2f G multiply-adds an image at %lld px",
            job.model_info.name.c_str(), static_cast<long long>(job.model_info.parameters),
            job.model_info.multiply_adds / 1e9, static_cast<long long>(job.model_info.eval_size));
+  if (job.frozen_stages > 0)
+    text += strf(
+        "\nfrozen   %s, %s",
+        joined({job.model_info.stages.begin(), job.model_info.stages.begin() + job.frozen_stages})
+            .c_str(),
+        job.unfreeze_epoch > 0
+            ? strf("until epoch %lld", static_cast<long long>(job.unfreeze_epoch)).c_str()
+            : "in all epochs");
   const auto known = [](int64_t count) { return count > 0 ? std::to_string(count) : "a pipe of"; };
   const std::string train = job.eval_only ? "" : known(job.train_images) + " train and ";
   text += strf("\ndata     %s%s val images, %lld classes", train.c_str(),

@@ -150,6 +150,7 @@ bool Run::train_step(double start) {
   const double waited = now() - start;
   const double lr =
       learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
+  run_.trainer.set_epoch(position_.epoch);
   StepResult step = position_.step < position_.skip_until
                         ? run_.trainer.skip(*train_loader_)
                         : run_.trainer.step(*train_loader_, position_.step, lr,

@@ -9,6 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -49,15 +50,19 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
     throw std::invalid_argument("flat parameters must be float or double");
   }
   const std::vector<models::ParameterSlot> slots = model.parameters();
+  const models::Traits last = slots.back().traits;  // of the classifier
   int64_t end = 0;
   for (const models::ParameterSlot& slot : slots) {
-    const bool decays = slot.master->dim() > 1;  // not for biases and batch norm
     ops::Segment segment;
     segment.offset = end;
     segment.length = slot.master->numel();
-    segment.weight_decay = decays ? static_cast<float>(options.weight_decay) : 0.0f;
+    segment.weight_decay = slot.traits.decays ? static_cast<float>(options.weight_decay) : 0.0f;
+    const double head = slot.traits.depth == last.depth ? options.head_lr_scale : 1;
+    segment.lr_scale =
+        static_cast<float>(head * std::pow(options.layer_decay, last.depth - slot.traits.depth));
     segments_.push_back(segment);
     names_.push_back(slot.name);
+    traits_.push_back(slot.traits);
     end += flat_aligned(segment.length);
     parameter_count_ += segment.length;
   }
@@ -65,11 +70,6 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
   flat_ = at::zeros({end}, place.dtype(options.type));
   gradients_ = at::zeros({end}, place.dtype(options.type));
   if (options.copy_type) copies_ = at::zeros({end}, place.dtype(*options.copy_type));
-
-  const auto bytes = static_cast<int64_t>(segments_.size() * sizeof(ops::Segment));
-  at::Tensor host = at::empty({bytes}, at::kByte);
-  std::memcpy(host.data_ptr(), segments_.data(), static_cast<size_t>(bytes));
-  device_segments_ = host.to(options.device);
 
   for (size_t i = 0; i < slots.size(); ++i) {
     at::Tensor& master = *slots[i].master;
@@ -85,10 +85,43 @@ FlatParameters::FlatParameters(models::Classifier& model, const FlatOptions& opt
   }
   restore_gradient_views();
   refresh_copies();
+  upload_segments();
+}
+
+void FlatParameters::upload_segments() {
+  std::vector<ops::Segment> trained;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    if (tensors_[i].requires_grad()) trained.push_back(segments_[i]);
+  }
+  const auto bytes = static_cast<int64_t>(trained.size() * sizeof(ops::Segment));
+  at::Tensor host = at::empty({bytes}, at::kByte);
+  std::memcpy(host.data_ptr(), trained.data(), static_cast<size_t>(bytes));
+  device_segments_ = host.to(flat_.device());
+}
+
+void FlatParameters::train_only(const std::vector<bool>& trained, int64_t steps) {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (trained[i] && !tensors_[i].requires_grad()) segments_[i].first_step = steps;
+    tensors_[i].set_requires_grad(trained[i]);
+  }
+  zero_gradients();
+  upload_segments();
+}
+
+std::vector<at::Tensor> FlatParameters::trained_tensors() const {
+  std::vector<at::Tensor> trained;
+  for (const at::Tensor& tensor : tensors_) {
+    if (tensor.requires_grad()) trained.push_back(tensor);
+  }
+  return trained;
 }
 
 const ops::Segment* FlatParameters::device_segments() const {
   return static_cast<const ops::Segment*>(device_segments_.const_data_ptr());
+}
+
+int64_t FlatParameters::device_segment_count() const {
+  return device_segments_.numel() / static_cast<int64_t>(sizeof(ops::Segment));
 }
 
 ops::Type FlatParameters::type() const {

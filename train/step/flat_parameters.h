@@ -31,7 +31,9 @@ struct FlatOptions {
   at::ScalarType type = at::kFloat;  // float, or double for exact comparisons
   // kBFloat16 or kHalf: layers compute with a copy of this type.
   std::optional<at::ScalarType> copy_type = std::nullopt;
-  double weight_decay = 0;  // for parameters with two or more dimensions; 0 for all others
+  double weight_decay = 0;   // of parameters whose traits say that they decay
+  double layer_decay = 1;    // multiplies the learning rate once per block towards the input
+  double head_lr_scale = 1;  // multiplies the learning rate of the classifier
   at::Device device = at::kCPU;
 };
 
@@ -57,12 +59,22 @@ class FlatParameters {
   int64_t total() const { return flat_.numel(); }               // including padding
   int64_t parameter_count() const { return parameter_count_; }  // without padding
 
+  // Trains only the parameters whose entry in `trained` is true. The others need no gradients, and
+  // the optimizer leaves them as they are. A parameter that was not trained before counts its steps
+  // from `steps`. Zeroes the gradients. At first, all parameters are trained.
+  void train_only(const std::vector<bool>& trained, int64_t steps);
+  // The parameters that are trained, in layer order.
+  std::vector<at::Tensor> trained_tensors() const;
+  const std::vector<models::Traits>& traits() const { return traits_; }
+
   // Arguments for the operations of ops/: their table, the element type, the device's current
-  // stream (nullptr on the CPU), and segments() in device memory, owned by this object.
+  // stream (nullptr on the CPU), and the segments of the trained parameters in device memory, owned
+  // by this object.
   const ops::Table& table() const { return *table_; }
   ops::Type type() const;
   void* stream() const;
   const ops::Segment* device_segments() const;
+  int64_t device_segment_count() const;
 
   // Sets all gradients to zero with one memset. Use it instead of zero_grad().
   void zero_gradients();
@@ -89,11 +101,13 @@ class FlatParameters {
 
  private:
   size_t index_of(const std::string& name) const;
+  void upload_segments();
 
   const ops::Table* table_;
   std::vector<std::string> names_;
   std::vector<at::Tensor> tensors_;
   std::vector<ops::Segment> segments_;
+  std::vector<models::Traits> traits_;
   at::Tensor flat_, gradients_, copies_, device_segments_;
   int64_t parameter_count_ = 0;
 };

@@ -43,6 +43,23 @@ FlatStatistics::FlatStatistics(models::Classifier& model, at::ScalarType type, a
     *slots[i].running_var = variance;
     *slots[i].num_batches_tracked = tracked;
     *slots[i].pending = pending_.narrow(0, offsets_[i], 2 * channels).view({2, channels});
+    fixed_.push_back(slots[i].fixed);
+    stages_.push_back(slots[i].stage);
+  }
+  fix(std::vector<bool>(slots.size()));
+}
+
+void FlatStatistics::fix(const std::vector<bool>& fixed) {
+  trained_.clear();
+  for (size_t i = 0; i < fixed.size(); ++i) {
+    *fixed_[i] = fixed[i];
+    if (fixed[i]) continue;
+    const auto layer = static_cast<int64_t>(i);
+    const int64_t end = i + 1 < offsets_.size() ? offsets_[i + 1] : running_.numel();
+    if (trained_.empty() || trained_.back().last_layer != layer)
+      trained_.push_back({offsets_[i], end, layer, layer});
+    trained_.back().end = end;
+    trained_.back().last_layer = layer + 1;
   }
 }
 
@@ -50,15 +67,20 @@ void FlatStatistics::commit(int64_t micro_batches, const at::Tensor& non_finite)
   at::NoGradGuard no_grad;
   const double keep = std::pow(1 - momentum_, static_cast<double>(micro_batches));
   const bool on_host = running_.device().is_cpu();
-  if (!non_finite.defined() || on_host) {
-    if (!non_finite.defined() || *non_finite.const_data_ptr<int32_t>() == 0) {
-      running_.mul_(keep).add_(pending_);
-      batches_tracked_.add_(micro_batches);
+  for (const Range& range : trained_) {
+    at::Tensor running = running_.slice(0, range.begin, range.end);
+    at::Tensor tracked = batches_tracked_.slice(0, range.first_layer, range.last_layer);
+    const at::Tensor pending = pending_.slice(0, range.begin, range.end);
+    if (!non_finite.defined() || on_host) {
+      if (!non_finite.defined() || *non_finite.const_data_ptr<int32_t>() == 0) {
+        running.mul_(keep).add_(pending);
+        tracked.add_(micro_batches);
+      }
+    } else {  // the flag is on the device, and the host must not wait for it
+      const at::Tensor stop = non_finite.ne(0);
+      running.copy_(at::where(stop, running, running.mul(keep).add(pending)));
+      tracked.add_(stop.logical_not().to(at::kLong).mul(micro_batches));
     }
-  } else {  // the flag is on the device, and the host must not wait for it
-    const at::Tensor stop = non_finite.ne(0);
-    running_.copy_(at::where(stop, running_, running_.mul(keep).add(pending_)));
-    batches_tracked_.add_(stop.logical_not().to(at::kLong).mul(micro_batches));
   }
   pending_.zero_();
 }

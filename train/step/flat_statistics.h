@@ -32,6 +32,11 @@ class FlatStatistics {
   // "features.0.1.running_mean", "….running_var", "….num_batches_tracked", in layer order.
   const std::vector<std::string>& names() const { return names_; }
 
+  // Layers whose entry is true keep their running statistics: training uses them as constants, and
+  // commit() leaves them alone. At first, none does.
+  void fix(const std::vector<bool>& fixed);
+  const std::vector<int>& stages() const { return stages_; }  // of each layer; see Statistics
+
   // Sets running = (1 - momentum)^k * running + pending and num_batches_tracked += k, where k is
   // `micro_batches`, the number of training forwards since the last call. Changes nothing if
   // `non_finite` (int32, one element, same device; undefined means 0) is not 0. Zeroes pending in
@@ -49,7 +54,14 @@ class FlatStatistics {
  private:
   at::Tensor find(const std::string& name, const at::Tensor& running_buffer) const;
 
+  struct Range {  // elements of the buffers, and layers
+    int64_t begin, end, first_layer, last_layer;
+  };
+
   double momentum_;
+  std::vector<bool*> fixed_;
+  std::vector<int> stages_;
+  std::vector<Range> trained_;      // neighbouring layers that are not fixed
   std::vector<std::string> names_;  // three per layer
   std::vector<int64_t> offsets_, channels_;
   at::Tensor running_, pending_, batches_tracked_;

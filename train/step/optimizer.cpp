@@ -36,7 +36,7 @@ void Optimizer::step(double lr, const at::Tensor& gradient_norm, const at::Tenso
   ++steps_;
   ops::OptimizerStep step{};
   step.segments = parameters_.device_segments();
-  step.segment_count = static_cast<int64_t>(parameters_.segments().size());
+  step.segment_count = parameters_.device_segment_count();
   step.total = parameters_.total();
   step.type = parameters_.type();
   step.parameters = parameters_.flat().mutable_data_ptr();

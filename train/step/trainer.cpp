@@ -29,6 +29,8 @@ FlatOptions flat_options(const RunOptions& job, at::Device device) {
   options.type = job.float64 ? at::kDouble : at::kFloat;
   if (job.amp == Precision::bf16) options.copy_type = at::kBFloat16;
   options.weight_decay = job.optimizer.weight_decay;
+  options.layer_decay = job.layer_decay;
+  options.head_lr_scale = job.head_lr_scale;
   return options;
 }
 
@@ -59,10 +61,31 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   if (job.ema > 0) {
     ema_ = std::make_unique<Ema>(EmaOptions{job.ema, /*warmup=*/true}, *parameters_, *statistics_);
   }
-  reducer_ = std::make_unique<dist::GradientReducer>(communicator.main, parameters_->tensors());
+  freeze(job.frozen_stages);
   if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
   gradient_norm_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));
   non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
+}
+
+void Trainer::freeze(int64_t stages) {
+  frozen_stages_ = stages;
+  std::vector<bool> trained, fixed;
+  for (const models::Traits& traits : parameters_->traits())
+    trained.push_back(traits.stage >= stages && !(traits.norm && job_.freeze_bn));
+  for (int stage : statistics_->stages()) fixed.push_back(stage < stages || job_.freeze_bn);
+  reducer_.reset();
+  parameters_->train_only(trained, std::max<int64_t>(0, unfrozen_step_));
+  statistics_->fix(fixed);
+  reducer_ =
+      std::make_unique<dist::GradientReducer>(communicator_.main, parameters_->trained_tensors());
+}
+
+void Trainer::set_epoch(int64_t epoch) {
+  const bool frozen = job_.unfreeze_epoch == 0 || epoch < job_.unfreeze_epoch;
+  const int64_t stages = frozen ? job_.frozen_stages : 0;
+  if (stages == frozen_stages_) return;
+  if (!frozen && unfrozen_step_ < 0) unfrozen_step_ = optimizer_->steps();
+  freeze(stages);
 }
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
@@ -181,6 +204,7 @@ void Trainer::save(CheckpointData& data) const {
     save_each(*parameters_, data.optimizer.emplace_back(state.name, NamedTensors()).second,
               state.flat);
   data.integers["optimizer_steps"] = optimizer_->steps();
+  data.integers["unfrozen_step"] = unfrozen_step_;
 }
 
 namespace {
@@ -228,6 +252,9 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
     load_each(*parameters_, by_name(it->second), "optimizer state", state.flat);
   }
   optimizer_->set_steps(data.integer("optimizer_steps"));
+  const auto unfrozen = data.integers.find("unfrozen_step");  // missing in older checkpoints
+  unfrozen_step_ = unfrozen == data.integers.end() ? -1 : unfrozen->second;
+  if (job_.frozen_stages > 0) freeze(job_.frozen_stages);
 }
 
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {

@@ -43,6 +43,10 @@ class Trainer {
   // Collective. Both references must outlive the trainer.
   Trainer(const ResolvedJob& job, dist::Communicator& communicator);
 
+  // Freezes or unfreezes the layers of --freeze for the steps of `epoch`. Call it before step().
+  // Collective if that changes what is trained.
+  void set_epoch(int64_t epoch);
+
   // Runs one step with the learning rate `lr` and the dropout rate multiplied by `strength`. Uses
   // the next job.accumulate batches of `loader`, which must have that many left. `step` is 0-based.
   // Collective.
@@ -74,6 +78,8 @@ class Trainer {
   // the batch. `last`: whether it is the step's last micro-batch.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
+  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm. Collective.
+  void freeze(int64_t stages);
 
   const ResolvedJob& job_;
   dist::Communicator& communicator_;
@@ -85,6 +91,9 @@ class Trainer {
   std::unique_ptr<Ema> ema_;
   std::unique_ptr<dist::GradientReducer> reducer_;
   std::function<void(at::Tensor&)> sum_across_ranks_;
+  int64_t frozen_stages_ = 0;
+  // Number of committed steps at which the frozen layers were unfrozen; -1: they were not.
+  int64_t unfrozen_step_ = -1;
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
 };

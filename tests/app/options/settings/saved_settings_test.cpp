@@ -123,7 +123,10 @@ train::ResolvedJob run_of(const Arguments& arguments) {
   here.model.train_size = here.model.eval_size = here.model.eval_resize = 224;
   here.model.dropout = arguments.job.model.dropout.value_or(0.2);
   here.model.drop_path = arguments.job.model.drop_path.value_or(0.2);
-  train::ResolvedJob run = train::resolve(arguments.job, here);
+  here.model.stages = {"stem", "layers", "classifier"};
+  train::Job job = arguments.job;
+  job.weights = "weights.pth";  // --freeze needs weights
+  train::ResolvedJob run = train::resolve(job, here);
   run.settings = app::settings_of(run);
   return run;
 }
