@@ -112,7 +112,7 @@ TEST_CASE("initial weights follow the seed and torchvision's distributions") {
 }
 
 TEST_CASE("any input size and number of classes works, and gradients reach every parameter") {
-  for (const char* name : {"efficientnet_b0", "resnet18"}) {
+  for (const char* name : {"efficientnet_b0", "efficientnet_lite0", "resnet18"}) {
     const std::unique_ptr<Classifier> model = create(named(name, 3));
     const std::vector<uint64_t> keys = {5, 6};
     StepContext context;
@@ -262,4 +262,41 @@ TEST_CASE("drop path and dropout work in training only", "[slow]") {
   CHECK(apart(logits(1), logits(2)) > 1e-3);
   model->train(false);
   CHECK(at::equal(logits(1), logits(2)));
+}
+
+TEST_CASE("fixed batch norm uses its running statistics in training and leaves them alone") {
+  const std::unique_ptr<Classifier> model = create(named("resnet18"));
+  testing::fill(*model);
+  const at::Tensor images = testing::test_images();
+  model->train(false);
+  const at::Tensor want = model->forward(images, {}).detach();
+  model->train(true);
+  CHECK(apart(model->forward(images, {}).detach(), want) > 1e-3);
+  for (const BatchNormSlot& s : model->batch_norms()) {
+    *s.fixed = true;
+    s.pending->zero_();
+  }
+  CHECK(at::equal(model->forward(images, {}).detach(), want));
+  for (const BatchNormSlot& s : model->batch_norms())
+    CHECK(s.pending->abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("padding like TensorFlow's SAME equals explicit zeros on the right and below") {
+  for (const int64_t side : {7, 8, 9, 14}) {
+    for (const int64_t kernel : {3, 5}) {
+      INFO(side << " " << kernel);
+      const at::Tensor x = testing::uniform("x", {2, 4, side, side + 1});
+      const at::Tensor weight = testing::uniform("w", {4, 1, kernel, kernel});
+      const at::Tensor got = convolution(x, weight, {}, {.stride = 2, .groups = 4, .same = true});
+      REQUIRE(got.size(2) == (side + 1) / 2);
+      REQUIRE(got.size(3) == (side + 2) / 2);
+      // The smallest padding with which every output exists; the odd zero goes last.
+      const auto zeros = [&](int64_t size) { return 2 * ((size + 1) / 2 - 1) + kernel - size; };
+      const int64_t high = zeros(side), wide = zeros(side + 1);
+      const at::Tensor padded =
+          at::constant_pad_nd(x, {wide / 2, (wide + 1) / 2, high / 2, (high + 1) / 2});
+      CHECK(apart(got, at::conv2d(padded, weight, {}, at::IntArrayRef({2, 2}),
+                                  at::IntArrayRef({0, 0}), at::IntArrayRef({1, 1}), 4)) < 1e-12);
+    }
+  }
 }

@@ -288,3 +288,22 @@ TEST_CASE("in mixup's half mode, a step uses twice as many images") {
   job.batch_size = 5;  // allowed: the loader's batch of 10 has whole pairs
   REQUIRE(resolve(job, here(2)).steps_per_epoch == 50);
 }
+
+TEST_CASE("frozen stages are given by number, by name or as all but the head") {
+  shoal::models::ModelInfo model;
+  model.name = "resnet18";
+  model.stages = {"conv1", "layer1", "layer2", "fc"};
+  CHECK(frozen_stages("none", model) == 0);
+  CHECK(frozen_stages("0", model) == 0);
+  CHECK(frozen_stages("2", model) == 2);
+  CHECK(frozen_stages("conv1", model) == 1);
+  CHECK(frozen_stages("layer2", model) == 3);
+  CHECK(frozen_stages("all-but-head", model) == 3);
+  for (const char* wrong : {"4", "-1", "fc", "layer5", "1x", ""})
+    CHECK_THROWS_WITH(frozen_stages(wrong, model),
+                      Catch::Contains("--freeze is '" + std::string(wrong) + "'") &&
+                          Catch::Contains("conv1, layer1, layer2"));
+  Job job;
+  job.freeze = "1";
+  CHECK_THROWS_WITH(check_values(job), Catch::Contains("--weights"));
+}

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <map>
 
 #include "tests/train/step/toy_classifier.h"
 
@@ -130,4 +131,20 @@ TEST_CASE("the hash changes with any bit and with the order of values") {
   a[1000].add_(1e-6);
   CHECK(shoal::train::hash_bytes(a) != before);
   CHECK(shoal::train::hash_bytes(a.flip({0}).contiguous()) != shoal::train::hash_bytes(a));
+}
+
+TEST_CASE("the learning rate falls by block towards the input, and the classifier has its own") {
+  shoal::models::ModelOptions options;
+  options.name = "resnet18";  // the stem, 8 blocks, the classifier
+  const auto model = shoal::models::create(options);
+  const FlatParameters flat(*model, {.layer_decay = 0.5, .head_lr_scale = 10});
+  std::map<std::string, float> scales;
+  for (size_t i = 0; i < flat.names().size(); ++i)
+    scales[flat.names()[i]] = flat.segments()[i].lr_scale;
+  CHECK(scales.at("fc.weight") == 10);
+  CHECK(scales.at("fc.bias") == 10);
+  CHECK(scales.at("layer4.1.conv2.weight") == 0.5f);
+  CHECK(scales.at("layer4.0.downsample.1.bias") == 0.25f);
+  CHECK(scales.at("layer1.0.bn1.weight") == 0.00390625f);
+  CHECK(scales.at("conv1.weight") == 0.001953125f);
 }

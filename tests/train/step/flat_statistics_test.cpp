@@ -77,3 +77,22 @@ TEST_CASE("buffers are saved and loaded by torchvision's names") {
                     Catch::Contains("bn.running_var"));
   CHECK_THROWS_WITH(statistics.contiguous_copy("bn9.running_var"), Catch::Contains("bn9"));
 }
+
+TEST_CASE("layers with fixed statistics keep them, and the others change as before") {
+  ToyClassifier model, original;
+  FlatStatistics statistics(model, at::kFloat, at::kCPU);
+  statistics.fix({true, false});
+  CHECK(model.fixed);
+  CHECK_FALSE(model.fixed2);
+  const at::Tensor batch = at::rand({2, 9});
+  fold(model.pending2, batch);
+  statistics.commit(1, {});
+  CHECK(at::equal(model.mean, original.mean));
+  CHECK(at::equal(model.variance, original.variance));
+  CHECK(model.tracked.item<int64_t>() == 0);
+  CHECK(at::allclose(model.mean2, original.mean2.mul(0.9).add(batch[0], 0.1)));
+  CHECK(model.tracked2.item<int64_t>() == 1);
+  statistics.fix({false, false});
+  statistics.commit(1, {});
+  CHECK(model.tracked.item<int64_t>() == 1);
+}

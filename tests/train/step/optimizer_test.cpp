@@ -141,3 +141,34 @@ TEST_CASE("the padding stays zero with every optimizer") {
     CHECK(flat.flat().narrow(0, 135, 9).abs().sum().item<double>() == 0);
   }
 }
+
+TEST_CASE("parameters that are not trained keep their bits, and later step like new ones") {
+  for (Kind kind : {Kind::sgd, Kind::rmsprop, Kind::adamw}) {
+    INFO(static_cast<int>(kind));
+    ToyClassifier model, original, late_model;
+    FlatParameters flat(model, {.weight_decay = 0.1}), late(late_model, {.weight_decay = 0.1});
+    Optimizer optimizer(options_of(kind), flat), late_optimizer(options_of(kind), late);
+    at::NoGradGuard no_grad;
+    const auto step = [](Optimizer& o, FlatParameters& p) {
+      for (const at::Tensor& t : p.tensors()) t.grad().copy_(t.mul(0.5));
+      o.step(0.01);
+    };
+    std::vector<bool> trained(flat.tensors().size(), true);
+    trained[0] = trained[4] = false;  // conv.weight, fc.weight
+    flat.train_only(trained, 0);
+    CHECK(flat.trained_tensors().size() == 4);
+    CHECK_FALSE(model.conv.requires_grad());
+    for (int i = 0; i < 3; ++i) step(optimizer, flat);
+    CHECK(at::equal(model.conv, original.conv));
+    CHECK(at::equal(model.fc_weight, original.fc_weight));
+    CHECK_FALSE(at::equal(model.depthwise, original.depthwise));
+    flat.train_only(std::vector<bool>(trained.size(), true), optimizer.steps());
+    for (int i = 0; i < 3; ++i) {
+      step(optimizer, flat);
+      step(late_optimizer, late);
+    }
+    CHECK(at::equal(model.conv, late_model.conv));
+    CHECK(at::equal(model.fc_weight, late_model.fc_weight));
+    CHECK_FALSE(at::equal(model.depthwise, late_model.depthwise));
+  }
+}
