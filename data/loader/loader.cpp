@@ -107,7 +107,9 @@ struct Loader::Impl {
         plan(make_plan(*source, options)),
         log(warning),
         ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
-             options.train ? 1 : count_of(options.transform.eval_views)),
+             {.views = options.train ? 1 : count_of(options.transform.eval_views),
+              .channels = options.transform.channels,
+              .normalization = options.transform.normalization}),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)),
         reads(static_cast<size_t>(options.threads)) {
     if (options.train && !options.index_dir.empty() && dataset && !dataset->keeps_indexes())
