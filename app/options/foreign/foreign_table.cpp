@@ -158,7 +158,7 @@ std::vector<ForeignOption> foreign_rows() {
       // timm's train.py and torchvision's references: preprocessing and augmentation only.
       same("img-size", kTimm, "size"),
       {"input-size", kTimm, Kind::value, "size", "CHANNELS,SIDE,SIDE: also sets --channels",
-       input_size},
+       input_size, true},
       same("in-chans", kTimm, "channels"),
       same("train-crop-size", kTimm, "size"),
       same("val-crop-size", kTimm, "val-size"),
@@ -175,9 +175,9 @@ std::vector<ForeignOption> foreign_rows() {
        always<kRepeats, kThree>},
       {"ra-reps", kTimm, Kind::value, kRepeats, "has an effect only with --ra-sampler", nullptr},
       {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: also sets --crop-scale-max",
-       range_of<kScaleMin, kScaleMax>},
+       range_of<kScaleMin, kScaleMax>, true},
       {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: also sets --crop-ratio-max",
-       range_of<kRatioMin, kRatioMax>},
+       range_of<kRatioMin, kRatioMax>, true},
   };
 }
 

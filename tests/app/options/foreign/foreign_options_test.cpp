@@ -310,6 +310,13 @@ TEST_CASE("preprocessing options of timm and torchvision are accepted") {
   CHECK(parsed({}, {{"std", "[0.5, 0.25, 0.125]", json}}).job.std ==
         ChannelValues{0.5, 0.25, 0.125});
   CHECK(parsed({}, {{"input_size", "3 64 64", json}}).job.size == 64);
+  const train::Job words = parsed({"--input-size", "3", "96", "96", "--scale", "0.3", "1.0",
+                                   "--mean", "0.5", "0.25", "0.125", "--vflip", "0.5", "photos"})
+                               .job;  // as in timm
+  CHECK(words.size == 96);
+  CHECK(words.crop_scale_min == 0.3);
+  CHECK(words.mean == ChannelValues{0.5, 0.25, 0.125});
+  CHECK(words.data == "photos");
   CHECK_THROWS_WITH(parsed({"--input-size", "3,224,192"}), Contains("CHANNELS,SIDE,SIDE"));
   CHECK_THROWS_WITH(parsed({"--mean", "123.675"}), Contains("--mean is '123.675'"));
   CHECK_THROWS_WITH(parsed({"--std", "0"}), Contains("--std is '0'") && Contains("above 0"));
