@@ -108,7 +108,10 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
     const Stage source = planes ? Stage::resize : Stage::library;
     for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) {
       lap(source);
-      grey() ? push_grey(rows, needed.width) : resizer_.push(rows);
+      if (grey())
+        push_grey(rows, needed.width);
+      else
+        resizer_.push(rows);
       lap(Stage::resize);
     }
     resizer_.finish(out, stride);

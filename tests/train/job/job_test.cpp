@@ -135,10 +135,10 @@ TEST_CASE("images are normalized as the model asks, unless the job says otherwis
   Job job;
   auto s = here();
   s.model.normalization = {{0.5, 0.4, 0.3}, {0.2, 0.2, 0.5}};
-  CHECK(resolve(job, s).transform.normalization.mean == ChannelValues{0.5, 0.4, 0.3});
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.5, 0.4, 0.3});
   job.std = {0.1, 0.2, 0.3};
-  CHECK(resolve(job, s).transform.normalization.mean == ChannelValues{0.5, 0.4, 0.3});
-  CHECK(resolve(job, s).transform.normalization.std == ChannelValues{0.1, 0.2, 0.3});
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.5, 0.4, 0.3});
+  CHECK(resolve(job, s).transform.normalization.std == shoal::ChannelValues{0.1, 0.2, 0.3});
   job.channels = 1;
   CHECK_THROWS_WITH(resolve(job, s),
                     Catch::Contains("--std is 0.1,0.2,0.3") && Catch::Contains("--channels 1"));
@@ -148,7 +148,7 @@ TEST_CASE("images are normalized as the model asks, unless the job says otherwis
   CHECK(grey.transform.channels == 1);
   for (const double value : grey.transform.normalization.std) CHECK(value == Approx(0.3));
   job.mean = {0.7, 0.7, 0.7};
-  CHECK(resolve(job, s).transform.normalization.mean == ChannelValues{0.7, 0.7, 0.7});
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.7, 0.7, 0.7});
 }
 
 TEST_CASE("the schedule spans the epochs although max-steps ends the run") {
