@@ -7,7 +7,7 @@ namespace shoal::data {
 
 Ring::Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
            const BufferAllocator& allocator, const Batch& like)
-    : plan_(plan), sides_(sides), like_(like), slots_(static_cast<size_t>(batches_ahead) + 1) {
+    : plan_(plan), sides_(sides), slots_(static_cast<size_t>(batches_ahead) + 1) {
   for (Slot& slot : slots_) {
     const int64_t side = sides.largest_side();
     slot.batch = like;

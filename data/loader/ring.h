@@ -82,7 +82,6 @@ class Ring {
 
   const BatchPlan plan_;
   const Progression sides_;
-  const Batch like_;
   std::vector<Slot> slots_;
   LoaderStats stats_;  // used by the consumer only
 
