@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/normalization.h"
 #include "data/loader/progression.h"
 
 namespace shoal::data {
@@ -25,7 +26,7 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
-// Augmentations of a training image after crop and flip, applied in this order.
+// Augmentations of a training image after crop and flips, applied in this order.
 struct AugmentOptions {
   // These options change the result.
   std::string policy = "none";     // see augment/policy.h
@@ -52,8 +53,12 @@ struct TransformOptions {
   // These options change the result.
   int64_t size = 224;                        // pixels, side of the output
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
-  double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;        // width / height of a random crop
-  double flip = 0.5;                                      // probability of a horizontal flip
+  double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;  // width / height of a random crop
+  double hflip = 0.5, vflip = 0;  // probability of a horizontal and of a vertical flip
+  // 3: RGB. 1: greyscale by Pillow's convert("L"), before the image is resized.
+  int64_t channels = 3;
+  // How the consumer of a batch normalizes its pixels. timm's policies fill with the mean.
+  Normalization normalization;
   Interpolation interpolation = Interpolation::bilinear;  // antialiased, as Pillow 13 does it
   Resize resize = Resize::exact;
   Decoder decoder = Decoder::shoal;  // turbo has no fast resize and uses no seek index

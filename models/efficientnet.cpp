@@ -20,6 +20,9 @@ constexpr Stage kB0[] = {
     {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1},
 };
 constexpr int64_t kLiteHead = 1280;  // channels
+constexpr double kLiteMean = 127.0 / 255, kLiteStd = 128.0 / 255;
+constexpr Normalization kLiteNormalization = {{kLiteMean, kLiteMean, kLiteMean},
+                                              {kLiteStd, kLiteStd, kLiteStd}};
 
 // Scales the channel count and rounds it to a multiple of 8, never below 90 % of the scaled value.
 int64_t scale_channels(int64_t channels, double width) {
@@ -94,6 +97,7 @@ ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
   info.eval_size = row.eval_size;
   info.eval_resize = row.eval_resize;
   info.bicubic = true;
+  if (row.lite) info.normalization = kLiteNormalization;
   info.batch_norm_momentum = row.batch_norm_momentum;
   info.dropout = options.dropout.value_or(row.dropout);
   info.drop_path = options.drop_path.value_or(0.2);
@@ -105,7 +109,7 @@ ModelInfo info_of(const EfficientNetRow& row, const ModelOptions& options) {
 Network efficientnet(const EfficientNetRow& row, const ModelOptions& options) {
   const ModelInfo info = info_of(row, options);
   const std::vector<Stage> stages = scaled(row);
-  NetworkBuilder b(3, row.eval_size, {row.batch_norm_eps, row.batch_norm_momentum});
+  NetworkBuilder b(options.channels, row.eval_size, {row.batch_norm_eps, row.batch_norm_momentum});
   Layers layers(b, row);
   b.begin_stage("features.0");
   int x =

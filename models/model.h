@@ -47,9 +47,10 @@ class Classifier {
  public:
   virtual ~Classifier() = default;
 
-  // `images`: N×3×H×W, channels-last, normalized, in the dtype of the parameters or of their
-  // copies. Returns N×classes logits. Training mode draws masks and updates the pending batch norm
-  // statistics. Evaluation mode uses the running statistics and ignores the context.
+  // `images`: N×C×H×W with C = ModelOptions::channels, channels-last, normalized, in the dtype of
+  // the parameters or of their copies. Returns N×classes logits. Training mode draws masks and
+  // updates the pending batch norm statistics. Evaluation mode uses the running statistics and
+  // ignores the context.
   virtual at::Tensor forward(const at::Tensor& images, const StepContext& context) = 0;
 
   virtual void train(bool on) = 0;

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/normalization.h"
+
 namespace shoal::models {
 
 struct ModelOptions {
   // All of these settings change the trained model.
   std::string name = "efficientnet_b0";
   int64_t classes = 1000;
+  int64_t channels = 3;  // of the images
   // Dropout rate before the classifier, 0..1. Unset: the model's default (B0 0.2, ResNet 0).
   std::optional<double> dropout;
   // Stochastic depth rate of the last block, 0..1. Unset: the model's default (EfficientNet 0.2).
@@ -23,6 +26,7 @@ struct ModelOptions {
 struct ModelInfo {
   std::string name;
   int64_t classes = 0;
+  int64_t channels = 3;    // of the images
   std::string classifier;  // name of the last layer's weight (classes×features), e.g. "fc.weight"
   int64_t parameters = 0;
   double multiply_adds = 0;  // forward pass of one image at eval_size
@@ -30,6 +34,7 @@ struct ModelInfo {
   int64_t eval_size = 0;     // pixels, side of the square input for evaluation
   int64_t eval_resize = 0;   // pixels, short side before the center crop
   bool bicubic = false;  // the reference recipe resizes with bicubic, not bilinear interpolation
+  Normalization normalization;  // of RGB images in the reference recipe
   double batch_norm_momentum = 0.1;
   double dropout = 0, drop_path = 0;  // rates used: from the options, else the model's defaults
   // Names of consecutive groups of layers from input to output, for freezing: the stem, the stages

@@ -123,6 +123,7 @@ int NetworkBuilder::linear(const std::string& name, int input, int64_t out, Line
 Network NetworkBuilder::finish(ModelInfo info) {
   const auto& linear = std::get<Linear>(network_.nodes.back().operation);
   const Parameter& weight = network_.parameters[static_cast<size_t>(linear.weight)];
+  info.channels = images_.channels;
   info.classes = weight.shape.front();
   info.classifier = weight.name;
   for (const Parameter& parameter : network_.parameters) {

@@ -49,7 +49,7 @@ Network resnet(const ResNetRow& row, const ModelOptions& options) {
   info.eval_resize = kEvalResize;
   info.dropout = options.dropout.value_or(0);
   info.drop_path = options.drop_path.value_or(0);
-  NetworkBuilder b(3, kSize, {.eps = 1e-5, .momentum = info.batch_norm_momentum});
+  NetworkBuilder b(options.channels, kSize, {.eps = 1e-5, .momentum = info.batch_norm_momentum});
   b.begin_stage("conv1");
   int x = b.convolution("conv1", kImages, {.out = 64, .kernel = 7, .stride = 2});
   x = b.norm("bn1", x, ops::Activation::relu);

@@ -63,13 +63,14 @@ struct MixRow {
 
 // Converts uint8 images to a normalized batch, with mixing and erasing.
 struct PrepareBatch {
-  const uint8_t* images;  // (N·each)×H×W×3
+  const uint8_t* images;  // (N·each)×H×W×C
   const MixRow* mix;      // N, device memory; nullptr: no mixing, no erasing
-  void* out;              // N×H×W×3 of `type` (the memory of an N×3×H×W channels-last tensor)
+  void* out;              // N×H×W×C of `type` (the memory of an N×C×H×W channels-last tensor)
   Type type;
   int64_t n, height, width;
   float mean[3], std[3];  // for pixels scaled to 0..1: (x/255 - mean) / std
   int64_t each = 1;       // images per row: row i uses image i·each and mix[i].partner
+  int64_t channels = 3;   // C: 3, or 1 for grey images, which use mean[0] and std[0]
 };
 
 // Batch norm, residual addition and activation as one operation.

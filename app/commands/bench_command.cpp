@@ -73,6 +73,7 @@ data::LoaderOptions loader_options(const Arguments& arguments, const std::string
   transform.size = job.size.value_or(transform.size);
   transform.eval_size = job.val_size.value_or(transform.eval_size);
   transform.eval_resize = transform.eval_size * 256 / 224;
+  transform.channels = job.channels.value_or(transform.channels);
   transform.scale_min = job.crop_scale_min;
   transform.resize = arguments.bench.eval ? data::Resize::exact : arguments.bench.mode;
   transform.decoder = job.decoder;

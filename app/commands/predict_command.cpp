@@ -52,7 +52,7 @@ class Predictor {
         views_(data::count_of(weights.transform.eval_views)),
         topk_(topk),
         pixels_(static_cast<size_t>(views_ * weights.transform.eval_size *
-                                    weights.transform.eval_size * 3)) {}
+                                    weights.transform.eval_size * weights.transform.channels)) {}
 
   Prediction predict(const data::Dataset& images, int64_t sample) {
     Prediction prediction{images.name(sample), "", {}};
@@ -80,7 +80,9 @@ class Predictor {
                       .count = 1,
                       .height = size,
                       .width = size,
-                      .views = views_};
+                      .views = views_,
+                      .channels = weights_.transform.channels,
+                      .normalization = weights_.transform.normalization};
     const auto input = train::make_input(batch, ops::Type::f32, at::kCPU);
     const auto logits = weights_.model->forward(input.images, {}).mean(at::IntArrayRef{0});
     const auto probabilities = at::softmax(logits, 0);
@@ -151,7 +153,6 @@ int predict_command(const Arguments& arguments) {
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
-  weights.transform.eval_views = arguments.job.views;
   if (const std::string& names = arguments.job.classes_file; !names.empty()) {
     weights.classes = read_class_names(names);
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");

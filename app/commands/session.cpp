@@ -55,6 +55,7 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
     log::warning("this host has GPUs, but the run uses the CPU: " + gpus.why_none);
   models::ModelOptions model = job.model;
   model.classes = job.classes.value_or(here.classes);
+  model.channels = job.channels.value_or(model.channels);
   here.model = models::describe(model);
   train::ResolvedJob resolved = train::resolve(job, here);
   resolved.settings = settings_of(resolved);

@@ -15,6 +15,7 @@
 #include "train/control/stop.h"
 #include "train/run/dry_run.h"
 #include "train/run/loop.h"
+#include "train/weights/preprocessing.h"
 
 namespace shoal::app {
 
@@ -157,6 +158,7 @@ int train_command(const Arguments& given) {
   check_health(arguments.job, communicator);
   train::Start start = train::find_start(arguments.job, communicator.main);
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
+  if (start.weights) train::take_normalization(*start.weights, arguments.job);
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)
     take_held_out(arguments.job, places, train::val_split_in(source->settings), env.rank == 0);

@@ -2,6 +2,7 @@
 
 #include "models/catalogue.h"
 #include "train/checkpoint/resume.h"
+#include "train/weights/preprocessing.h"
 
 namespace shoal::app {
 namespace {
@@ -73,18 +74,10 @@ Weights open_weights(const Arguments& arguments) {
   job.model.classes = count_classes(opened, job.model);
   job.classes = job.model.classes;
   job.eval_only = true;
+  if (opened.is_ours()) train::take_preprocessing(data, job);
+  job.model.channels = job.channels.value_or(job.model.channels);
   load(weights, opened);
-
-  const models::ModelInfo& info = weights.model->info();
-  if (!job.val_size) job.val_size = opened.is_ours() ? data.integer("val_size") : info.eval_size;
-  if (!job.interpolation || *job.interpolation == data::Interpolation::random) {
-    const bool bicubic =
-        opened.is_ours() ? data.string("interpolation") == "bicubic" : info.bicubic;
-    job.interpolation = bicubic ? data::Interpolation::bicubic : data::Interpolation::bilinear;
-  }
-  weights.transform.eval_size = *job.val_size;
-  weights.transform.eval_resize = train::evaluation_resize(weights.transform.eval_size, info);
-  weights.transform.interpolation = *job.interpolation;
+  weights.transform = train::evaluation_transform(job, weights.model->info());
   return weights;
 }
 

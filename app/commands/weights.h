@@ -19,8 +19,8 @@ struct Weights {
   std::vector<std::string> classes;  // class names by label; empty for another program's file
   bool ema = false;                  // whether the averaged weights are used
   double val_split = 0;              // share of the training images that the run held out
-  // The given job, with the model, image size and interpolation of the weights. --val-size and
-  // --interpolation take precedence. Another program's file gets the model's defaults.
+  // The given job, with the model and preprocessing of the weights. Given options take precedence.
+  // Another program's file gets the model's defaults.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/augment/settings.h"
+
 namespace shoal::app {
 namespace {
 
@@ -46,6 +48,13 @@ bool has_strength(Case c) {
   const std::string& policy = c.run.augment.policy;
   return policy.starts_with("ra") || policy.starts_with("augmix") || mixes(c) ||
          c.run.model.dropout.value_or(0) > 0;
+}
+bool grey(Case c) {
+  return c.run.transform.channels == 1;
+}
+bool jitters_color(Case c) {
+  const data::augment::Jitter jitter = data::augment::parse_jitter(c.run.augment.color_jitter);
+  return jitter.saturation > 0 || jitter.hue > 0;
 }
 bool names_all_images(Case c) {
   const train::Job& job = c.arguments.job;
@@ -108,6 +117,15 @@ std::vector<NoEffect> all_rows() {
         "random-erase-ratio"},
        ": --random-erase is 0",
        [](Case c) { return c.run.mix.erase <= 0; }},
+
+      {{"grayscale"}, ": with --channels 1, all images are greyscale", grey},
+      {{"color-jitter"},
+       " on saturation and hue: with --channels 1, images have no colour",
+       [](Case c) { return grey(c) && jitters_color(c); }},
+      {{"auto-augment"}, " in its operations on colour: with --channels 1, images have none", grey},
+      {{"crop-pct"},
+       ": --val-resize sets the size before the crop",
+       [](Case c) { return c.arguments.job.val_resize.has_value(); }},
 
       {{"max-steps"},
        ": the run ends earlier, after --epochs",

@@ -126,6 +126,7 @@ std::vector<Option> build() {
   std::vector<Option> table;
   add_general(table);
   add_data(table);
+  add_preprocessing(table);
   add_augmentation(table);
   add_model(table);
   add_length(table);

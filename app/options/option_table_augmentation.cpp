@@ -105,7 +105,7 @@ void add_mixing(std::vector<Option>& table, const char* group) {
 }  // namespace
 
 void add_augmentation(std::vector<Option>& table) {
-  const char* const group = "Augmentation of training images, after crop and flip";
+  const char* const group = "Augmentation of training images, after crop and flips";
   add(table, group,
       {checked_row("auto-augment", "POLICY",
                    "Augmentation policy: " + data::augment::policy_names() +

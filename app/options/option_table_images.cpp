@@ -1,4 +1,4 @@
-// Rows of the option table: input images and preprocessing.
+// Rows of the option table: input images.
 #include "app/options/option_groups.h"
 #include "app/options/option_row.h"
 
@@ -127,104 +127,11 @@ void add_reading(std::vector<Option>& table) {
            .changes_results()});
 }
 
-void add_resizing(std::vector<Option>& table) {
-  add(table, "Data",
-      {row("size", kTrain | kBench | kCommon, "PIXELS", "Size of training images", JOB(size))
-           .unset_is("the model's")
-           .also_called({"img-size"})
-           .within(32, 4096)
-           .changes_results()
-           .of_evaluation(),
-       row("size-schedule", kTrain, "LIST",
-           "Width and height of training images by epoch, as points EPOCH:PIXELS,… (EPOCH may be "
-           "N% of --epochs); linear between points, rounded to multiples of 32; two points at one "
-           "epoch make a jump",
-           JOB(size_schedule))
-           .off_is("none")
-           .spells_lists(",:")
-           .of_training()
-           .changes_results(),
-       row("multi-scale", kTrain, "MIN-MAX",
-           "Draw a random image size for each step from the multiples of 32 in this range of "
-           "pixels",
-           JOB(multi_scale))
-           .off_is("none")
-           .spells_lists("-")
-           .of_training()
-           .changes_results(),
-       row("val-size", kRun | kBench, "PIXELS", "Width and height of evaluation images",
-           JOB(val_size))
-           .unset_is("the model's own; --size if it is given (only train)")
-           .within(32, 4096)
-           .changes_results()
-           .replaced_by("size")
-           .of_evaluation(),
-       choice<data::Interpolation>("interpolation", kRun | kBench,
-                                   "Antialiased filter for resizing images; random: bilinear or "
-                                   "bicubic, drawn for each training image",
-                                   {{"bilinear", data::Interpolation::bilinear},
-                                    {"bicubic", data::Interpolation::bicubic},
-                                    {"random", data::Interpolation::random}},
-                                   JOB(interpolation))
-           .unset_is("the model's own")
-           .changes_results()
-           .of_evaluation(),
-       choice<data::Resize>("resize", kTrain,
-                            "How to resize training images: exact (bit-identical to Pillow 13) or "
-                            "fast (JPEGs only; PSNR against exact about 50 dB)",
-                            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
-                            JOB(resize))
-           .of_training()
-           .changes_results(),
-       choice<data::Decoder>(
-           "decoder", kTrain | kBench,
-           "Decoder for baseline JPEGs: shoal, or libjpeg-turbo for comparison (same pixels)",
-           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, JOB(decoder)),
-       choice<data::Order>(
-           "order", kTrain | kBench,
-           "Order of training images: random, or chunked for data larger than memory (reads runs "
-           "of 16 neighbouring images and shuffles within windows of 8,192)",
-           {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, JOB(order))
-           .of_training()
-           .changes_results(MayDiffer::between_epochs, kWithinEpoch),
-       row("crop-scale-min", kTrain | kBench, "SHARE",
-           "Smallest random crop, as a share of the image's area", JOB(crop_scale_min))
-           .within(1e-4, 1)
-           .of_training()
-           .changes_results(),
-       row("crop-scale-max", kTrain, "SHARE", "Largest random crop, as a share of the image's area",
-           JOB(crop_scale_max))
-           .within(1e-4, 1)
-           .of_training()
-           .changes_results(),
-       row("crop-ratio-min", kTrain, "X", "Smallest aspect ratio (width / height) of a random crop",
-           JOB(crop_ratio_min))
-           .within(0.01, 100)
-           .of_training()
-           .changes_results(),
-       row("crop-ratio-max", kTrain, "X", "Largest aspect ratio (width / height) of a random crop",
-           JOB(crop_ratio_max))
-           .within(0.01, 100)
-           .of_training()
-           .changes_results(),
-       choice<data::Views>("tta", kEval | kPredict | kCommon,
-                           "Average the logits of several crops of each image: none (centre crop "
-                           "only), flip (centre and its mirror image), five (centre and corners), "
-                           "ten (five and their mirror images)",
-                           {{"none", data::Views::none},
-                            {"flip", data::Views::flip},
-                            {"five", data::Views::five},
-                            {"ten", data::Views::ten}},
-                           JOB(views))
-           .off_is("none")});
-}
-
 }  // namespace
 
 void add_data(std::vector<Option>& table) {
   add_splits(table);
   add_reading(table);
-  add_resizing(table);
 }
 
 }  // namespace shoal::app

@@ -1,6 +1,7 @@
 #include "app/options/rewritten_words.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "app/options/foreign/foreign_options.h"
 #include "app/options/settings/encodings.h"
@@ -39,6 +40,36 @@ bool takes(Command command, const std::string& written, Kind kind, const Words& 
     throw UserError(written + " needs a value, but " + *next + " follows");
   }
   return true;
+}
+
+bool is_number(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+// Whether the word names an option whose value may be several numbers.
+bool takes_numbers(Command command, const std::string& word) {
+  if (!word.starts_with("--")) return false;
+  const Option* const option = find_option(command, word.substr(2));
+  if (option) return option->list == ",";
+  const ForeignOption* const other =
+      command == Command::train ? find_foreign(word.substr(2)) : nullptr;
+  return other && other->numbers;
+}
+
+// Joins numbers that are separate words, as in timm's `--mean 0.485 0.456 0.406`, by commas.
+Words with_joined_numbers(Command command, const Words& words) {
+  Words result;
+  for (size_t i = 0; i < words.size(); ++i) {
+    result.push_back(words[i]);
+    if (!takes_numbers(command, words[i])) continue;
+    std::string numbers;
+    for (; i + 1 < words.size() && is_number(words[i + 1]); ++i)
+      numbers += (numbers.empty() ? "" : ",") + words[i + 1];
+    if (!numbers.empty()) result.push_back(numbers);
+  }
+  return result;
 }
 
 class Rewriter {
@@ -155,7 +186,7 @@ class Rewriter {
 }  // namespace
 
 RewrittenWords rewrite(Command command, const Words& words, Words& ineffective) {
-  return Rewriter(command, ineffective).rewrite(words);
+  return Rewriter(command, ineffective).rewrite(with_joined_numbers(command, words));
 }
 
 }  // namespace shoal::app

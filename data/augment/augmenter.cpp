@@ -33,7 +33,8 @@ int64_t below(int64_t bound, KeyedRandom& random) {
 
 }  // namespace
 
-Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa)
+Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa,
+                     const ChannelValues& mean)
     : options_(options),
       interpolation_(interpolation),
       policy_(parse_policy(options.policy)),
@@ -43,6 +44,8 @@ Augmenter::Augmenter(const AugmentOptions& options, Interpolation interpolation,
               options.grayscale > 0 || options.gaussian_blur > 0 || options.solarize > 0),
       editor_(isa) {
   check_augment(options);
+  for (size_t c = 0; c < fill_.size(); ++c)
+    fill_[c] = static_cast<uint8_t>(std::nearbyint(255 * mean[c]));
 }
 
 void Augmenter::apply(uint64_t key, uint8_t* pixels, const Size& size) {
@@ -97,6 +100,7 @@ void Augmenter::add(const Step& step, const Size& size, KeyedRandom& random) {
     magnitude += policy_.magnitude_deviation * random.normal();
   TimmScene scene;
   scene.size = size;
+  scene.fill = fill_;
   scene.translate = policy_.translate;
   const bool either = interpolation_ == Interpolation::random && random.uniform() < 0.5;
   scene.sampling =

@@ -1,7 +1,8 @@
 #pragma once
-// Augments the pixels of a training image after crop and flip: the policy first, then color jitter,
+// Augments the pixels of a training image after crop and flips: the policy first, then color jitter,
 // grayscale, blur and solarize.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace shoal::data::augment {
 // invalid options.
 class Augmenter {
  public:
-  Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa());
+  // `mean`: of the pixels, from 0 to 1; timm's policies fill with it.
+  Augmenter(const AugmentOptions& options, Interpolation interpolation, Isa isa = best_isa(),
+            const ChannelValues& mean = Normalization().mean);
 
   // Sets the factor for the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
   void set_strength(double strength) { strength_ = strength; }
@@ -43,6 +46,7 @@ class Augmenter {
 
   AugmentOptions options_;
   Interpolation interpolation_;
+  std::array<uint8_t, 3> fill_{};
   Policy policy_;
   Jitter jitter_;
   double strength_ = 1;

@@ -46,7 +46,7 @@ struct TimmScene {
   Size size;
   double translate = 0.45;  // shift at magnitude 10, as a fraction of the side
   Sampling sampling = Sampling::bicubic;
-  std::array<uint8_t, 3> fill{124, 116, 104};  // ImageNet's mean
+  std::array<uint8_t, 3> fill{};
 };
 
 // Returns the operation for a magnitude. `random` draws the sign of amounts that can be positive or

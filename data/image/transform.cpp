@@ -17,19 +17,49 @@ Interpolation filter_of(Interpolation asked, uint64_t key) {
   return random.uniform() < 0.5 ? Interpolation::bilinear : Interpolation::bicubic;
 }
 
+// Draws from a key of its own, so that the crop does not depend on `probability`.
+bool flips_vertically(double probability, uint64_t key) {
+  KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::vertical_flip)));
+  return random.uniform() < probability;
+}
+
+// Reverses the order of the rows.
+void flip_rows(uint8_t* pixels, int64_t row_bytes, int64_t rows) {
+  for (int64_t y = 0; y < rows / 2; ++y)
+    std::swap_ranges(pixels + y * row_bytes, pixels + (y + 1) * row_bytes,
+                     pixels + (rows - 1 - y) * row_bytes);
+}
+
 }  // namespace
 
 void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                              jpeg::SeekIndex* index) {
   const Size image = reader_.open(bytes);
   KeyedRandom random(combine(key, static_cast<uint64_t>(Purpose::crop)));
-  const bool flip = random.uniform() < options_.flip;
+  const bool flip = random.uniform() < options_.hflip;
   const Box crop = random_resized_crop(image, options_, random);
   const int64_t side = options_.size;
+  uint8_t* const pixels = rgb(side, out);
   run(crop, {crop.width, side, 0, side, flip}, {crop.height, side, 0, side, false},
-      filter_of(options_.interpolation, key), out, 3 * side, index);
-  augmenter_.apply(key, out, {side, side});
+      filter_of(options_.interpolation, key), pixels, 3 * side, index);
+  if (flips_vertically(options_.vflip, key)) flip_rows(pixels, 3 * side, side);
+  augmenter_.apply(key, pixels, {side, side});
+  finish(pixels, side, out);
   lap(Stage::augment);
+}
+
+// Returns where to make an image of side² RGB pixels: in `out`, or in memory of this object for an
+// image that becomes grey.
+uint8_t* Transform::rgb(int64_t side, uint8_t* out) {
+  if (!grey()) return out;
+  grey_image_.resize(static_cast<size_t>(3 * side * side));
+  return grey_image_.data();
+}
+
+// Copies a grey image from rgb(), whose three channels are equal, to `out`.
+void Transform::finish(const uint8_t* pixels, int64_t side, uint8_t* out) const {
+  if (!grey()) return;
+  for (int64_t i = 0; i < side * side; ++i) out[i] = pixels[3 * i];
 }
 
 void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
@@ -40,7 +70,7 @@ void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
     for (const bool mirror : {false, true}) {
       if (mirror && !mirrored) continue;
       view(reader_.open(bytes), corner, mirror, out);
-      out += options_.eval_size * options_.eval_size * 3;
+      out += options_.eval_size * options_.eval_size * options_.channels;
     }
   }
 }
@@ -48,13 +78,15 @@ void Transform::evaluation_row(std::span<const uint8_t> bytes, uint8_t* out) {
 void Transform::view(const Size& image, int64_t corner, bool mirror, uint8_t* out) {
   const CenterView view = center_view(image, options_, corner);
   const int64_t side = options_.eval_size;
+  uint8_t* const pixels = rgb(side, out);
   if (view.crop.width < side || view.crop.height < side)
-    std::memset(out, 0, static_cast<size_t>(side * side * 3));
+    std::memset(pixels, 0, static_cast<size_t>(side * side * 3));
   const int64_t left = mirror ? side - view.left - view.crop.width : view.left;
   run({0, 0, image.width, image.height},
       {image.width, view.resized.width, view.crop.left, view.crop.width, mirror},
       {image.height, view.resized.height, view.crop.top, view.crop.height, false},
-      options_.interpolation, out + 3 * (view.top * side + left), 3 * side, nullptr);
+      options_.interpolation, pixels + 3 * (view.top * side + left), 3 * side, nullptr);
+  finish(pixels, side, out);
 }
 
 // Decodes the part of `box` that the filter needs and resizes it.
@@ -70,16 +102,31 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
   lap(planes ? Stage::entropy : Stage::library);
   if (planes && options_.resize == Resize::fast) {
     planar_.run(*planes, box.left, box.top, resizer_.x(), resizer_.y(), out, stride);
+    for (int64_t row = 0; grey() && row < y.count; ++row)
+      kernels_.grey(out + row * stride, x.count, out + row * stride);
   } else {
     const Stage source = planes ? Stage::resize : Stage::library;
     for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) {
       lap(source);
-      resizer_.push(rows);
+      if (grey())
+        push_grey(rows, needed.width);
+      else
+        resizer_.push(rows);
       lap(Stage::resize);
     }
     resizer_.finish(out, stride);
   }
   lap(Stage::resize);
+}
+
+// Passes rows of `width` pixels to the resizer, converted to grey.
+void Transform::push_grey(const RowBlock& rows, int64_t width) {
+  const int64_t stride = 3 * width;
+  const auto bytes = static_cast<size_t>(rows.count * stride + resizer_.padding());
+  if (grey_rows_.size() < bytes) grey_rows_.resize(bytes);
+  for (int64_t row = 0; row < rows.count; ++row)
+    kernels_.grey(rows.data + row * rows.stride, width, grey_rows_.data() + row * stride);
+  resizer_.push({grey_rows_.data(), stride, rows.count});
 }
 
 void check_transform(const TransformOptions& o) {
@@ -95,7 +142,9 @@ void check_transform(const TransformOptions& o) {
                 "the crop's aspect ratio must be a range of positive numbers");
   require_valid(o.decoder == Decoder::shoal || o.resize == Resize::exact,
                 "the fast resize needs the decoder 'shoal'");
-  require_valid(o.flip >= 0 && o.flip <= 1, "the probability of a flip must be between 0 and 1");
+  require_valid(o.hflip >= 0 && o.hflip <= 1 && o.vflip >= 0 && o.vflip <= 1,
+                "the probability of a flip must be between 0 and 1");
+  require_valid(o.channels == 1 || o.channels == 3, "an image must have 1 or 3 channels");
   augment::check_augment(o.augment);
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// Turns encoded bytes into the pixels of one batch row: decodes, crops, resizes, flips and
-// augments.
+// Turns encoded bytes into the pixels of one batch row: decodes, converts to grey if asked, crops,
+// resizes, flips and augments.
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "data/augment/augmenter.h"
+#include "data/augment/kernels.h"
 #include "data/data_options.h"
 #include "data/image/image_reader.h"
 #include "data/image/planar_resampler.h"
@@ -18,7 +20,8 @@ class Transform {
  public:
   explicit Transform(const TransformOptions& options, Isa isa = best_isa())
       : options_(options),
-        augmenter_(options.augment, options.interpolation, isa),
+        augmenter_(options.augment, options.interpolation, isa, options.normalization.mean),
+        kernels_(augment::kernels(isa)),
         reader_(options.decoder, isa),
         resizer_(isa),
         planar_(isa) {}
@@ -30,8 +33,8 @@ class Transform {
     augmenter_.set_strength(strength);
   }
 
-  // Makes a training row: RandomResizedCrop, horizontal flip and augmentation, drawn from `key`.
-  // Writes side² × 3 bytes, RGB. `index` (may be null): the seek index of this image; used and
+  // Makes a training row: RandomResizedCrop, flips and augmentation, drawn from `key`. Writes
+  // side² × options.channels bytes. `index` (may be null): the seek index of this image; used and
   // extended if the image is a JPEG.
   void training_row(std::span<const uint8_t> bytes, uint64_t key, uint8_t* out,
                     jpeg::SeekIndex* index = nullptr);
@@ -40,20 +43,27 @@ class Transform {
   // have a seek index.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Makes an evaluation row: resize and centre crop. Writes options.eval_size² × 3 bytes, RGB, for
-  // each view; a crop's mirror image follows the crop. Also used by `shoal predict`.
+  // Makes an evaluation row: resize and centre crop. Writes options.eval_size² × options.channels
+  // bytes for each view; a crop's mirror image follows the crop. Also used by `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
  private:
   void view(const Size& image, int64_t corner, bool mirror, uint8_t* out);
   void run(const Box& box, const AxisRequest& x, const AxisRequest& y, Interpolation interpolation,
            uint8_t* out, int64_t stride, jpeg::SeekIndex* index);
+  void push_grey(const RowBlock& rows, int64_t width);
+  bool grey() const { return options_.channels == 1; }
+  uint8_t* rgb(int64_t side, uint8_t* out);
+  void finish(const uint8_t* pixels, int64_t side, uint8_t* out) const;
 
   TransformOptions options_;
   augment::Augmenter augmenter_;
+  const augment::Kernels& kernels_;
   ImageReader reader_;
   Resizer resizer_;
   PlanarResampler planar_;
+  // Greyscale: decoded rows, and an image with three equal channels.
+  std::vector<uint8_t> grey_rows_, grey_image_;
 };
 
 // Throws std::invalid_argument with a sentence for invalid settings.

@@ -27,14 +27,18 @@ struct Row {
 };
 
 // Memory for `capacity` rows, of which the first `count` are filled. Owned by the loader and valid
-// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB.
+// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or grey.
 struct Batch {
-  uint8_t* images = nullptr;  // capacity×views×height×width×3
+  uint8_t* images = nullptr;  // capacity×views×height×width×channels
   std::span<const Row> rows;  // `count` rows
   int64_t capacity = 0;
   int64_t count = 0;  // below capacity only in the last batches of evaluation; may be 0 there
   int64_t height = 0, width = 0;
-  int64_t views = 1;           // images per row; above 1 in evaluation only
+  int64_t views = 1;            // images per row; above 1 in evaluation only
+  int64_t channels = 3;         // 3 or 1
+  Normalization normalization;  // of the pixels, to be applied by the consumer
+  // Returns the number of bytes of one image.
+  int64_t image_bytes() const { return height * width * channels; }
   int64_t first_position = 0;  // position of row 0 in the epoch's global order
   // Number of scratch bytes after the last row, unaligned, for data that is copied to the device
   // together with the images. 0 unless BufferAllocator::room_per_row is set.

@@ -80,6 +80,15 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   return options;
 }
 
+// Returns a batch without memory that has the views, channels and normalization of all batches.
+Batch format_of(const LoaderOptions& options) {
+  Batch batch;
+  batch.views = options.train ? 1 : count_of(options.transform.eval_views);
+  batch.channels = options.transform.channels;
+  batch.normalization = options.transform.normalization;
+  return batch;
+}
+
 }  // namespace
 
 struct Loader::Impl {
@@ -107,7 +116,7 @@ struct Loader::Impl {
         plan(make_plan(*source, options)),
         log(warning),
         ring(plan, options.sides(), options.batches_ahead, with_default(std::move(allocator)),
-             options.train ? 1 : count_of(options.transform.eval_views)),
+             format_of(options)),
         clocks(static_cast<size_t>(options.profile ? options.threads : 0)),
         reads(static_cast<size_t>(options.threads)) {
     if (options.train && !options.index_dir.empty() && dataset && !dataset->keeps_indexes())

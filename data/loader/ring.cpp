@@ -6,19 +6,20 @@
 namespace shoal::data {
 
 Ring::Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
-           const BufferAllocator& allocator, int64_t views)
-    : plan_(plan), sides_(sides), views_(views), slots_(static_cast<size_t>(batches_ahead) + 1) {
+           const BufferAllocator& allocator, const Batch& like)
+    : plan_(plan), sides_(sides), slots_(static_cast<size_t>(batches_ahead) + 1) {
   for (Slot& slot : slots_) {
     const int64_t side = sides.largest_side();
+    slot.batch = like;
+    slot.batch.height = slot.batch.width = side;
     slot.batch.room = plan.batch_size * allocator.room_per_row;
-    const auto bytes =
-        static_cast<size_t>(plan.batch_size * views * side * side * 3 + slot.batch.room);
+    const auto bytes = static_cast<size_t>(plan.batch_size * like.views * slot.batch.image_bytes() +
+                                           slot.batch.room);
     slot.images = {static_cast<uint8_t*>(allocator.allocate(bytes)), allocator.release};
     if (slot.images == nullptr) throw std::bad_alloc();
     slot.rows.resize(static_cast<size_t>(plan.batch_size));
     slot.batch.images = slot.images.get();
     slot.batch.capacity = plan.batch_size;
-    slot.batch.views = views;
   }
 }
 
@@ -115,7 +116,7 @@ bool Ring::take(Job& job) {
   job.index = static_cast<int32_t>(take_row_);
   job.position = s.batch.first_position + take_row_;
   job.row = &s.rows[static_cast<size_t>(take_row_)];
-  job.pixels = s.batch.images + take_row_ * views_ * s.batch.height * s.batch.width * 3;
+  job.pixels = s.batch.images + take_row_ * s.batch.views * s.batch.image_bytes();
   ++take_row_;
   ++in_flight_;
   return true;

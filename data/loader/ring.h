@@ -22,10 +22,10 @@ namespace shoal::data {
 
 class Ring {
  public:
-  // Allocates all memory. `sides`: schedule of the images' height and width; `views`: images per
-  // row.
+  // Allocates all memory. `sides`: schedule of the images' height and width; `like`: has the views,
+  // channels and normalization of every batch.
   Ring(const BatchPlan& plan, const Progression& sides, int batches_ahead,
-       const BufferAllocator& allocator, int64_t views = 1);
+       const BufferAllocator& allocator, const Batch& like = {});
 
   // Consumer: starts an epoch. `following` is the feed of the epoch expected after it, if any.
   // Keeps the prefetched batches if this is the expected epoch, starts at batch 0, and the previous
@@ -82,7 +82,6 @@ class Ring {
 
   const BatchPlan plan_;
   const Progression sides_;
-  const int64_t views_;
   std::vector<Slot> slots_;
   LoaderStats stats_;  // used by the consumer only
 

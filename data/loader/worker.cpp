@@ -78,7 +78,7 @@ void Worker::begin_row(const Feed& feed, const Ticket& ticket, int32_t index, Ro
 void Worker::finish_bad(Row& row, uint8_t* pixels) const {
   row.unreadable = true;
   std::memset(pixels, 0,
-              static_cast<size_t>(count_of(options_.transform.eval_views) * side_ * side_ * 3));
+              static_cast<size_t>(count_of(options_.transform.eval_views) * image_bytes()));
 }
 
 // Sets the image size and the strength of augmentation that the schedule gives for `position`.
@@ -150,7 +150,7 @@ uint64_t Worker::hash(const Feed& feed, int64_t position, const Row& row,
                       const uint8_t* pixels) const {
   uint64_t value = combine(static_cast<uint64_t>(position), row.key);
   value = combine(value, static_cast<uint64_t>(row.label));
-  value = combine(value, hash_bytes(pixels, side_ * side_ * 3));
+  value = combine(value, hash_bytes(pixels, image_bytes()));
   const bool mixed = options_.train && mix_.mixes();
   value = combine(value, mixed ? feed.key(position ^ 1) : row.key);
   return combine(value, std::bit_cast<uint32_t>(row.lambda));

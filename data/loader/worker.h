@@ -66,6 +66,7 @@ class Worker {
   void follow(const Feed& feed, int64_t position);
   void begin_row(const Feed& feed, const Ticket& ticket, int32_t index, Row& row) const;
   void finish_bad(Row& row, uint8_t* pixels) const;
+  int64_t image_bytes() const { return side_ * side_ * options_.transform.channels; }
   std::span<const uint8_t> read(const Feed& feed, const Ticket& ticket);
   bool decode(const Feed& feed, const Ticket& ticket, uint8_t* pixels);
   void training_row(const Feed& feed, const Ticket& ticket, std::span<const uint8_t> bytes,

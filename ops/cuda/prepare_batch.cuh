@@ -14,20 +14,20 @@ SHOAL_BOTH inline bool inside(const int32_t box[4], int64_t x, int64_t y) {
 template <class S>
 void typed_prepare_batch(const PrepareBatch& op, void* stream) {
   using V = Value<S>;
-  const int64_t pixels = op.height * op.width;
+  const int64_t pixels = op.height * op.width, channels = op.channels;
   for_each_index(op.n * pixels, stream, [=] SHOAL_BOTH(int64_t at) {
     const int64_t row = at / pixels, pixel = at % pixels;
     const int64_t x = pixel % op.width, y = pixel / op.width;
     const MixRow none;
     const MixRow& mix = op.mix ? op.mix[row] : none;
-    const uint8_t* own = op.images + 3 * (row * op.each * pixels + pixel);
+    const uint8_t* own = op.images + channels * (row * op.each * pixels + pixel);
     const uint8_t* partner =
-        op.mix ? op.images + 3 * (static_cast<int64_t>(mix.partner) * pixels + pixel) : own;
+        op.mix ? op.images + channels * (static_cast<int64_t>(mix.partner) * pixels + pixel) : own;
     const V lambda = inside(mix.box, x, y) ? V(0) : static_cast<V>(mix.lambda);
     int erased = mix.erased - 1;
     while (erased >= 0 && !inside(mix.erase[erased], x, y)) --erased;
-    S* out = static_cast<S*>(op.out) + 3 * at;
-    for (int c = 0; c < 3; ++c) {
+    S* out = static_cast<S*>(op.out) + channels * at;
+    for (int64_t c = 0; c < channels; ++c) {
       const V mixed = lambda * own[c] + (1 - lambda) * partner[c];
       V value = (mixed / 255 - static_cast<V>(op.mean[c])) / static_cast<V>(op.std[c]);
       if (erased >= 0) value = static_cast<V>(erased_value(mix, erased, 3 * pixel + c));

@@ -12,7 +12,7 @@ bool inside(const int32_t box[4], int64_t x, int64_t y) {
 }  // namespace
 
 void prepare_batch(const PrepareBatch& op, void*) {
-  const int64_t image = op.height * op.width * 3;
+  const int64_t image = op.height * op.width * op.channels;
   dispatch(op.type, [&]<class S>(S) {
     using V = typename Element<S>::Value;
     S* out = static_cast<S*>(op.out);
@@ -27,11 +27,12 @@ void prepare_batch(const PrepareBatch& op, void*) {
           const V lambda = inside(mix.box, x, y) ? V(0) : static_cast<V>(mix.lambda);
           int erased = mix.erased - 1;
           while (erased >= 0 && !inside(mix.erase[erased], x, y)) --erased;
-          for (int channel = 0; channel < 3; ++channel, ++i) {
+          for (int64_t channel = 0; channel < op.channels; ++channel, ++i) {
             const V mixed = lambda * own[i] + (1 - lambda) * partner[i];
             V value =
                 (mixed / 255 - static_cast<V>(op.mean[channel])) / static_cast<V>(op.std[channel]);
-            if (erased >= 0) value = static_cast<V>(erased_value(mix, erased, i));
+            if (erased >= 0)
+              value = static_cast<V>(erased_value(mix, erased, 3 * (y * op.width + x) + channel));
             out[n * image + i] = Element<S>::store(value);
           }
         }

@@ -206,3 +206,25 @@ TEST_CASE("every image has different noise") {
   CHECK(erased_value(a, 0, 5) != erased_value(a, 1, 5));
   CHECK(erased_value(a, 0, 5) != erased_value(a, 0, 6));
 }
+
+TEST_CASE("a grey image is the first channel of an RGB image with three equal channels") {
+  std::vector<uint8_t> grey(kN * kHeight * kWidth), rgb;
+  for (size_t i = 0; i < grey.size(); ++i) {
+    grey[i] = static_cast<uint8_t>(i * 29 + i / 7);
+    rgb.insert(rgb.end(), 3, grey[i]);
+  }
+  std::vector<MixRow> mix = mixing();
+  mix[1].erase_fill = GENERATE(EraseFill::constant, EraseFill::color, EraseFill::noise);
+  mix[1].erase_key = 77;
+  const Buffer want = run(reference(), Type::f64, rgb, mix.data());
+  for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
+    Buffer out(Type::f64, kN * kHeight * kWidth);
+    PrepareBatch op{grey.data(), mix.data(), out.data(), Type::f64, kN, kHeight, kWidth, {}, {}};
+    op.mean[0] = kMean[0];
+    op.std[0] = kStd[0];
+    op.channels = 1;
+    table->prepare_batch(op, nullptr);
+    for (int64_t i = 0; i < out.size; ++i)
+      REQUIRE(out.get(i) == Approx(want.get(3 * i)).margin(1e-12));
+  }
+}

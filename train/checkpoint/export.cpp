@@ -13,6 +13,7 @@
 #include "base/whole_file.h"
 #include "train/report/sinks.h"
 #include "train/weights/model_file.h"
+#include "train/weights/preprocessing.h"
 
 namespace shoal::train {
 namespace {
@@ -26,11 +27,14 @@ Json settings_of(const CheckpointData& data, const Exported& which) {
                {"step", data.integer("step")},  {"weights", which.best ? "best" : "last"}};
   if (which.top1) json["top1"] = *which.top1;
   if (data.numbers.contains("best_top1")) json["best_top1"] = data.number("best_top1");
-  json["images"] = {{"resize", data.integer("val_resize")},
-                    {"crop", data.integer("val_size")},
-                    {"interpolation", data.string("interpolation")},
-                    {"mean", {0.485, 0.456, 0.406}},
-                    {"std", {0.229, 0.224, 0.225}}};
+  const Normalization normalization = normalization_in(data);
+  const auto per_channel = [&](const ChannelValues& values) {
+    return std::vector<double>(values.begin(), values.begin() + channels_in(data));
+  };
+  json["images"] = {
+      {"resize", data.integer("val_resize")},          {"crop", data.integer("val_size")},
+      {"interpolation", data.string("interpolation")}, {"channels", channels_in(data)},
+      {"mean", per_channel(normalization.mean)},       {"std", per_channel(normalization.std)}};
   for (const auto& [name, value] : data.settings) json["settings"][name] = value;
   return json;
 }

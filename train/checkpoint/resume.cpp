@@ -11,6 +11,7 @@
 #include "train/checkpoint/changed_settings.h"
 #include "train/step/cuda/open.h"
 #include "train/weights/model_file.h"
+#include "train/weights/preprocessing.h"
 
 namespace shoal::train {
 
@@ -115,8 +116,7 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["epoch_over"] = position.epoch_over;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
-  data.integers["val_size"] = job.val_size;
-  data.integers["val_resize"] = job.val_resize;
+  put_preprocessing(job, data);
   data.integers["classes"] = job.model.classes;
   put(data, "epoch_sum_", position.epoch_sum);
   put(data, "posted_", position.pending);  // existing checkpoints use this key
@@ -126,8 +126,6 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   if (position.best_step) data.integers["best_step"] = *position.best_step;
   if (position.best_epoch) data.integers["best_epoch"] = *position.best_epoch;
   data.text["arch"] = job.model.name;
-  data.text["interpolation"] =
-      job.val_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
   data.text["kernels"] = kernels_of(job);
   data.text["torch"] = TORCH_VERSION;
   data.classes = classes;
@@ -145,6 +143,7 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
                     job.model.name);
   CheckpointData data;
   data.model = finished_weights(weights);
+  fit_channels(data.model, trainer.parameters().names().front(), job.model.channels);
   keep_own_classifier(trainer, weights, job, classes, data.model, warn);
   data.ema = data.model;
   try {

@@ -122,15 +122,15 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
                                                              : out.progression.side(last_epoch, 0));
-  out.val_size = job.val_size.value_or(job.size ? out.size : model.eval_size);
-  out.val_resize = evaluation_resize(out.val_size, model);
-  const auto own = model.bicubic ? data::Interpolation::bicubic : data::Interpolation::bilinear;
-  out.interpolation = job.interpolation.value_or(own);
-  out.val_interpolation =
-      out.interpolation == data::Interpolation::random ? own : out.interpolation;
+  out.transform = evaluation_transform(job, model);
+  out.val_size = out.transform.eval_size;
+  out.val_resize = out.transform.eval_resize;
+  out.crop_pct = job.crop_pct.value_or(0);
+  out.val_interpolation = out.transform.interpolation;
+  out.interpolation = job.interpolation.value_or(out.val_interpolation);
   out.transform.size = out.size;
-  out.transform.eval_size = out.val_size;
-  out.transform.eval_resize = out.val_resize;
+  out.transform.hflip = job.hflip;
+  out.transform.vflip = job.vflip;
   out.transform.scale_min = job.crop_scale_min;
   out.transform.resize = job.resize;
   out.transform.decoder = job.decoder;
@@ -139,7 +139,6 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   out.transform.ratio_min = job.crop_ratio_min;
   out.transform.ratio_max = job.crop_ratio_max;
   out.transform.augment = job.augment;
-  out.transform.eval_views = job.views;
   out.mix.group = out.global_batch_size;
 }
 
@@ -156,13 +155,6 @@ void resolve_machine(const Job& job, const Surroundings& here, ResolvedJob& out)
 }
 
 }  // namespace
-
-int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model) {
-  const double ratio =
-      static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
-  const auto resize = static_cast<int64_t>(std::llround(static_cast<double>(val_size) * ratio));
-  return std::max(val_size, resize);
-}
 
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model) {
   const std::vector<std::string>& stages = model.stages;
@@ -211,6 +203,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
               std::to_string(here.classes) + "; omit it or give at least that many");
   out.model_info = here.model;
   out.model.classes = job.classes.value_or(here.classes);
+  out.model.channels = job.channels.value_or(here.model.channels);
   out.model.dropout = here.model.dropout;
   out.model.drop_path = here.model.drop_path;
   out.frozen_stages = frozen_stages(job.freeze, here.model);

@@ -67,6 +67,7 @@ struct RunOptions {
   double crop_scale_max = 1;          // maximum
   double crop_ratio_min = 3.0 / 4;    // width / height of a random crop: minimum
   double crop_ratio_max = 4.0 / 3;    // maximum
+  double hflip = 0.5, vflip = 0;      // probability of a horizontal and of a vertical flip
   data::AugmentOptions augment;       // of training images
   int64_t repeated_augmentation = 1;  // number of times that an epoch uses each image
 
@@ -145,6 +146,13 @@ struct Job : RunOptions {
   std::optional<int64_t> size;  // pixels, training crop; default: the model's own
   std::optional<int64_t>
       val_size;  // pixels, evaluation crop; default: `size`, else the model's own
+  // Pixels, short side before the evaluation crop. Default: val_size / crop_pct, rounded down;
+  // without crop_pct, in the model's own ratio to val_size.
+  std::optional<int64_t> val_resize;
+  std::optional<double> crop_pct;
+  std::optional<int64_t> channels;  // of the images: 3 (default) or 1
+  // Default: the model's own. Grey images: the average over the channels.
+  std::optional<ChannelValues> mean, std;
   // Default: the model's own. With `random`, evaluation uses the model's own.
   std::optional<data::Interpolation> interpolation;
   std::optional<int64_t> max_steps;   // stop after N steps; the schedule still spans `epochs`
@@ -213,6 +221,7 @@ struct ResolvedJob : RunOptions {
   int64_t total_steps = 0;     // length of the schedule
   int64_t last_step = 0;       // step after which this run stops: min(total_steps, max_steps)
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
+  double crop_pct = 0;                                                // 0: not given
   data::Interpolation interpolation = data::Interpolation::bilinear;  // of training images
   data::Interpolation val_interpolation = data::Interpolation::bilinear;
   double ema = 0;             // 0: no averaged weights
@@ -245,10 +254,9 @@ void check_values(const Job& job);
 // Returns the number of stages that --freeze names. Throws UserError that lists the stages.
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model);
 
-// Returns the length of the short side, in pixels, to which images are resized before a center crop
-// of `val_size`. Keeps the model's own ratio of resize to crop: 256 to 224 for ResNet, 1 for the
-// larger EfficientNets.
-int64_t evaluation_resize(int64_t val_size, const models::ModelInfo& model);
+// Returns the preprocessing of evaluation. Throws UserError if --mean or --std does not fit the
+// channels.
+data::TransformOptions evaluation_transform(const Job& job, const models::ModelInfo& model);
 
 // Whether each host has only its own shard of `split`, "train" or "val" (--sharded). With
 // --val-split, both splits come from the training images.

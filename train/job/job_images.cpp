@@ -1,6 +1,8 @@
 #include "train/job/job_images.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -18,6 +20,44 @@ void check_images(const Job& job) {
   ordered("--crop-ratio", job.crop_ratio_min, job.crop_ratio_max);
   ordered("--random-erase-area", job.mix.erase_area_min, job.mix.erase_area_max);
   progression_of(job);
+}
+
+namespace {
+
+int64_t resize_of(const Job& job, int64_t val_size, const models::ModelInfo& model) {
+  const auto crop = static_cast<double>(val_size);
+  if (job.val_resize) return *job.val_resize;
+  if (job.crop_pct) return static_cast<int64_t>(std::floor(crop / *job.crop_pct));
+  const double ratio =
+      static_cast<double>(model.eval_resize) / static_cast<double>(model.eval_size);
+  return std::max<int64_t>(val_size, std::llround(crop * ratio));
+}
+
+// Returns the given values of --mean or --std, else the model's own.
+ChannelValues channel_values(const char* option, const std::optional<ChannelValues>& given,
+                             const ChannelValues& own, int64_t channels) {
+  if (channels == 3 || !given) return channels == 3 ? given.value_or(own) : averaged(own);
+  require((*given)[0] == (*given)[1] && (*given)[1] == (*given)[2],
+          std::string(option) + " is " + text_of(*given) +
+              ", but images have one channel (--channels 1); give one number");
+  return *given;
+}
+
+}  // namespace
+
+data::TransformOptions evaluation_transform(const Job& job, const models::ModelInfo& model) {
+  data::TransformOptions transform;
+  transform.eval_size = job.val_size.value_or(job.size.value_or(model.eval_size));
+  transform.eval_resize = resize_of(job, transform.eval_size, model);
+  transform.eval_views = job.views;
+  transform.channels = job.channels.value_or(model.channels);
+  transform.normalization = {
+      channel_values("--mean", job.mean, model.normalization.mean, transform.channels),
+      channel_values("--std", job.std, model.normalization.std, transform.channels)};
+  const auto own = model.bicubic ? data::Interpolation::bicubic : data::Interpolation::bilinear;
+  transform.interpolation = job.interpolation.value_or(own);
+  if (transform.interpolation == data::Interpolation::random) transform.interpolation = own;
+  return transform;
 }
 
 namespace {

@@ -6,20 +6,22 @@
 
 namespace shoal::train {
 
-BlankBatch::BlankBatch(int64_t images_per_row) : rows_(static_cast<size_t>(2 * images_per_row)) {
+BlankBatch::BlankBatch(int64_t images_per_row, int64_t channels)
+    : rows_(static_cast<size_t>(2 * images_per_row)) {
   constexpr int64_t kSide = 64;  // pixels; ranks may have images of different sizes
-  const int64_t count = 2 * images_per_row, bytes = count * kSide * kSide * 3;
+  const int64_t count = 2 * images_per_row;
+  batch_.height = batch_.width = kSide;
+  batch_.channels = channels;
   for (int64_t i = 0; i < count; ++i) {
     data::Row& row = rows_[static_cast<size_t>(i)];
     row.partner = static_cast<int32_t>((i + images_per_row) % count);
     row.lambda = std::numeric_limits<float>::quiet_NaN();  // weight of the label
   }
   batch_.room = count * room_per_row();
-  memory_.resize(static_cast<size_t>(bytes + batch_.room));
+  memory_.resize(static_cast<size_t>(count * batch_.image_bytes() + batch_.room));
   batch_.images = memory_.data();
   batch_.rows = rows_;
   batch_.capacity = batch_.count = count;
-  batch_.height = batch_.width = kSide;
 }
 
 }  // namespace shoal::train

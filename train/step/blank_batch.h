@@ -11,7 +11,7 @@ namespace shoal::train {
 
 class BlankBatch {
  public:
-  explicit BlankBatch(int64_t images_per_row);
+  BlankBatch(int64_t images_per_row, int64_t channels);
   BlankBatch(const BlankBatch&) = delete;
   BlankBatch& operator=(const BlankBatch&) = delete;
 

@@ -86,20 +86,25 @@ RowData read_rows(const data::Batch& batch, int64_t images_per_row, Input& input
 void prepare(const data::Batch& batch, ops::Type type, const ops::Table& table, at::Device device,
              int64_t images_per_row, const uint8_t* pixels, const ops::MixRow* mix, Input& input) {
   const int64_t n = batch.count / images_per_row;
-  input.images = at::empty({n * batch.views, 3, batch.height, batch.width},
+  input.images = at::empty({n * batch.views, batch.channels, batch.height, batch.width},
                            at::TensorOptions(device)
                                .dtype(scalar_type(type))
                                .memory_format(at::MemoryFormat::ChannelsLast));
-  const ops::PrepareBatch job{pixels,
-                              mix,
-                              input.images.mutable_data_ptr(),
-                              type,
-                              n * batch.views,
-                              batch.height,
-                              batch.width,
-                              {0.485f, 0.456f, 0.406f},
-                              {0.229f, 0.224f, 0.225f},
-                              images_per_row};
+  ops::PrepareBatch job{.images = pixels,
+                        .mix = mix,
+                        .out = input.images.mutable_data_ptr(),
+                        .type = type,
+                        .n = n * batch.views,
+                        .height = batch.height,
+                        .width = batch.width,
+                        .mean = {},
+                        .std = {},
+                        .each = images_per_row,
+                        .channels = batch.channels};
+  for (size_t c = 0; c < std::size(job.mean); ++c) {
+    job.mean[c] = static_cast<float>(batch.normalization.mean[c]);
+    job.std[c] = static_cast<float>(batch.normalization.std[c]);
+  }
   if (n > 0) table.prepare_batch(job, models::stream_of(device));
 }
 
@@ -166,7 +171,7 @@ Input make_input_on_device(const data::Batch& batch, ops::Type type, const ops::
                            at::Device device, int64_t images_per_row) {
   Input input;
   const RowData rows = read_rows(batch, images_per_row, input);
-  UploadBuffer buffer(batch, batch.count * batch.views * batch.height * batch.width * 3);
+  UploadBuffer buffer(batch, batch.count * batch.views * batch.image_bytes());
   const int64_t mix =
       rows.mixed_or_erased ? buffer.add(rows.mix.data(), rows.mix.size() * sizeof(ops::MixRow)) : 0;
   std::vector<std::pair<at::Tensor*, int64_t>> offsets;

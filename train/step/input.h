@@ -15,8 +15,7 @@
 namespace shoal::train {
 
 struct Input {
-  // (N·views)×3×H×W, channels-last, normalized with ImageNet's mean and standard deviation, with
-  // mixing and erasing applied.
+  // (N·views)×C×H×W, channels-last, with the batch's normalization, mixing and erasing applied.
   at::Tensor images;
   // Unreadable rows have label 0; see `readable`. On a GPU, the labels share memory with the
   // uploaded batch and keep it alive.

@@ -12,6 +12,7 @@
 #include "dist/sum_across_ranks.h"
 #include "train/step/device.h"
 #include "train/step/read_back.h"
+#include "train/weights/preprocessing.h"
 
 namespace shoal::train {
 namespace {
@@ -44,7 +45,7 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
     : job_(job),
       communicator_(communicator),
       compute_type_(type_of(job)),
-      blank_(job.mix.images_per_row()) {
+      blank_(job.mix.images_per_row(), job.transform.channels) {
   models::ModelOptions model = job.model;
   model.seed = job.seed;
   model_ = models::create(model);
@@ -260,8 +261,10 @@ void Trainer::load(const CheckpointData& data, bool weights_only) {
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema) {
   FlatParameters parameters(model, {});
   FlatStatistics statistics(model, at::kFloat, at::kCPU);
-  const auto weights = by_name(ema && !data.ema.empty() ? data.ema : data.model);
   at::NoGradGuard no_grad;
+  NamedTensors tensors = ema && !data.ema.empty() ? data.ema : data.model;
+  fit_channels(tensors, parameters.names().front(), model.info().channels);
+  const auto weights = by_name(tensors);
   load_each(parameters, weights, "model");
   load_each(statistics, weights, "model");
   model.train(false);

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kIntegers[] = {"epoch", "step", "classes", "val_size", "val_resize"};
 constexpr const char* kTexts[] = {"arch", "interpolation"};
+constexpr const char* kOptionalTexts[] = {"mean", "std", "channels", "crop_pct"};
 
 }  // namespace
 
@@ -40,6 +41,8 @@ void write_model(const CheckpointData& data, const ByteSink& sink) {
   content.metadata["class_names"] = Json(data.classes).dump();
   for (const char* name : kIntegers) content.metadata[name] = std::to_string(data.integer(name));
   for (const char* name : kTexts) content.metadata[name] = data.string(name);
+  for (const char* name : kOptionalTexts)
+    if (data.text.contains(name)) content.metadata[name] = data.string(name);
   write_safetensors(content, sink);
 }
 
@@ -55,6 +58,8 @@ CheckpointData read_model(const std::vector<char>& bytes, const std::string& whe
   };
   CheckpointData data;
   for (const char* name : kTexts) data.text[name] = text(name);
+  for (const char* name : kOptionalTexts)
+    if (content.metadata.contains(name)) data.text[name] = text(name);
   try {
     for (const char* name : kIntegers) data.integers[name] = std::stoll(text(name));
     data.classes = parse_json<Json>(text("class_names")).get<std::vector<std::string>>();

@@ -56,6 +56,8 @@ Json networks(const Arguments& arguments) {
                     {"eval_size", info.eval_size},
                     {"eval_resize", info.eval_resize},
                     {"interpolation", filter_of(info)},
+                    {"mean", info.normalization.mean},
+                    {"std", info.normalization.std},
                     {"stages", info.stages}});
   }
   return list;

@@ -35,6 +35,7 @@ struct ForeignOption {
   // Converts the value to settings of our options. Null: `ours` gets the value itself. Throws
   // UserError for a value without equivalent in shoal.
   Pairs (*translate)(const std::string& value) = nullptr;
+  bool numbers = false;  // whether the value may be several numbers, each a word
 };
 
 const std::vector<ForeignOption>& foreign_options();

@@ -1,4 +1,6 @@
 // Option rows of PyTorch's imagenet example, NVIDIA's PyTorch program, timm and torchvision.
+#include <algorithm>
+
 #include "app/options/foreign/foreign_row.h"
 #include "app/options/option_row.h"
 
@@ -49,6 +51,17 @@ Pairs survival(const std::string& text) {
     throw UserError("--survival_prob is '" + text + "'; it must be a number");
   }
   return {{"drop-path", text_of(1 - kept)}};
+}
+
+// Converts timm's CHANNELS,HEIGHT,WIDTH.
+Pairs input_size(const std::string& text) {
+  std::string list = text;
+  std::replace(list.begin(), list.end(), ' ', ',');
+  const std::vector<std::string> parts = split(list, ',');
+  if (parts.size() != 3 || parts[1] != parts[2])
+    throw UserError("--input-size is '" + text +
+                    "'; it must be CHANNELS,SIDE,SIDE, because images are square");
+  return {{"channels", parts[0]}, {"size", parts[1]}};
 }
 
 // Splits timm's MIN,MAX into the values of `Low` and `High`.
@@ -142,7 +155,14 @@ std::vector<ForeignOption> foreign_rows() {
       idle("bn-epsilon", kNvidiaPyTorch, kModelFixed),
       idle_flag("last-bn-0-init", kNvidiaPyTorch, kModelFixed),
 
-      // timm's train.py and torchvision's references: augmentation only.
+      // timm's train.py and torchvision's references: preprocessing and augmentation only.
+      same("img-size", kTimm, "size"),
+      {"input-size", kTimm, Kind::value, "size", "CHANNELS,SIDE,SIDE: also sets --channels",
+       input_size, true},
+      same("in-chans", kTimm, "channels"),
+      same("train-crop-size", kTimm, "size"),
+      same("val-crop-size", kTimm, "val-size"),
+      same("val-resize-size", kTimm, "val-resize"),
       same("aa", kTimm, "auto-augment"),
       same("reprob", kTimm, "random-erase"),
       same("remode", kTimm, "random-erase-mode"),
@@ -155,9 +175,9 @@ std::vector<ForeignOption> foreign_rows() {
        always<kRepeats, kThree>},
       {"ra-reps", kTimm, Kind::value, kRepeats, "has an effect only with --ra-sampler", nullptr},
       {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: also sets --crop-scale-max",
-       range_of<kScaleMin, kScaleMax>},
+       range_of<kScaleMin, kScaleMax>, true},
       {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: also sets --crop-ratio-max",
-       range_of<kRatioMin, kRatioMax>},
+       range_of<kRatioMin, kRatioMax>, true},
   };
 }
 

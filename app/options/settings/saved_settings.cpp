@@ -23,11 +23,10 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
     settings.push_back({name, option.resolved(job), option.saving->may_differ,
                         option.saving->evaluation, option.saving->advice});
   }
-  // Facts about the data and the model that no option sets. They come last, because a difference in
-  // an option often causes theirs and should be reported first.
+  // A fact about the data that no option sets. It comes last, because a difference in an option
+  // often causes it and should be reported first.
   settings.push_back(
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
-  settings.push_back({"val_resize", std::to_string(job.val_resize), MayDiffer::always, false, ""});
   return settings;
 }
 

@@ -75,6 +75,15 @@ std::vector<IdleCase> idle_cases() {
       {{"--size", "64", "--size-schedule", "1:64", "--val-size", "64"},
        "--size has no effect: --size-schedule or --multi-scale sets the size of training images, "
        "and --val-size that of evaluation images"},
+      {{"--channels", "1", "--grayscale", "0.5", "--color-jitter", "0.4", "--auto-augment", "v0"},
+       "--auto-augment has no effect in its operations on colour: with --channels 1, images have "
+       "none\n--color-jitter has no effect on saturation and hue: with --channels 1, images have "
+       "no "
+       "colour\n--grayscale has no effect: with --channels 1, all images are greyscale"},
+      {{"--channels", "1", "--color-jitter", "0.4,0.4,0"}, ""},
+      {{"--channels", "3", "--grayscale", "0.5", "--auto-augment", "v0"}, ""},
+      {{"--crop-pct", "0.9", "--val-resize", "300"},
+       "--crop-pct has no effect: --val-resize sets the size before the crop"},
       {{"--size", "64", "--size-schedule", "1:64"},
        "--size has no effect in training: --size-schedule or --multi-scale sets the size; "
        "evaluation uses --size"},

@@ -95,7 +95,10 @@ TEST_CASE("invalid settings are refused", "[single]") {
   options.size = 0;
   CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
   options = {};
-  options.flip = 1.5;
+  options.hflip = 1.5;
+  CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
+  options = {};
+  options.channels = 2;
   CHECK_THROWS_AS(check_transform(options), std::invalid_argument);
 }
 

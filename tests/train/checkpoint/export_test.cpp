@@ -66,6 +66,8 @@ TEST_CASE("the exported model has the averaged weights and all that prediction n
   CHECK(settings["weights"] == "best");
   CHECK(settings["top1"] == 33.25);
   CHECK(settings["images"]["resize"] == 73);
+  CHECK(settings["images"]["channels"] == 3);
+  CHECK(settings["images"]["mean"] == nlohmann::json({0.485, 0.456, 0.406}));  // an older run
   CHECK(settings["settings"]["lr"] == "0.1");
 
   export_model(example(false), folder.string(), {});  // replaces the existing files
@@ -73,6 +75,20 @@ TEST_CASE("the exported model has the averaged weights and all that prediction n
   CHECK(at::equal(read_back(folder).model.at(0).second, at::tensor({1.0F, 2.0F})));
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK(file.path().extension() != ".part");
+}
+
+TEST_CASE("the exported model keeps the normalization and the channels of its images") {
+  const test::TemporaryDirectory directory;
+  const auto folder = directory.path() / "model";
+  CheckpointData data = example(true);
+  data.text.insert({{"mean", "0.5"}, {"std", "0.25"}, {"channels", "1"}, {"crop_pct", "0.9"}});
+  export_model(data, folder.string(), {});
+  for (const char* name : {"mean", "std", "channels", "crop_pct"})
+    CHECK(read_back(folder).string(name) == data.string(name));
+  const auto images = json_of(folder / "settings.json")["images"];
+  CHECK(images["channels"] == 1);
+  CHECK(images["mean"] == nlohmann::json::array({0.5}));
+  CHECK(images["std"] == nlohmann::json::array({0.25}));
 }
 
 TEST_CASE("an unwritable folder is named") {

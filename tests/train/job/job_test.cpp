@@ -116,6 +116,41 @@ TEST_CASE("--size also sets the evaluation size, with the model's ratio of resiz
   REQUIRE(resolve(job, s).val_size == 224);
 }
 
+TEST_CASE(
+    "--crop-pct sets the size before the evaluation crop as timm does, --val-resize directly") {
+  Job job;
+  job.val_size = 224;
+  const std::vector<std::pair<double, int64_t>> timm = {
+      {0.875, 256}, {0.9, 248}, {0.882, 253}, {0.95, 235}, {1, 224}};
+  for (const auto& [share, resize] : timm) {
+    job.crop_pct = share;
+    CHECK(resolve(job, here()).val_resize == resize);
+  }
+  CHECK(resolve(job, here()).crop_pct == 1);
+  job.val_resize = 200;
+  CHECK(resolve(job, here()).val_resize == 200);
+}
+
+TEST_CASE("images are normalized as the model asks, unless the job says otherwise") {
+  Job job;
+  auto s = here();
+  s.model.normalization = {{0.5, 0.4, 0.3}, {0.2, 0.2, 0.5}};
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.5, 0.4, 0.3});
+  job.std = {0.1, 0.2, 0.3};
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.5, 0.4, 0.3});
+  CHECK(resolve(job, s).transform.normalization.std == shoal::ChannelValues{0.1, 0.2, 0.3});
+  job.channels = 1;
+  CHECK_THROWS_WITH(resolve(job, s),
+                    Catch::Contains("--std is 0.1,0.2,0.3") && Catch::Contains("--channels 1"));
+  job.std.reset();
+  const auto grey = resolve(job, s);
+  CHECK(grey.model.channels == 1);
+  CHECK(grey.transform.channels == 1);
+  for (const double value : grey.transform.normalization.std) CHECK(value == Approx(0.3));
+  job.mean = {0.7, 0.7, 0.7};
+  CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.7, 0.7, 0.7});
+}
+
 TEST_CASE("the schedule spans the epochs although max-steps ends the run") {
   Job job;
   job.batch_size = 100;

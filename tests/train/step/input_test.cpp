@@ -91,6 +91,18 @@ TEST_CASE("an uploaded input equals the input made from the loader's memory") {
   CHECK(direct.images[2][0][0][3].item<double>() == Approx(expected).epsilon(0.01));
 }
 
+TEST_CASE("an input has the batch's channels and normalization") {
+  HostBatch host;
+  host.batch.channels = 1;
+  host.batch.normalization = {{0.25, 0.25, 0.25}, {0.5, 0.5, 0.5}};
+  const Input direct = train::make_input(host.batch, ops::Type::f64, at::kCPU);
+  require_same(there(host.batch, ops::Type::f64), direct);
+  REQUIRE(direct.images.sizes() == at::IntArrayRef({kRows, 1, kHeight, kWidth}));
+  for (int64_t i = 0; i < direct.images.numel(); ++i)
+    REQUIRE(direct.images.data_ptr<double>()[i] ==
+            Approx((host.pixels[static_cast<size_t>(i)] / 255.0 - 0.25) / 0.5).margin(1e-12));
+}
+
 TEST_CASE("the loader's memory may change after the upload") {
   HostBatch host;
   host.mix();

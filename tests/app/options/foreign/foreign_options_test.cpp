@@ -287,6 +287,42 @@ TEST_CASE("augmentation options of timm and torchvision are accepted") {
   CHECK(parsed({"--augmenter_name", "randaugment"}).job.augment.policy == "rand-m10-n2");
 }
 
+TEST_CASE("preprocessing options of timm and torchvision are accepted") {
+  const train::Job job = parsed({"--input-size", "1,96,96", "--crop-pct", "0.9", "--mean", "0.5",
+                                 "--std", "0.2,0.3,0.4", "--hflip", "0", "--vflip", "0.5"})
+                             .job;
+  CHECK(job.size == 96);
+  CHECK(job.channels == 1);
+  CHECK(job.crop_pct == 0.9);
+  CHECK(job.mean == ChannelValues{0.5, 0.5, 0.5});
+  CHECK(job.std == ChannelValues{0.2, 0.3, 0.4});
+  CHECK(job.hflip == 0);
+  CHECK(job.vflip == 0.5);
+  const train::Job other = parsed({"--train-crop-size", "176", "--val-crop-size", "224",
+                                   "--val-resize-size", "232", "--in-chans", "3"})
+                               .job;
+  CHECK(other.size == 176);
+  CHECK(other.val_size == 224);
+  CHECK(other.val_resize == 232);
+  CHECK(other.channels == 3);
+  const std::string json = "hyperparameters.json";
+  CHECK(parsed({}, {{"mean", "0.5 0.25 0.125", json}}).job.mean == ChannelValues{0.5, 0.25, 0.125});
+  CHECK(parsed({}, {{"std", "[0.5, 0.25, 0.125]", json}}).job.std ==
+        ChannelValues{0.5, 0.25, 0.125});
+  CHECK(parsed({}, {{"input_size", "3 64 64", json}}).job.size == 64);
+  const train::Job words = parsed({"--input-size", "3", "96", "96", "--scale", "0.3", "1.0",
+                                   "--mean", "0.5", "0.25", "0.125", "--vflip", "0.5", "photos"})
+                               .job;  // as in timm
+  CHECK(words.size == 96);
+  CHECK(words.crop_scale_min == 0.3);
+  CHECK(words.mean == ChannelValues{0.5, 0.25, 0.125});
+  CHECK(words.data == "photos");
+  CHECK_THROWS_WITH(parsed({"--input-size", "3,224,192"}), Contains("CHANNELS,SIDE,SIDE"));
+  CHECK_THROWS_WITH(parsed({"--mean", "123.675"}), Contains("--mean is '123.675'"));
+  CHECK_THROWS_WITH(parsed({"--std", "0"}), Contains("--std is '0'") && Contains("above 0"));
+  CHECK_THROWS_WITH(parsed({"--in-chans", "4"}), Contains("1 or 3"));
+}
+
 TEST_CASE("--ra-sampler turns repeated augmentation on, and --ra-reps alone does not") {
   const auto repeats = [](const Words& words) { return parsed(words).job.repeated_augmentation; };
   CHECK(repeats({"--ra-sampler"}) == 3);

@@ -149,7 +149,7 @@ Settings pairs_of(const train::ResolvedJob& run) {
 std::optional<train::ResolvedJob> run_with(const app::Option& option, std::string& value) {
   std::vector<std::string> values = option.choices;
   for (const char* text : {"true", "false", "64", "2", "0.05", "0.5", "trivial", "0:128", "0:0.5",
-                           "160-288", "0.4", "resnet18"})
+                           "160-288", "0.4", "0.9", "resnet18"})
     values.emplace_back(text);
   const std::string usual = value_in(run_of(parsed({})), option.name);
   for (const std::string& text : values) {

@@ -1,0 +1,194 @@
+// Rows of the option table: preprocessing of images, from decoding to normalization.
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+#include "base/normalization.h"
+
+namespace shoal::app {
+
+using train::MayDiffer;
+
+namespace {
+
+// Row of --mean or --std. `given`: the field of the job; `used`: the resolved value.
+Option channel_row(const char* name, const char* help, ChannelValues (*parse)(const std::string&),
+                   std::optional<ChannelValues> train::Job::*given,
+                   ChannelValues Normalization::*used) {
+  Option option;
+  option.name = name;
+  option.commands = kRun;
+  option.placeholder = "X|R,G,B";
+  option.help = help;
+  option.set = [parse, given](Arguments& arguments, const std::string& text) {
+    arguments.job.*given = parse(text);
+  };
+  option.get = [given](const Arguments& arguments) {
+    const auto& values = arguments.job.*given;
+    return values ? shoal::text_of(*values) : "";
+  };
+  option.resolved = [used](const train::ResolvedJob& job) {
+    return shoal::text_of(job.transform.normalization.*used);
+  };
+  return std::move(option)
+      .unset_is("the model's own or that of the weights")
+      .spells_lists(",")
+      .changes_results()
+      .replaced_by("channels")
+      .of_evaluation();
+}
+
+Option channels_row() {
+  Option option =
+      choice<int64_t>("channels", kRun | kBench,
+                      "Channels of the images: 3 (RGB) or 1 (greyscale; RGB images are converted "
+                      "like Pillow's convert(\"L\"), and the first convolution of RGB weights is "
+                      "summed)",
+                      {{"1", 1}, {"3", 3}}, JOB(channels))
+          .unset_is("3, or as in the weights")
+          .changes_results(MayDiffer::never, kStartAnew)
+          .of_evaluation();
+  option.resolved = [](const train::ResolvedJob& job) {
+    return std::to_string(job.transform.channels);
+  };
+  return option;
+}
+
+void add_resizing(std::vector<Option>& table) {
+  add(table, "Data",
+      {row("size", kTrain | kBench | kCommon, "PIXELS", "Size of training images", JOB(size))
+           .unset_is("the model's")
+           .also_called({"img-size"})
+           .within(32, 4096)
+           .changes_results()
+           .of_evaluation(),
+       row("size-schedule", kTrain, "LIST",
+           "Width and height of training images by epoch, as points EPOCH:PIXELS,… (EPOCH may be "
+           "N% of --epochs); linear between points, rounded to multiples of 32; two points at one "
+           "epoch make a jump",
+           JOB(size_schedule))
+           .off_is("none")
+           .spells_lists(",:")
+           .of_training()
+           .changes_results(),
+       row("multi-scale", kTrain, "MIN-MAX",
+           "Draw a random image size for each step from the multiples of 32 in this range of "
+           "pixels",
+           JOB(multi_scale))
+           .off_is("none")
+           .spells_lists("-")
+           .of_training()
+           .changes_results(),
+       row("val-size", kRun | kBench, "PIXELS", "Width and height of evaluation images",
+           JOB(val_size))
+           .unset_is("the model's own; --size if it is given (only train)")
+           .within(32, 4096)
+           .changes_results()
+           .replaced_by("size")
+           .of_evaluation(),
+       choice<data::Interpolation>("interpolation", kRun | kBench,
+                                   "Antialiased filter for resizing images; random: bilinear or "
+                                   "bicubic, drawn for each training image",
+                                   {{"bilinear", data::Interpolation::bilinear},
+                                    {"bicubic", data::Interpolation::bicubic},
+                                    {"random", data::Interpolation::random}},
+                                   JOB(interpolation))
+           .unset_is("the model's own")
+           .changes_results()
+           .of_evaluation(),
+       choice<data::Resize>("resize", kTrain,
+                            "How to resize training images: exact (bit-identical to Pillow 13) or "
+                            "fast (JPEGs only; PSNR against exact about 50 dB)",
+                            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
+                            JOB(resize))
+           .of_training()
+           .changes_results(),
+       choice<data::Decoder>(
+           "decoder", kTrain | kBench,
+           "Decoder for baseline JPEGs: shoal, or libjpeg-turbo for comparison (same pixels)",
+           {{"shoal", data::Decoder::shoal}, {"turbo", data::Decoder::turbo}}, JOB(decoder)),
+       choice<data::Order>(
+           "order", kTrain | kBench,
+           "Order of training images: random, or chunked for data larger than memory (reads runs "
+           "of 16 neighbouring images and shuffles within windows of 8,192)",
+           {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, JOB(order))
+           .of_training()
+           .changes_results(MayDiffer::between_epochs, kWithinEpoch),
+       row("crop-scale-min", kTrain | kBench, "SHARE",
+           "Smallest random crop, as a share of the image's area", JOB(crop_scale_min))
+           .within(1e-4, 1)
+           .of_training()
+           .changes_results(),
+       row("crop-scale-max", kTrain, "SHARE", "Largest random crop, as a share of the image's area",
+           JOB(crop_scale_max))
+           .within(1e-4, 1)
+           .of_training()
+           .changes_results(),
+       row("crop-ratio-min", kTrain, "X", "Smallest aspect ratio (width / height) of a random crop",
+           JOB(crop_ratio_min))
+           .within(0.01, 100)
+           .of_training()
+           .changes_results(),
+       row("crop-ratio-max", kTrain, "X", "Largest aspect ratio (width / height) of a random crop",
+           JOB(crop_ratio_max))
+           .within(0.01, 100)
+           .of_training()
+           .changes_results(),
+       choice<data::Views>("tta", kEval | kPredict | kCommon,
+                           "Average the logits of several crops of each image: none (centre crop "
+                           "only), flip (centre and its mirror image), five (centre and corners), "
+                           "ten (five and their mirror images)",
+                           {{"none", data::Views::none},
+                            {"flip", data::Views::flip},
+                            {"five", data::Views::five},
+                            {"ten", data::Views::ten}},
+                           JOB(views))
+           .off_is("none")});
+}
+
+void add_normalization(std::vector<Option>& table) {
+  add(table, "Data",
+      {row("val-resize", kRun, "PIXELS",
+           "Short side to which evaluation images are resized before the centre crop of --val-size",
+           JOB(val_resize))
+           .unset_is("derived from --val-size and --crop-pct")
+           .within(32, 8192)
+           .changes_results()
+           .replaced_by("size")
+           .replaced_by("val-size")
+           .replaced_by("crop-pct")
+           .of_evaluation(),
+       row("crop-pct", kRun, "SHARE",
+           "Centre crop of evaluation images / their short side after the resize, as in timm: "
+           "--val-resize is --val-size / SHARE, rounded down",
+           JOB(crop_pct))
+           .unset_is("the model's own")
+           .above(0.5, 1)
+           .changes_results()
+           .replaced_by("val-resize")
+           .of_evaluation(),
+       row("hflip", kTrain, "P", "Probability of flipping a training image horizontally",
+           JOB(hflip))
+           .within(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("vflip", kTrain, "P", "Probability of flipping a training image vertically", JOB(vflip))
+           .within(0, 1)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       channels_row(),
+       channel_row("mean",
+                   "Mean that is subtracted from pixels of 0 to 1: one number, or one per channel",
+                   parse_mean, &train::Job::mean, &Normalization::mean),
+       channel_row("std", "Standard deviation by which pixels are divided after --mean", parse_std,
+                   &train::Job::std, &Normalization::std)});
+}
+
+}  // namespace
+
+void add_preprocessing(std::vector<Option>& table) {
+  add_resizing(table);
+  add_normalization(table);
+}
+
+}  // namespace shoal::app

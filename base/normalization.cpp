@@ -1,0 +1,54 @@
+#include "base/normalization.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "base/text.h"
+
+namespace shoal {
+
+ChannelValues averaged(const ChannelValues& values) {
+  const double average = (values[0] + values[1] + values[2]) / 3;
+  return {average, average, average};
+}
+
+namespace {
+
+// Throws std::invalid_argument(form) for a number below `least` or above 1.
+ChannelValues parse(const std::string& text, double least, const char* form) {
+  constexpr const char* kSeparators = ", ";
+  std::vector<double> values;
+  for (size_t at = text.find_first_not_of(kSeparators); at != text.npos;) {
+    const size_t end = std::min(text.find_first_of(kSeparators, at), text.size());
+    double value = -1;
+    const auto read = std::from_chars(text.data() + at, text.data() + end, value);
+    if (read.ec != std::errc() || read.ptr != text.data() + end || !(value >= least && value <= 1))
+      throw std::invalid_argument(form);
+    values.push_back(value);
+    at = text.find_first_not_of(kSeparators, end);
+  }
+  if (values.size() == 1) return {values[0], values[0], values[0]};
+  if (values.size() != 3) throw std::invalid_argument(form);
+  return {values[0], values[1], values[2]};
+}
+
+}  // namespace
+
+ChannelValues parse_mean(const std::string& text) {
+  return parse(text, 0, "one number from 0 to 1, or three (0.485,0.456,0.406)");
+}
+
+ChannelValues parse_std(const std::string& text) {
+  return parse(text, std::numeric_limits<double>::min(),
+               "one number above 0 and at most 1, or three (0.229,0.224,0.225)");
+}
+
+std::string text_of(const ChannelValues& values) {
+  if (values[0] == values[1] && values[1] == values[2]) return number(values[0]);
+  return joined({number(values[0]), number(values[1]), number(values[2])}, ",");
+}
+
+}  // namespace shoal

@@ -1,0 +1,31 @@
+#pragma once
+// Preprocessing of the images that weights were trained on, in checkpoints and exported models.
+
+#include "train/job/job.h"
+#include "train/weights/checkpoint_file.h"
+
+namespace shoal::train {
+
+// Stores the preprocessing of evaluation in `data`.
+void put_preprocessing(const ResolvedJob& job, CheckpointData& data);
+
+// Returns the number of channels in `data`; 3 in older files. Throws like normalization_in().
+int64_t channels_in(const CheckpointData& data);
+
+// Returns the normalization in `data`. Older files have none; their images were normalized with
+// ImageNet's. Throws std::runtime_error if the values are damaged.
+Normalization normalization_in(const CheckpointData& data);
+
+// Sets channels, mean and standard deviation to those of the weights, unless the user gave them.
+// Does nothing for files of other programs. Throws like normalization_in().
+void take_normalization(const CheckpointData& data, Job& job);
+
+// Does the same for the whole preprocessing of evaluation. `data` must come from shoal.
+void take_preprocessing(const CheckpointData& data, Job& job);
+
+// Fits the weight of a model's first convolution, the tensor `convolution`, to images with that
+// many channels. For grey images, sums an RGB weight over its input channels, like timm, and logs
+// that. Throws UserError if the weight is for grey images and `channels` is 3.
+void fit_channels(NamedTensors& tensors, const std::string& convolution, int64_t channels);
+
+}  // namespace shoal::train
