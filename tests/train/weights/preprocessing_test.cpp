@@ -22,7 +22,7 @@ using namespace shoal::train;
 
 namespace {
 
-const std::string kGolden = SHOAL_SOURCE_DIR "/tests/golden/";
+const std::string kGoldenFolder = SHOAL_SOURCE_DIR "/tests/golden/";
 
 // Returns the weights of an RGB model, filled with the formula.
 CheckpointData formula_weights() {
@@ -51,7 +51,7 @@ at::Tensor logits_of(const std::string& file, const Job& job, const CheckpointDa
   const auto model = models::create(options);
   load_weights(*model, weights, /*ema=*/false);
   const data::TransformOptions transform = evaluation_transform(job, model->info());
-  const std::vector<char> bytes = read_whole_file(kGolden + "images/" + file);
+  const std::vector<char> bytes = read_whole_file(kGoldenFolder + "images/" + file);
   std::vector<uint8_t> pixels(
       static_cast<size_t>(transform.eval_size * transform.eval_size * transform.channels));
   data::Transform(transform).evaluation_row(
@@ -80,7 +80,7 @@ CheckpointData saved(const std::string& mean, const std::string& channels) {
 
 TEST_CASE("logits with another mean, and of grey images with summed weights, equal Python's") {
   const CheckpointData weights = formula_weights();
-  std::ifstream cases(kGolden + "preprocessing.txt");
+  std::ifstream cases(kGoldenFolder + "preprocessing.txt");
   int count = 0;
   for (std::string line; std::getline(cases, line);) {
     std::istringstream words(line);
