@@ -11,18 +11,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Silences c10d's warnings and backtraces, which repeat the one-sentence errors of this file.
-class QuietLog {
- public:
-  QuietLog() { FLAGS_caffe2_log_level = kFatal; }
-  ~QuietLog() { FLAGS_caffe2_log_level = before_; }
-  QuietLog(const QuietLog&) = delete;
-  QuietLog& operator=(const QuietLog&) = delete;
-
- private:
-  static constexpr int kFatal = 3;
-  int before_ = FLAGS_caffe2_log_level;
-};
+constexpr int kFatal = 3;  // of LibTorch's log levels
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto tenths = time.count() / 100;
@@ -200,6 +189,14 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
 }
 
 }  // namespace
+
+QuietLog::QuietLog() : before_(FLAGS_caffe2_log_level) {
+  FLAGS_caffe2_log_level = kFatal;
+}
+
+QuietLog::~QuietLog() {
+  FLAGS_caffe2_log_level = before_;
+}
 
 c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name) {
   c10d::TCPStoreOptions options;
