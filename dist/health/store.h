@@ -11,8 +11,8 @@
 
 namespace shoal::dist {
 
-// While it exists, LibTorch logs nothing. When TCPStore loses a connection, it throws, but also logs
-// a C++ stack trace. For one thread at a time.
+// While it exists, LibTorch logs nothing. When TCPStore loses a connection, it throws, but also
+// logs a C++ stack trace. For one thread at a time.
 class QuietLog {
  public:
   QuietLog();
