@@ -86,10 +86,10 @@ bool Heartbeat::Shared::wait() {
 void Heartbeat::Shared::run() {
   try {
     const auto store = alone() ? nullptr : open_connection(env, "heartbeat");
-    for (int64_t beat = 0; beat == 0 || wait(); ++beat) {
-      const QuietLog quiet;
+    for (int64_t beat = 0;; ++beat) {
       if (store) exchange(*store, beat);
       if (env.rank == 0) check_ranks(store.get());
+      if (!wait()) break;
     }
   } catch (const std::exception&) {
     // The store's process has ended. Usually the main thread notices this too, and knows more.

@@ -190,14 +190,6 @@ void join(c10d::Store& store, const Env& env, Milliseconds timeout, const Notify
 
 }  // namespace
 
-QuietLog::QuietLog() : before_(FLAGS_caffe2_log_level) {
-  FLAGS_caffe2_log_level = kFatal;
-}
-
-QuietLog::~QuietLog() {
-  FLAGS_caffe2_log_level = before_;
-}
-
 c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::string& name) {
   c10d::TCPStoreOptions options;
   options.port = env.master_port;
@@ -210,7 +202,9 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
 
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
-  const QuietLog quiet;
+  // c10d also logs its exceptions, with C++ stack traces. They become sentences, in this function and
+  // in every thread that uses the store later.
+  FLAGS_caffe2_log_level = kFatal;
   const auto start = Reminder::Clock::now();
   auto store = open_store(env, timeout, notify);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);

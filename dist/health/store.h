@@ -11,19 +11,6 @@
 
 namespace shoal::dist {
 
-// While it exists, LibTorch logs nothing. When TCPStore loses a connection, it throws, but also
-// logs a C++ stack trace. For one thread at a time.
-class QuietLog {
- public:
-  QuietLog();
-  ~QuietLog();
-  QuietLog(const QuietLog&) = delete;
-  QuietLog& operator=(const QuietLog&) = delete;
-
- private:
-  int before_;
-};
-
 // Returns a store that all ranks of `env` have joined. Each attempt (Env::attempt) has its own
 // keys. Unless env.agent_store is set, rank 0 serves the store, and its process must not end while
 // others use it. `notify` receives messages during a long wait. After `timeout`, throws
