@@ -202,8 +202,8 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
 
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
-  // c10d also logs its exceptions, with C++ stack traces. They become sentences, in this function and
-  // in every thread that uses the store later.
+  // c10d also logs its exceptions, with C++ stack traces. They become sentences, here and in every
+  // thread that uses the store later.
   FLAGS_caffe2_log_level = kFatal;
   const auto start = Reminder::Clock::now();
   auto store = open_store(env, timeout, notify);
