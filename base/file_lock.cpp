@@ -32,13 +32,15 @@ FileLock::FileLock(const std::filesystem::path& file, const std::string& target,
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
     Descriptor opened = open_file(file.c_str(), O_RDWR | O_CREAT, 0644);
-    if (!opened.is_open()) return;
-    const int error = ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    const bool locked = opened.is_open() && ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0;
+    const int error = locked ? 0 : errno;
     if (error == EINTR) continue;
+    if (error == ENOENT) return;
     const bool busy = error == EWOULDBLOCK;
     if (error != 0 && !busy)
       log::warning("cannot lock " + file.string() + " (" + std::generic_category().message(error) +
                    "): make sure that no other run writes to " + target);
+    if (!opened.is_open()) return;
     if (!busy && !is_removed(opened.number())) {
       descriptor_ = std::move(opened);
       return;

@@ -14,9 +14,9 @@ class FileLock {
   FileLock() = default;  // holds no lock
   // Creates and locks `file`. Waits up to `seconds` for another holder to end, then throws
   // std::runtime_error "another run is writing to TARGET; wait until it has ended, or choose
-  // another CHOICE". On file systems that have no locks (some network mounts), logs a warning and
-  // succeeds without a lock. Also succeeds without one in folders that cannot be written: later
-  // writes report the error there.
+  // another CHOICE". Logs a warning and succeeds without a lock if the file cannot be created or
+  // opened (full disk, another user's file) or the file system has no locks (some network mounts).
+  // If the folder does not exist, succeeds without a warning: later writes report it.
   FileLock(const std::filesystem::path& file, const std::string& target, const std::string& choice,
            double seconds = 5);
 

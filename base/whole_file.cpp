@@ -46,13 +46,15 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Ignores the error of file systems that cannot flush directories (some network mounts).
+// Warns, once, where directories cannot be flushed: on some network mounts, or without the right to
+// read them.
 void flush_directory_of(const fs::path& path) {
   static std::atomic<bool> warned{false};
   const Descriptor file = open_file(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY);
-  if (!file.is_open() || ::fsync(file.number()) == 0) return;
+  if (file.is_open() && ::fsync(file.number()) == 0) return;
   const int error = errno;
-  if (error != EINVAL && error != ENOTSUP && error != EROFS) fail(path, "flush", error);
+  if (error != EINVAL && error != ENOTSUP && error != EROFS && error != EACCES)
+    fail(path, "flush", error);
   if (!warned.exchange(true))
     log::warning("the file system cannot flush the folder " + directory_of(path).string() + " (" +
                  std::generic_category().message(error) +

@@ -11,18 +11,7 @@ namespace shoal::dist {
 
 namespace {
 
-// Silences c10d's warnings and backtraces, which repeat the one-sentence errors of this file.
-class QuietLog {
- public:
-  QuietLog() { FLAGS_caffe2_log_level = kFatal; }
-  ~QuietLog() { FLAGS_caffe2_log_level = before_; }
-  QuietLog(const QuietLog&) = delete;
-  QuietLog& operator=(const QuietLog&) = delete;
-
- private:
-  static constexpr int kFatal = 3;
-  int before_ = FLAGS_caffe2_log_level;
-};
+constexpr int kFatal = 3;  // of LibTorch's log levels
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto tenths = time.count() / 100;
@@ -213,7 +202,9 @@ c10::intrusive_ptr<c10d::Store> open_connection(const Env& env, const std::strin
 
 c10::intrusive_ptr<c10d::Store> rendezvous(const Env& env, Milliseconds timeout,
                                            const Notify& notify) {
-  const QuietLog quiet;
+  // c10d also logs its exceptions, with C++ stack traces. They become sentences, here and in every
+  // thread that uses the store later.
+  FLAGS_caffe2_log_level = kFatal;
   const auto start = Reminder::Clock::now();
   auto store = open_store(env, timeout, notify);
   store = c10::make_intrusive<c10d::PrefixStore>(attempt_prefix(env), store);

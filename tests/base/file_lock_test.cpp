@@ -33,7 +33,7 @@ TEST_CASE("a folder has one writer at a time, and its lock ends with the writer"
   REQUIRE_FALSE(FileLock(directory.path() / "no/such/folder/lock", "here", "name", 0).held());
 }
 
-TEST_CASE("a file system without locks gets a warning that names the place") {
+TEST_CASE("without locks, or if the file cannot be opened, a warning names the place") {
   const test::TemporaryDirectory directory;
   const auto locked = test::capture([&] {
     const test::FailingCalls none(
@@ -43,6 +43,11 @@ TEST_CASE("a file system without locks gets a warning that names the place") {
   });
   CHECK(locked.code == 0);
   CHECK_THAT(locked.err, Contains("cannot lock") && Contains("this folder"));
+  const auto unopened = test::capture([&] {  // nobody can open a folder for writing
+    return FileLock(directory.path(), "this folder", "name", 0).held() ? 1 : 0;
+  });
+  CHECK(unopened.code == 0);
+  CHECK_THAT(unopened.err, Contains("cannot lock") && Contains("this folder"));
   const test::FailingCalls interrupted(
       "flock", [](const std::string&) { return true; }, EINTR, 1);
   const FileLock held(directory.path() / "lock", "here", "name", 0);

@@ -194,6 +194,21 @@ TEST_CASE("a file system that cannot flush folders gets a warning, one that fail
   CHECK_THROWS_WITH(write_whole(folder / "file", "x"), Contains("Input/output"));
 }
 
+TEST_CASE("a folder that cannot be opened to flush it is an error") {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "file";
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const auto open_no_more = [&] {
+    const rlimit none{0, usual.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  };
+  CHECK_THROWS_WITH(write_whole(file, "x", {.before_rename = open_no_more}),
+                    Contains(file.string()) && Contains("Too many open files"));
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  CHECK(text_of(file) == "x");
+}
+
 TEST_CASE("a folder from which files cannot be renamed is recognized") {
   const test::TemporaryDirectory directory;
   const fs::path here = directory.path() / "here", there = directory.path() / "there";

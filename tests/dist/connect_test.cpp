@@ -1,7 +1,12 @@
 #include "dist/connect.h"
 
+#include <ATen/ops/full.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <future>
 
 #include "dist/env/network.h"
 #include "tests/support/spawn_ranks.h"
@@ -104,6 +109,28 @@ TEST_CASE("all ranks are clients of a store that the launcher runs") {
     world.shutdown();
     agent.shutdown();
   });
+}
+
+TEST_CASE("a heartbeat that waits for the store when its process is killed prints no stack trace") {
+  const auto results = test::run_ranks_and_report(2, "killed", [](const dist::Env& env) {
+    std::promise<void> silent;
+    dist::ConnectOptions options;
+    options.heartbeat.lost_after = std::chrono::milliseconds(400);
+    options.heartbeat.lost = [&](const std::string&) { silent.set_value(); };
+    dist::Communicator world = dist::connect(env, options);
+    at::Tensor store_process = at::full({1}, env.rank == 0 ? ::getpid() : 0, at::kLong);
+    world.main.all_reduce_sum(store_process);
+    if (env.rank == 0) world.control.barrier("killed here");
+    const auto process = static_cast<pid_t>(store_process.item<int64_t>());
+    ::kill(process, SIGSTOP);
+    silent.get_future().wait();
+    ::kill(process, SIGKILL);
+    world.heartbeat.reset();  // waits for its thread
+  });
+  CHECK(results[0].signal == SIGKILL);
+  INFO(results[1].output);
+  CHECK(results[1].exit_code == 0);
+  CHECK_THAT(results[1].output, !Contains("frame #") && !Contains("TCPStore"));
 }
 
 TEST_CASE("an unknown interface is named with those that exist") {

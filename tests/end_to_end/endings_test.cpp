@@ -118,24 +118,26 @@ TEST_CASE("a missing program ends with exit code 3") {
   CHECK_THAT(run.err, Contains("shoal: error: ") && Contains("shoal-worker"));
 }
 
-TEST_CASE("a process whose peer was killed ends with exit code 4, and can resume") {
+TEST_CASE("a process whose peer was killed saves, ends with exit code 4, and can resume") {
   const Place place;
   const std::string port = "MASTER_PORT=" + std::to_string(dist::free_port());
   const auto pod = [&](const std::string& rank) -> test::Invocation {
-    auto words = place.words({"--checkpoint-steps", "1"});
+    auto words = place.words();  // no checkpoint is due for minutes
     words.insert(words.begin(), test::shoal_program());
     return {words, {"MASTER_ADDR=localhost", port, "WORLD_SIZE=2", "RANK=" + rank}};
   };
   bool killed = false;
   const auto runs =
       test::run_together({pod("0"), pod("1")}, [&](const std::vector<pid_t>& processes) {
-        if (!killed && !place.checkpoints().empty()) killed = ::kill(-processes[1], SIGKILL) == 0;
+        if (!killed && place.has_made_a_step()) killed = ::kill(-processes[1], SIGKILL) == 0;
         return false;
       });
   INFO(runs[0].err);
   CHECK(runs[1].exit_code == 128 + SIGKILL);
   CHECK(runs[0].exit_code == 4);
   CHECK_THAT(runs[0].err, Contains("shoal: error: rank 0"));
+  REQUIRE(place.checkpoints().size() == 1);
+  CHECK(place.checkpoints()[0].step > 0);
   const std::string next = std::to_string(place.checkpoints()[0].step + 1);
   CHECK(test::run_shoal(place.words({"--nproc", "2", "--resume", "--max-steps", next})).exit_code ==
         0);

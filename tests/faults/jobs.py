@@ -13,6 +13,8 @@ JPEGS = ("baseline_420", "baseline_444", "grey", "progressive", "restart")
 # Files of somebody else, which no run may touch.
 STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", "model/notes.part")
 
+# After a fault, these empty files may be missing or in another folder.
+LOCKS = (".lock", "lock")
 
 
 def make_images(folder):
@@ -117,6 +119,7 @@ class Training(Trial):
                 path.relative_to(self.output).as_posix()
                 for path in self.output.rglob("*")
                 if path.is_file() and path.relative_to(self.output).parts[0] != "cache"
+                if path.name not in LOCKS
             ),
         }
 

@@ -131,8 +131,8 @@ def problems_of_end(outcome, killed):
         found.append(f"exit code {outcome.code} of a killed run")
     if not killed and outcome.code not in DOCUMENTED:
         found.append(f"exit code {outcome.code}")
-    if CRASH.search(outcome.err):
-        found.append("a crash instead of a sentence")
+    if crash := next(filter(CRASH.search, outcome.err.splitlines()), None):
+        found.append(f"a crash instead of a sentence: {crash}")
     if not killed and outcome.code != 0 and not SENTENCE.search(outcome.err):
         found.append(f"exit code {outcome.code} without a sentence")
     return found
