@@ -48,7 +48,7 @@ std::string sample_of(const Option& option) {
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
-  for (const char* text : {"some/where", "trivial", "7", "0.25", "64", "2"}) {
+  for (const char* text : {"some/where", "trivial", "7", "0.25", "64", "2", "0.75"}) {
     if (accepts(option, text) && usual != text) return text;
   }
   return "";
