@@ -26,7 +26,9 @@ enum class Purpose : uint64_t {
   repetition = 10,
   update = 11,
   size = 12,
-  shuffle = 13
+  shuffle = 13,
+  portion = 14,
+  balance = 15
 };
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {

@@ -85,6 +85,7 @@ class Trainer {
   std::unique_ptr<Ema> ema_;
   std::unique_ptr<dist::GradientReducer> reducer_;
   std::function<void(at::Tensor&)> sum_across_ranks_;
+  at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
 };
