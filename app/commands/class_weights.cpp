@@ -19,7 +19,6 @@
 namespace shoal::app {
 namespace {
 
-using Json = nlohmann::json;
 using Given = std::map<std::string, double>;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -32,10 +31,10 @@ void add(Given& given, const std::string& path, const std::string& name, double 
   if (!given.emplace(name, weight).second) refuse(path, "class '" + name + "' has two weights");
 }
 
-Given from_json(const std::string& path, const Json& json,
+Given from_json(const std::string& path, const nlohmann::json& json,
                 const std::vector<std::string>& classes) {
   Given given;
-  const auto weight_in = [&](const Json& value, const std::string& name) {
+  const auto weight_in = [&](const nlohmann::json& value, const std::string& name) {
     add(given, path, name, value.is_number() ? value.get<double>() : -1);
   };
   if (json.is_array() && json.size() != classes.size())
@@ -102,7 +101,7 @@ std::string read_on_leader(const std::string& path, const dist::Communicator& co
 std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
                                         const std::vector<std::string>& classes) {
   if (text.empty()) refuse(path, "it is neither none, balanced, nor a file that can be read");
-  const Json json = parse_json(text);
+  const nlohmann::json json = parse_json(text);
   const bool is_json = json.is_array() || json.is_object();
   const Given given = is_json ? from_json(path, json, classes) : from_lines(path, text);
   std::vector<double> weights;

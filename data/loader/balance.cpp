@@ -37,7 +37,7 @@ std::vector<int64_t> balanced_counts(const std::vector<int64_t>& images, double 
   std::sort(remainders.begin(), remainders.end());
   const int64_t missing = length - std::accumulate(counts.begin(), counts.end(), int64_t{0});
   for (int64_t i = 0; i < missing; ++i)
-    ++counts[std::get<size_t>(remainders[static_cast<size_t>(i) % remainders.size()])];
+    ++counts[std::get<2>(remainders[static_cast<size_t>(i) % remainders.size()])];
   return counts;
 }
 

@@ -252,7 +252,6 @@ TEST_CASE("hints are given only for plausible misspellings") {
                                                         {"path", ""},
                                                         {"bn-decay", ""},
                                                         {"crop-pct", ""},
-                                                        {"patience", ""},
                                                         {"cutout", ""},
                                                         {"test-only", ""},
                                                         {"save-freq", ""},
