@@ -130,8 +130,12 @@ std::vector<NoEffect> all_rows() {
       {{"max-steps"},
        ": the run ends earlier, after --epochs",
        [](Case c) {
-         return !c.run.open_ended && c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
+         return !c.run.open_ended && c.run.time_budget == 0 &&
+                c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
        }},
+      {{"patience"},
+       ": with --eval-every 0, only the end of the run is evaluated",
+       [](Case c) { return c.run.eval_every == 0; }},
       {{"momentum"},
        ": --optimizer is adamw, which uses --beta1 instead",
        [](Case c) { return optimizer(c) == Optimizer::adamw; }},

@@ -87,6 +87,31 @@ void add_length(std::vector<Option>& table) {
            .at_least(1)
            .of_training()
            .off_is("none"),
+       row("eval-every", kTrain, "N",
+           "Evaluate after every Nth epoch and at the end of the run; 0: only at the end",
+           JOB(eval_every))
+           .also_called({"val-interval", "eval-interval", "check-val-every-n-epoch"})
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("patience", kTrain, "N",
+           "End the run after N evaluations in a row without a better top-1 accuracy; 0: never",
+           JOB(patience))
+           .also_called({"early-stopping", "early-stop-patience"})
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       duration_row("time-budget", kTrain,
+                    "Train for this time (1800, 30m, 1h30m), evaluations included: the learning "
+                    "rate schedule spans it, --epochs only scales the options that count epochs; "
+                    "0: no limit",
+                    JOB(time_budget))
+           .also_called({"max-time", "max-duration"})
+           .off_is("0")
+           .of_training()
+           .changes_results(),
        row("batch-size", kTrain | kEval | kCommon, "N", "Images per forward pass of each process",
            JOB(batch_size))
            .unset_is("32, or derived from --global-batch-size")
@@ -127,6 +152,7 @@ std::vector<Option> build() {
   add_general(table);
   add_data(table);
   add_preprocessing(table);
+  add_small_data(table);
   add_augmentation(table);
   add_model(table);
   add_length(table);

@@ -19,6 +19,7 @@ Pairs unless_negative(const std::string& value) {
 }
 constexpr char kWeights[] = "weights", kPretrained[] = "pretrained", kDeviceOption[] = "device",
                kCpu[] = "cpu", kRepeats[] = "repeated-augmentation", kThree[] = "3";
+constexpr char kPatience[] = "patience", kEvalEvery[] = "eval-every", kZero[] = "0";
 constexpr char kNodes[] = "nnodes", kNodeRank[] = "node-rank", kMaxSteps[] = "max-steps",
                kGlobalBatch[] = "global-batch-size";
 
@@ -136,12 +137,14 @@ std::vector<ForeignOption> foreign_rows() {
       same("pretrained-from-file", kNvidiaPyTorch, "weights"),
       idle("prefetch", kNvidiaPyTorch, kLoader),
       idle("run-epochs", kNvidiaPyTorch, "use --max-steps, or stop the run with a signal"),
-      idle("early-stopping-patience", kNvidiaPyTorch, "a run always trains for all --epochs"),
+      {"early-stopping-patience", kNvidiaPyTorch, Kind::value, kPatience, "-1: never",
+       unless_negative<kPatience>},
       idle_flag("bn-weight-decay", kNvidiaPyTorch, "weight decay never applies to batch norm"),
       idle("static-loss-scale", kNvidiaPyTorch, kLossScale),
       idle_flag("dynamic-loss-scale", kNvidiaPyTorch, kLossScale),
       idle("raport-file", kNvidiaPyTorch, kOwnFiles),
-      idle_flag("training-only", kNvidiaPyTorch, kEveryEpoch),
+      {"training-only", kNvidiaPyTorch, Kind::flag, kEvalEvery,
+       "0: the end of the run is still evaluated", always<kEvalEvery, kZero>},
       idle_flag("no-checkpoints", kNvidiaPyTorch, kEveryEpoch),
       idle("jit", kNvidiaPyTorch, "shoal is compiled code"),
       idle("checkpoint-filename", kNvidiaPyTorch, "shoal names its checkpoints itself"),
