@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
+#include "app/commands/weights.h"
 #include "app/launch/machine.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/saved_settings.h"
@@ -155,7 +156,8 @@ int train_command(const Arguments& given) {
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting, so that every host can report it
   check_health(arguments.job, communicator);
-  train::Start start = train::find_start(arguments.job, communicator.main);
+  train::Start start =
+      train::find_start(arguments.job, communicator.main, weights_finder(arguments));
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   const auto& source = start.data ? start.data : start.weights;
   if (source && arguments.job.eval_only)

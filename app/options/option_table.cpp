@@ -38,13 +38,17 @@ void add_model(std::vector<Option>& table) {
            .of_evaluation(),
        model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
-           .unset_is("the network named in the file"),
-       row("weights", kRun | kCommon, "PATH",
+           .unset_is("the network named in the file, or known by the name of the weights"),
+       row("weights", kRun | kCommon, "WHAT",
            "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
-           "folder, a file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker "
-           "channel of that name",
+           "folder, a file (.pth, .pth.tar, safetensors), torchvision:NAME, timm:NAME, "
+           "hf:OWNER/NAME, a URL (`shoal weights` lists names), or `pretrained` for the SageMaker "
+           "channel of that name, else torchvision:MODEL/V1",
            JOB(weights))
            .unset_is("random"),
+       row("weights-cache", kRun | kWeights, "DIR", "Folder for downloaded weights",
+           FIELD(weights_cache))
+           .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",

@@ -182,7 +182,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
        text_choice("log-level", kRun | kPack | kPrepare | kBench,
                    "Print messages of this level and above", {"debug", "info", "warning", "error"},
                    JOB(log_level)),
-       row("json", kEval | kPredict | kModels | kPack | kPrepare | kBench | kCommon, "",
+       row("json", kEval | kPredict | kModels | kWeights | kPack | kPrepare | kBench | kCommon, "",
            "Print the result as JSON", FIELD(json)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",

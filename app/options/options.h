@@ -57,6 +57,8 @@ struct Arguments {
   // requests, else all.
   std::string instance_group;
   std::string weights_model;       // eval, predict: network of --weights; empty: named by the file
+  // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
+  std::string weights_cache;
   std::string recipe;              // the applied recipe; "list": print all recipes
   bool json = false, csv = false;  // output format of the commands that have it
   int64_t topk = 5;                // predict: number of classes to print per image
