@@ -1,19 +1,16 @@
 #include "base/download.h"
 
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cmath>
-#include <memory>
 #include <system_error>
 #include <thread>
 
 #include "base/descriptor.h"
-#include "base/http_response.h"
+#include "base/http_get.h"
 #include "base/log.h"
 #include "base/secrets.h"
 #include "base/sha256.h"
@@ -48,7 +45,7 @@ class Download {
       if (problem.empty()) break;
       if (received_ - before >= kProgressBytes) failures = 0, pause = options_.retry_seconds;
       if (++failures > options_.retries) throw std::runtime_error(sentence(problem));
-      log::info(sentence(problem) + strf("; trying again at %.1f MB", double(have_) / 1e6));
+      log::info(sentence(problem) + strf("; trying again from %.1f MB", double(have_) / 1e6));
       std::this_thread::sleep_for(std::chrono::duration<double>(pause));
       pause *= 2;
     }
@@ -82,98 +79,48 @@ class Download {
   // complete, or why the connection ended if another one may help. Throws if none would.
   std::string connect_once() {
     if (validator_.empty()) have_ = 0;
-    response_ = {}, refusal_.clear(), write_error_ = 0;
+    refusal_.clear(), write_error_ = 0;
     body_begun_ = stalled_ = false;
     last_change_ = Clock::now();
-    char text[CURL_ERROR_SIZE] = "";
-    const CURLcode code = perform(text);
+    HttpGet request{url_, options_.token, options_.certificates, options_.connect_seconds};
+    request.offset = have_;
+    request.if_range = validator_;
+    request.take = [this](const HttpResponse& response, const char* bytes, size_t size) {
+      return take(response, bytes, size);
+    };
+    request.keep_going = [this] { return !is_stalled(); };
+    const HttpResult result = http_get(request);
+    linked_sha256_ = result.response.linked_sha256;
+    return judge(result);
+  }
+
+  // Returns or throws as connect_once() does.
+  std::string judge(const HttpResult& result) {
+    using End = HttpResult::End;
+    const int status = result.response.status;
+    const bool whole = result.end == End::complete && (status == 200 || status == 206);
+    if (whole && !body_begun_) take(result.response, "", 0);  // an empty file
     if (write_error_ != 0) {
       ::unlink(part_.c_str());  // frees its space, in case the disk is full
       fail_to_write(write_error_);
     }
     if (!refusal_.empty()) throw std::runtime_error(sentence(refusal_));
-    if (code == CURLE_OK && (response_.status == 200 || response_.status == 206)) {
-      if (!body_begun_ && !begin_body()) throw std::runtime_error(sentence(refusal_));
-      return "";
-    }
-    if (response_.status == 416 && have_ > 0) {
-      if (response_.range_total == have_) return "";
+    if (whole) return "";
+    if (status == 416 && have_ > 0) {
+      if (result.response.range_total == have_) return "";
       validator_.clear();
       return "the server has fewer bytes than were received before";
     }
-    const std::string problem = stalled_ ? strf("no data for %g s", options_.stall_seconds)
-                                : *text  ? text
-                                         : curl_easy_strerror(code);
-    if (code == CURLE_OK || code == CURLE_HTTP_RETURNED_ERROR) {
-      const int status = response_.status;
+    if (result.end == End::complete || result.end == End::refused) {
       const std::string answer = strf("the server answers with HTTP status %d", status);
       if (status == 408 || status == 429 || status >= 500) return answer;
       throw HttpError(sentence(answer), status);
     }
+    const std::string problem =
+        stalled_ ? strf("no data for %g s", options_.stall_seconds) : result.problem;
     const bool worked = received_ > 0;  // else a first connection fails at once, as when offline
-    if (!worked || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_TOO_MANY_REDIRECTS)
-      throw std::runtime_error(sentence(problem));
+    if (!worked || result.end == End::forbidden) throw std::runtime_error(sentence(problem));
     return problem;
-  }
-
-  CURLcode perform(char* error_text) {
-    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    const std::unique_ptr<CURL, void (*)(CURL*)> handle(curl_easy_init(), curl_easy_cleanup);
-    if (ready != CURLE_OK || !handle) return CURLE_FAILED_INIT;
-    CURL* const curl = handle.get();
-    const auto set = [curl](CURLoption option, auto value) {
-      if (curl_easy_setopt(curl, option, value) != CURLE_OK)
-        throw std::runtime_error("libcurl lacks an option that downloads need");
-    };
-    const bool secure = lower(url_).starts_with("https:");
-#if LIBCURL_VERSION_NUM >= 0x075500
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
-#else
-    set(CURLOPT_PROTOCOLS, long{CURLPROTO_HTTP | CURLPROTO_HTTPS});
-    set(CURLOPT_REDIR_PROTOCOLS, long{CURLPROTO_HTTPS | (secure ? 0 : CURLPROTO_HTTP)});
-#endif
-    set(CURLOPT_URL, url_.c_str());
-    set(CURLOPT_FOLLOWLOCATION, 1L);
-    set(CURLOPT_MAXREDIRS, 10L);
-    set(CURLOPT_FAILONERROR, 1L);
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    set(CURLOPT_USERAGENT, "shoal");
-    set(CURLOPT_ERRORBUFFER, error_text);
-    set(CURLOPT_CONNECTTIMEOUT_MS, std::lround(1e3 * options_.connect_seconds));
-    if (!options_.certificates.empty()) set(CURLOPT_CAINFO, options_.certificates.c_str());
-    if (!options_.token.empty()) {
-      set(CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
-      set(CURLOPT_XOAUTH2_BEARER, options_.token.c_str());
-    }
-    using List = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
-    List headers(nullptr, curl_slist_free_all);
-    if (have_ > 0) {
-      set(CURLOPT_RANGE, (std::to_string(have_) + "-").c_str());
-      headers.reset(curl_slist_append(nullptr, ("If-Range: " + validator_).c_str()));
-      set(CURLOPT_HTTPHEADER, headers.get());
-    }
-    set(CURLOPT_HEADERFUNCTION, &Download::header_callback);
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_WRITEFUNCTION, &Download::body_callback);
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_NOPROGRESS, 0L);
-    set(CURLOPT_XFERINFOFUNCTION, &Download::idle_callback);
-    set(CURLOPT_XFERINFODATA, this);
-    return curl_easy_perform(curl);
-  }
-
-  static size_t header_callback(char* bytes, size_t, size_t size, void* self) {
-    static_cast<Download*>(self)->response_.read_line({bytes, size});
-    return size;
-  }
-  static size_t body_callback(char* bytes, size_t, size_t size, void* self) {
-    return static_cast<Download*>(self)->take(bytes, size) ? size : 0;
-  }
-  // Called about once a second and after each block.
-  static int idle_callback(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<Download*>(self)->check_stall();
   }
 
   bool refuse(const std::string& reason) {
@@ -183,18 +130,18 @@ class Download {
 
   // Decides where the body goes: behind the bytes of .NAME.part, or in their place. Returns false
   // if the answer is unusable.
-  bool begin_body() {
+  bool begin_body(const HttpResponse& response) {
     body_begun_ = true;
-    if (response_.type.starts_with("text/html"))
+    if (response.type.starts_with("text/html"))
       return refuse("the server sent a web page instead of a file");
-    if (response_.status == 206) {
-      if (response_.range_begin != have_)
+    if (response.status == 206) {
+      if (response.range_begin != have_)
         return refuse("the server sent other bytes than those that were requested");
-      total_ = response_.range_total;
+      total_ = response.range_total;
     } else {
       have_ = 0;
-      total_ = response_.length;
-      validator_ = response_.validator();
+      total_ = response.length;
+      validator_ = response.validator();
       if (::ftruncate(part_file_.number(), 0) != 0) write_error_ = errno;
       save_validator();
     }
@@ -211,9 +158,9 @@ class Download {
     if (!validator_.empty()) write_whole(etag_file_, validator_, {.flush = false});
   }
 
-  bool take(const char* bytes, size_t size) {
+  bool take(const HttpResponse& response, const char* bytes, size_t size) {
     try {
-      if (!body_begun_ && !begin_body()) return false;
+      if (!body_begun_ && !begin_body(response)) return false;
     } catch (const std::system_error& error) {  // libcurl cannot pass on exceptions
       write_error_ = error.code().value();
       return false;
@@ -230,9 +177,9 @@ class Download {
     return true;
   }
 
-  int check_stall() {
+  bool is_stalled() {
     stalled_ = Clock::now() - last_change_ > std::chrono::duration<double>(options_.stall_seconds);
-    return stalled_ ? 1 : 0;
+    return stalled_;
   }
 
   // Checks the complete file and gives it its name. Returns its SHA-256.
@@ -241,8 +188,8 @@ class Download {
     if (const int error = part_file_.close()) fail_to_write(error);
     std::error_code ignored;
     fs::remove(etag_file_, ignored);
-    const std::string digest = sha256_of(part_), &stated = response_.linked_sha256;
-    const std::string expected = options_.sha256.empty() ? stated : lower(options_.sha256);
+    const std::string digest = sha256_of(part_);
+    const std::string expected = options_.sha256.empty() ? linked_sha256_ : lower(options_.sha256);
     if (!digest.starts_with(expected)) {
       fs::remove(part_, ignored);
       throw WrongDigest(sentence(
@@ -263,8 +210,9 @@ class Download {
   std::string
       validator_;  // ETag or date of the bytes in .NAME.part; empty: they cannot be continued
 
+  std::string linked_sha256_;  // stated by the server
+
   // The connection under way.
-  HttpResponse response_;
   bool body_begun_ = false;  // its first bytes have been written
   std::string refusal_;      // why this side ended it
   int write_error_ = 0;      // errno

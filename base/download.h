@@ -1,5 +1,5 @@
 #pragma once
-// Downloads files over HTTP and HTTPS. Only download.cpp includes libcurl.
+// Downloads files over HTTP and HTTPS.
 //
 // A library of its own (shoal_download), so that programs that download nothing do not load libcurl.
 
@@ -23,7 +23,7 @@ struct DownloadOptions {
   int retries = 5;  // consecutive new connections after one that broke, each from where the
                     // last one stopped; a connection that delivered 1 MB resets the count
   double retry_seconds = 1;  // pause before the first retry; each further pause is twice as long
-  // Called after each received block. `total` is 0 if the server did not send the size.
+  // Called after each received piece; may not throw. `total` is 0 if the server did not send the size.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 

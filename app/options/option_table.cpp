@@ -46,7 +46,7 @@ void add_model(std::vector<Option>& table) {
            "channel of that name, else torchvision:MODEL/V1",
            JOB(weights))
            .unset_is("random"),
-       row("weights-cache", kRun | kWeights, "DIR", "Folder for downloaded weights",
+       row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",
            FIELD(weights_cache))
            .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",

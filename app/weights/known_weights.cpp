@@ -86,7 +86,7 @@ constexpr TimmRow kTimm[] = {
     {"resnet152", "gluon_in1k", 79.712, 94.72, 224},
 };
 
-std::vector<KnownWeights> build() {
+std::vector<KnownWeights> all_rows_of_publishers() {
   std::vector<KnownWeights> table;
   for (const TorchvisionRow& row : kTorchvision)
     table.push_back({std::string("torchvision:") + row.model + "/" + row.version, row.model,
@@ -102,7 +102,7 @@ std::vector<KnownWeights> build() {
 }  // namespace
 
 const std::vector<KnownWeights>& known_weights() {
-  static const std::vector<KnownWeights> table = build();
+  static const std::vector<KnownWeights> table = all_rows_of_publishers();
   return table;
 }
 

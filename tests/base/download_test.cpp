@@ -139,6 +139,7 @@ TEST_CASE("a complete file that was not yet renamed needs no byte") {
   write_text(target.part, content);
   write_text(target.etag, "\"a\"");
   download(server.url("/model.pth"), target.path, quick());
+  CHECK(server.requests().size() == 1);
   CHECK(target.text() == content);
   CHECK(target.is_tidy());
 }

@@ -46,11 +46,12 @@ Located look(const Job& job, const CheckpointStore& store) {
     return true;
   };
   if (!job.resume && job.resume_path.empty()) {
+    if (job.eval_only) return found;
     const auto existing = store.names();
-    require(job.eval_only || existing.empty(),
-            store.directory().string() + " holds checkpoints of an earlier run (the newest is " +
-                (existing.empty() ? "" : existing.front()) +
-                "); continue it with --resume, or choose another --output");
+    require(existing.empty(), store.directory().string() +
+                                  " holds checkpoints of an earlier run (the newest is " +
+                                  (existing.empty() ? "" : existing.front()) +
+                                  "); continue it with --resume, or choose another --output");
     return found;
   }
   const fs::path path = job.resume_path;
