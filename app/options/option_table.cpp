@@ -40,10 +40,9 @@ void add_model(std::vector<Option>& table) {
                  FIELD(weights_model))
            .unset_is("the network named in the file, or known by the name of the weights"),
        row("weights", kRun | kCommon, "WHAT",
-           "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
-           "folder, a file (.pth, .pth.tar, safetensors), torchvision:NAME, timm:NAME, "
-           "hf:OWNER/NAME, a URL (`shoal weights` lists names), or `pretrained` for the SageMaker "
-           "channel of that name, else torchvision:MODEL/V1",
+           "Initial weights (eval, predict: the weights, required): a run, a file (.pth, .pth.tar, "
+           "safetensors), a URL, torchvision:NAME, timm:NAME, hf:OWNER/NAME (`shoal weights` lists "
+           "names), or `pretrained` (SageMaker's channel, else torchvision:MODEL/V1)",
            JOB(weights))
            .unset_is("random"),
        row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",

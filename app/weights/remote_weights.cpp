@@ -154,7 +154,7 @@ std::string nearest_weights(const std::string& what) {
     names.push_back(row.name.substr(0, row.name.find_first_of("/.")));
     names.push_back(row.name);
   }
-  return nearest(what, names);
+  return nearest(what.find(':') == what.npos ? "torchvision:" + what : what, names);
 }
 
 std::string model_of_weights(const std::string& what) {

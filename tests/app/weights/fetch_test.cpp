@@ -154,3 +154,16 @@ TEST_CASE("a file is downloaded by one process at a time") {
   for (const std::string& path : paths) CHECK(path == place);
   CHECK(server.requests().size() == 1);
 }
+
+TEST_CASE("without a terminal, messages show the progress") {
+  const HttpServer server(serving(content_of(200000), "\"a\""));
+  Cache cache;
+  cache.options.progress_seconds = 0;
+  const auto fetched = capture([&] {
+    fetch_weights(server.url("/net.pth"), cache.options);
+    return 0;
+  });
+  CHECK(fetched.code == 0);
+  CHECK_THAT(fetched.err, Contains("downloading net.pth  0.2 of 0.2 MB") && Contains("MB/s") &&
+                              Contains("downloaded 0.2 MB to " + cache.options.cache.string()));
+}

@@ -132,9 +132,9 @@ TEST_CASE("weights=pretrained selects the channel pretrained") {
         "torchvision:resnet50/V1");
   CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
                     Contains("torchvision:resnet999/V1: unknown name"));
-  CHECK_THROWS_WITH(app::gather({"eval", "--data", "x", "--weights", "pretrained"}, {},
-                                test::fake({})),
-                    Contains("channel named pretrained") && Contains("--model NAME"));
+  CHECK_THROWS_WITH(
+      app::gather({"eval", "--data", "x", "--weights", "pretrained"}, {}, test::fake({}, {})),
+      Contains("channel named pretrained") && Contains("--model NAME"));
   const Arguments arguments =
       in_container({"train", "--pretrained"}, "{}", {{"SM_CHANNEL_PRETRAINED", "/weights"}});
   CHECK(arguments.job.weights == "/weights");
@@ -169,7 +169,7 @@ TEST_CASE("the command line is recorded in shell syntax, without secrets") {
 
 TEST_CASE("the name of the weights implies --model, and another --model is an error") {
   const auto gathered = [](Words words) {
-    return app::gather(words, {{"HOME", "/home/me"}}, test::fake({}));
+    return app::gather(words, {{"HOME", "/home/me"}}, test::fake({}, {}));
   };
   const Words train = {"train", "--data", "x", "--weights", "torchvision:resnet50"};
   CHECK(gathered(train).job.model.name == "resnet50");
