@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/weights/remote_weights.h"
 #include "data/augment/settings.h"
 
 namespace shoal::app {
@@ -76,9 +77,12 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return c.run.eval_only && c.run.val_split == 0; }},
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.eval_only; }},
       {{"export"}, ": --export-dir is not given", [](Case c) { return c.run.export_dir.empty(); }},
-      {{"weights", "weights-entry"},
+      {{"weights", "weights-entry", "weights-cache"},
        ": the run continues from a checkpoint, which contains the weights",
        [](Case c) { return c.continued; }},
+      {{"weights-cache"},
+       ": --weights names nothing to download",
+       [](Case c) { return !remote_weights(c.run.weights); }},
       {{"data"}, ": --train and --val locate all images", names_all_images},
       {{"data"},
        ": --val locates the images",

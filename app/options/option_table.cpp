@@ -38,17 +38,20 @@ void add_model(std::vector<Option>& table) {
            .of_evaluation(),
        model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
-           .unset_is("the network named in the file"),
+           .unset_is("the network named in the file, or known by the name of the weights"),
        row("layers", kModels, "NAME",
            "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
            .unset_is("lists the networks"),
-       row("weights", kRun | kCommon, "PATH",
-           "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
-           "folder, a file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker "
-           "channel of that name",
+       row("weights", kRun | kCommon, "WHAT",
+           "Initial weights (eval, predict: the weights, required): a run, a file (.pth, .pth.tar, "
+           "safetensors), a URL, torchvision:NAME, timm:NAME, hf:OWNER/NAME (`shoal weights` lists "
+           "names), or `pretrained` (SageMaker's channel, else torchvision:MODEL/V1)",
            JOB(weights))
            .unset_is("random"),
+       row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",
+           FIELD(weights_cache))
+           .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",
