@@ -29,7 +29,7 @@ std::string sample(const Option& option) {
   if (!option.choices.empty())
     return option.choices.back() != usual ? option.choices.back() : option.choices.front();
   if (option.kind == Kind::flag) return usual == "true" ? "false" : "true";
-  for (const char* text : {"7", "0.25", "64", "2", "some/where", "trivial"}) {
+  for (const char* text : {"7", "0.25", "0.75", "64", "2", "some/where", "trivial"}) {
     Arguments probe;
     probe.command = commands_of(option).front();
     try {
@@ -251,7 +251,6 @@ TEST_CASE("hints are given only for plausible misspellings") {
                                                         // Similar spelling, different meaning.
                                                         {"path", ""},
                                                         {"bn-decay", ""},
-                                                        {"crop-pct", ""},
                                                         {"cutout", ""},
                                                         {"test-only", ""},
                                                         {"save-freq", ""},
