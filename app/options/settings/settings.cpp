@@ -98,9 +98,9 @@ class PathFiller {
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);
-    const Place place =
-        paths_.pretrained ? *paths_.pretrained
-                          : Place{"torchvision:" + name + "/V1", "no channel named pretrained"};
+    const Place place = paths_.pretrained
+                            ? *paths_.pretrained
+                            : Place{"torchvision:" + name + "/V1", "no channel named pretrained"};
     if (name.empty() && !paths_.pretrained)
       throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
     model_of_weights(place.path);  // throws if there are none for this model
