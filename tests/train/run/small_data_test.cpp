@@ -112,7 +112,7 @@ TEST_CASE("--eval-every evaluates every Nth epoch and the end of the run, and sa
       if (row.starts_with("valid")) valid.push_back(row);
     return valid;
   };
-  CHECK(rows("two", 2) == Rows{"valid 6", "valid 9"});
+  CHECK((rows("two", 2) == Rows{"valid 6", "valid 9"}));
   CHECK(rows("end", 0) == Rows{"valid 9"});
 }
 
