@@ -15,19 +15,24 @@ namespace shoal::app {
 struct Weights {
   std::unique_ptr<models::Classifier> model;  // in evaluation mode
   std::string file;                           // the file that was read
-  std::string origin;                // description for the log (OpenedCheckpoint::origin())
-  std::vector<std::string> classes;  // class names by label; empty for another program's file
-  bool ema = false;                  // whether the averaged weights are used
-  double val_split = 0;              // share of the training images that the run held out
+  std::string origin;                 // description for the log (OpenedCheckpoint::origin())
+  std::vector<std::string> warnings;  // about weights of other programs, for the log
+  std::vector<std::string> classes;   // class names by label; empty for another program's file
+  bool ema = false;                   // whether the averaged weights are used
+  double val_split = 0;               // share of the training images that the run held out
   // The given job, with the model, image size and interpolation of the weights. --val-size and
   // --interpolation take precedence. Another program's file gets the model's defaults.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
 };
 
-// Reads --checkpoint or --weights. The file or --model names the network. Throws UserError or
+// Reads --checkpoint or --weights. The network is named by the file or --model, or recognized by the
+// names and shapes of the tensors. Throws UserError or
 // std::runtime_error.
 Weights open_weights(const Arguments& arguments);
+
+// Logs the origin and the warnings. Call on rank 0.
+void log_origin(const Weights& weights);
 
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
 // `whose`: subject and verb for the message, such as "the data has".

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "train/checkpoint/imagenet_example.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
@@ -98,13 +99,8 @@ void broadcast_text(dist::Group& group, std::string& text) {
   text.assign(bytes.begin(), bytes.end());
 }
 
-// A file of weights, not yet parsed.
-struct Located {
-  std::vector<char> bytes;
-  std::string file;
-};
-
-// Parses the state of a run for --resume. Throws UserError if the file contains only weights.
+// Parses the state of a run of shoal or of PyTorch's imagenet example, for --resume. Throws
+// UserError if the file contains only weights.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
   std::string reason, contents;
   try {
@@ -113,6 +109,7 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
     reason = error.what();
   }
   try {
+    if (auto data = read_imagenet_example(bytes, file)) return *data;
     contents = read_weights(bytes, file).contents();
   } catch (const UserError&) {
     throw;
@@ -137,7 +134,9 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   return {std::move(newest->second), store.path(newest->first).string()};
 }
 
-Located locate(const std::string& text, const std::string& name) {
+}  // namespace
+
+Located locate_weights(const std::string& text, const std::string& name) {
   const std::string option = name + " " + text;
   fs::path path = text;
   if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
@@ -156,8 +155,6 @@ Located locate(const std::string& text, const std::string& name) {
   return located;
 }
 
-}  // namespace
-
 CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
   return {directory, keep, examine};
 }
@@ -168,7 +165,7 @@ Start find_start(const Job& job, dist::Group& group) {
     try {
       found = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
       if (found.bytes.empty() && found.user_error.empty() && !job.weights.empty()) {
-        Located located = locate(job.weights, "--weights");
+        Located located = locate_weights(job.weights, "--weights");
         found.weights = std::move(located.bytes);
         found.weights_file = located.file;
       }
@@ -200,9 +197,9 @@ Start find_start(const Job& job, dist::Group& group) {
                    : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (found.bytes.empty()) return start;
   start.data = read_state(found.bytes, found.origin);
-  start.origin +=
-      strf(", epoch %lld, step %lld", static_cast<long long>(start.data->integer("epoch")),
-           static_cast<long long>(start.data->integer("step")));
+  start.origin += strf(", epoch %lld", static_cast<long long>(start.data->integer("epoch")));
+  if (!is_imagenet_example(*start.data))
+    start.origin += strf(", step %lld", static_cast<long long>(start.data->integer("step")));
   return start;
 }
 
@@ -227,7 +224,7 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
 }
 
 OpenedCheckpoint open_checkpoint(const std::string& text) {
-  const Located located = locate(text, "--checkpoint");
+  const Located located = locate_weights(text, "--checkpoint");
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
     throw UserError("--checkpoint: " + located.file + " contains weights of another program (" +
@@ -236,7 +233,7 @@ OpenedCheckpoint open_checkpoint(const std::string& text) {
 }
 
 OpenedCheckpoint open_weights(const std::string& text, const std::string& entry) {
-  const Located located = locate(text, "--weights");
+  const Located located = locate_weights(text, "--weights");
   return read_weights(located.bytes, located.file, entry);
 }
 

@@ -36,8 +36,9 @@ struct Start {
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh
-//   --resume PATH   that file, or the newest intact checkpoint in that directory. Throws UserError
-//                   if there is none. Exception: if the file checkpoint.pth.tar is missing, does
+//   --resume PATH   that file, which may be of PyTorch's imagenet example (imagenet_example.h), or
+//                   the newest intact checkpoint in that directory. Throws UserError if there is
+//                   none. Exception: if the file checkpoint.pth.tar is missing, does
 //                   the same as --resume alone, because scripts for PyTorch's imagenet example pass
 //                   this name on their first run
 //   neither         a fresh start. Throws UserError if the checkpoint directory contains
@@ -45,6 +46,16 @@ struct Start {
 //
 // A fresh start with --weights PATH uses the weights that open_weights() finds there.
 Start find_start(const Job& job, dist::Group& group);
+
+// A file of weights, not yet parsed.
+struct Located {
+  std::vector<char> bytes;
+  std::string file;
+};
+
+// Reads the file that open_checkpoint() or open_weights() opens for `path`. `option` appears in
+// messages. Throws like them.
+Located locate_weights(const std::string& path, const std::string& option);
 
 // Opens a checkpoint of shoal. `path` is one of:
 //
