@@ -31,14 +31,6 @@ std::string number(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-std::string grouped(int64_t value) {
-  std::string text = std::to_string(value);
-  const int64_t first = value < 0 ? 1 : 0;
-  for (auto at = static_cast<int64_t>(text.size()) - 3; at > first; at -= 3)
-    text.insert(static_cast<size_t>(at), ",");
-  return text;
-}
-
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
   std::string all;
   for (size_t i = 0; i < texts.size(); ++i) all.append(i == 0 ? "" : separator).append(texts[i]);

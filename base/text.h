@@ -18,9 +18,6 @@ std::string hex(uint64_t value);
 // Returns the shortest text that reads back as the same number.
 std::string number(double value);
 
-// Returns `value` with commas between groups of three digits: "5,288,548".
-std::string grouped(int64_t value);
-
 // Returns the texts with `separator` between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
 

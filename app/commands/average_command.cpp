@@ -139,13 +139,16 @@ void check(const Arguments& arguments) {
 
 }  // namespace
 
-int average_command(const Arguments& arguments) {
+int average_command(const Arguments& given) {
+  Arguments arguments = given;
+  arguments.job.device = "cpu";  // as the averages
   begin(arguments.job, dist::Env{});
   check(arguments);
   std::vector<Candidate> all = open_all(arguments);
   std::optional<double> top1;
   train::NamedTensors tensors;
-  if (arguments.job.data.empty() && arguments.job.val_dir.empty()) {
+  const train::Job& job = arguments.job;
+  if (job.data.empty() && job.val_dir.empty() && job.train_dir.empty()) {
     train::WeightAverage average;
     for (const Candidate& one : all) average.add(one.tensors);
     tensors = average.mean();

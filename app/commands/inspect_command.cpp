@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "base/checksum.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/checkpoint/resume.h"

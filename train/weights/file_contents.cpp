@@ -1,6 +1,7 @@
 #include "train/weights/file_contents.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "train/weights/parse_file.h"
 #include "train/weights/safetensors_header.h"
 #include "train/weights/state_dict.h"
+#include "train/weights/tensor_fit.h"
 #include "train/weights/torch_archive.h"
 
 namespace shoal::train {
@@ -27,6 +29,20 @@ std::string text_of(const PickleValue& value) {
   return "";
 }
 
+// Returns a tensor of one element as a number, others by their shape.
+std::string text_of(const StoredTensor& tensor) {
+  const auto element = [&tensor](auto value) {
+    std::memcpy(&value, tensor.first, sizeof value);
+    return value;
+  };
+  if (tensor.bytes() == bytes_of(tensor.element)) {
+    if (tensor.element == Element::f32) return number(double{element(0.F)});
+    if (tensor.element == Element::f64) return number(element(0.0));
+    if (tensor.element == Element::i64) return std::to_string(element(int64_t{0}));
+  }
+  return shape_text(tensor.sizes) + " " + name_of(tensor.element);
+}
+
 std::string key_text(const PickleValue& key) {
   return key.kind == Kind::integer ? std::to_string(key.integer) : key.text;
 }
@@ -42,7 +58,8 @@ class TorchReader {
     for_each_item(root, [&](const std::string& key, const PickleValue& value) {
       if (!contents_.is_ours || !read_own(key, value)) read_entry(key, value);
     });
-    if (!single_.tensors.empty()) contents_.entries.insert(contents_.entries.begin(), single_);
+    if (contents_.entries.empty()) contents_.entries.push_back(std::move(single_));
+    for (const auto& [name, tensor] : single_.tensors) add(contents_.values, name, text_of(tensor));
     const char* const own = root.find("ema") ? "ema" : "model";
     StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
     contents_.used = used.entry;
@@ -115,7 +132,7 @@ class TorchReader {
 
   TorchArchive& file_;
   FileContents& contents_;
-  FileContents::Entry single_;  // tensors at the top level
+  FileContents::Entry single_ = {};  // tensors at the top level
 };
 
 FileContents read_safetensors_contents(std::span<const char> bytes) {

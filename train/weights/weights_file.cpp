@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/text.h"
+#include "base/grouped.h"
 #include "train/job/job.h"
 #include "train/weights/model_file.h"
 #include "train/weights/name_families.h"
