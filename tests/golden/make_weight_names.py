@@ -44,17 +44,17 @@ FAMILIES = {"timm": timm_model, "efficientnet_pytorch": efficientnet_pytorch_mod
 
 
 def check_logits(ours, theirs):
+    """Returns the largest difference of logits, relative to their standard deviation."""
     torch.manual_seed(0)
-    state = ours.state_dict()
-    for name, value in state.items():
-        if name.endswith("running_var"):
-            value.uniform_(0.5, 1.5)
-        elif name.endswith("running_mean"):
-            value.normal_(0, 0.1)
-    theirs.load_state_dict(dict(zip(theirs.state_dict(), state.values())))
-    images = torch.randn(2, 3, 225, 225)
+    images = torch.randn(4, 3, 225, 225)
     with torch.no_grad():
-        difference = (ours.eval()(images) - theirs.eval()(images)).abs().max().item()
+        for module in ours.modules():
+            if isinstance(module, torch.nn.BatchNorm2d):
+                module.momentum = 1.0  # takes the statistics of these images
+        ours.train()(images)
+        theirs.load_state_dict(dict(zip(theirs.state_dict(), ours.state_dict().values())))
+        wanted, found = ours.eval()(images), theirs.eval()(images)
+    difference = ((wanted - found).abs().max() / wanted.std()).item()
     assert difference < 1e-4, difference
     return difference
 

@@ -43,6 +43,13 @@ Fit fit_model(const models::ModelOptions& model, const TensorShapes& file) {
 
 }  // namespace
 
+models::ModelOptions default_model(const std::string& name, int64_t classes) {
+  models::ModelOptions options;
+  options.name = name;
+  options.classes = classes;
+  return options;
+}
+
 bool names_tensorflow(const std::string& name) {
   return name.find("tf_efficientnet") != std::string::npos;
 }
@@ -50,7 +57,7 @@ bool names_tensorflow(const std::string& name) {
 std::optional<KnownModel> model_like(const TensorShapes& file) {
   std::optional<KnownModel> best;
   for (const std::string& name : models::names()) {
-    Fit fit = fit_model({.name = name}, file);
+    Fit fit = fit_model(default_model(name), file);
     if (!best || fit.share() > best->fit.share()) best = KnownModel{name, std::move(fit)};
   }
   if (best && best->fit.share() < 0.5) best.reset();

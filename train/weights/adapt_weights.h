@@ -12,6 +12,9 @@
 
 namespace shoal::train {
 
+// Options of a model with its own rates of dropout and stochastic depth.
+models::ModelOptions default_model(const std::string& name, int64_t classes = 1000);
+
 struct AdaptedWeights {
   NamedTensors tensors;  // by the model's names, in the model's order; only those that fit
   Fit fit;

@@ -58,8 +58,12 @@ class TorchReader {
     for_each_item(root, [&](const std::string& key, const PickleValue& value) {
       if (!contents_.is_ours || !read_own(key, value)) read_entry(key, value);
     });
-    if (contents_.entries.empty()) contents_.entries.push_back(std::move(single_));
-    for (const auto& [name, tensor] : single_.tensors) add(contents_.values, name, text_of(tensor));
+    if (contents_.entries.empty()) {
+      contents_.entries.push_back(single_);
+    } else {
+      for (const auto& [name, tensor] : single_.tensors)
+        add(contents_.values, name, text_of(tensor));
+    }
     const char* const own = root.find("ema") ? "ema" : "model";
     StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
     contents_.used = used.entry;

@@ -7,6 +7,7 @@
 #include "base/whole_file.h"
 #include "models/model.h"
 #include "tests/train/weights/golden_names.h"
+#include "train/weights/adapt_weights.h"
 
 using namespace shoal;
 using namespace shoal::train;
@@ -46,7 +47,7 @@ TEST_CASE("a checkpoint of the imagenet example has weights, momentum, epoch and
   REQUIRE(data->optimizer.size() == 1);
   CHECK(data->optimizer[0].first == "momentum");
   const NamedTensors& momentum = data->optimizer[0].second;
-  const auto parameters = models::create({.name = "resnet18", .classes = 3})->parameters();
+  const auto parameters = models::create(default_model("resnet18", 3))->parameters();
   REQUIRE(momentum.size() == parameters.size());
   for (size_t i = 0; i < momentum.size(); ++i) {
     CHECK(momentum[i].first == parameters[i].name);

@@ -22,7 +22,7 @@ namespace {
 // Weights of a model in which the n-th tensor contains n.
 NamedTensors numbered(const std::string& model, int64_t classes) {
   NamedTensors tensors;
-  for (const auto& [name, sizes] : models::tensors({.name = model, .classes = classes}))
+  for (const auto& [name, sizes] : models::tensors(default_model(model, classes)))
     tensors.emplace_back(name, at::full(sizes, static_cast<double>(tensors.size())));
   return tensors;
 }
@@ -53,7 +53,7 @@ void check_numbered(const NamedTensors& tensors, double shift) {
 
 std::string refusal(const CheckpointData& data, const std::string& model, bool partial = false) {
   try {
-    adapt_weights(data, {.name = model}, partial);
+    adapt_weights(data, default_model(model), partial);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -75,7 +75,7 @@ TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and effic
     REQUIRE(hashes.size() == 8);
     for (const auto& [model, hash] : hashes) {
       INFO(family.name << " " << model);
-      const TensorShapes ours = models::tensors({.name = model});
+      const TensorShapes ours = models::tensors(default_model(model));
       const std::vector<std::string> theirs = names_in(family, ours);
       std::set<std::string> lines;
       for (size_t i = 0; i < ours.size(); ++i) {
@@ -94,7 +94,7 @@ TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and effic
 }
 
 TEST_CASE("described tensors are those of the model that is created") {
-  const models::ModelOptions options{.name = "resnet18", .classes = 3};
+  const models::ModelOptions options = default_model("resnet18", 3);
   const TensorShapes described = models::tensors(options);
   CHECK(described.size() == golden_model("resnet18").size());
   const auto model = models::create(options);
@@ -109,7 +109,7 @@ TEST_CASE("described tensors are those of the model that is created") {
 }
 
 TEST_CASE("weights in other names get the model's names, and variances its batch norm's eps") {
-  const models::ModelOptions b0{.name = "efficientnet_b0"};
+  const models::ModelOptions b0 = default_model("efficientnet_b0");
   const AdaptedWeights timm = adapt_weights(b0_in("timm"), b0);
   CHECK(timm.tensors.size() == 360);
   CHECK(timm.note == "in timm's names");
@@ -147,7 +147,7 @@ TEST_CASE("with --load-partial the tensors that fit are taken") {
   NamedTensors changed = numbered("resnet18", 10);
   changed[0].second = at::full({64, 1, 7, 7}, 1.0);
   changed.erase(changed.begin() + 1);
-  const AdaptedWeights adapted = adapt_weights(file_of(changed), {.name = "resnet18"}, true);
+  const AdaptedWeights adapted = adapt_weights(file_of(changed), default_model("resnet18"), true);
   CHECK(adapted.tensors.size() == 120);
   CHECK(adapted.fit.misfits.size() == 2);
   for (const auto& [name, value] : adapted.tensors) CHECK(name != "conv1.weight");
@@ -157,7 +157,7 @@ TEST_CASE("with --load-partial the tensors that fit are taken") {
 TEST_CASE("tensors that the model does not have are named") {
   NamedTensors more = numbered("resnet18", 10);
   more.emplace_back("fc2.weight", at::full({2}, 1));
-  const auto warnings = adapt_weights(file_of(more), {.name = "resnet18"}).warnings;
+  const auto warnings = adapt_weights(file_of(more), default_model("resnet18")).warnings;
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Contains("ignored 1") && Contains("fc2.weight"));
 }
