@@ -75,7 +75,7 @@ Count count(const train::StoredTensors& tensors) {
 // Returns the number of outputs of the classifier; 0 if it is unknown.
 int64_t classes_in(const train::KnownModel& known, const FileContents& contents) {
   for (const auto& [name, stored] : known.fit.taken) {
-    if (name != models::describe(train::default_model(known.name)).classifier) continue;
+    if (name != train::default_network(known.name).info.classifier) continue;
     for (const auto& [theirs, tensor] : contents.weights)
       if (theirs == stored) return tensor.sizes.at(0);
   }

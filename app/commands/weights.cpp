@@ -48,7 +48,7 @@ void adapt(Weights& weights, train::OpenedCheckpoint& opened, models::ModelOptio
     return;
   }
   try {
-    auto adapted = train::adapt_weights(data, model);
+    auto adapted = train::adapt_weights(data, models::make_network(model));
     weights.origin += ", " + model.name + " " + adapted.note;
     weights.warnings = adapted.warnings;
     (data.ema.empty() ? data.model : data.ema) = std::move(adapted.tensors);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/model.h"
+#include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/weights/adapt_weights.h"
 #include "train/weights/parse_file.h"
@@ -58,8 +58,7 @@ const PickleValue* find_group(const PickleValue& root) {
 // Converts the momentum buffers, which have numbers instead of names: the order of the parameters.
 NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const std::string& arch,
                            int64_t classes) {
-  TensorShapes parameters = models::tensors(default_model(arch, classes));
-  std::erase_if(parameters, [](const auto& tensor) { return is_buffer(tensor.name); });
+  const std::vector<models::Parameter> parameters = default_network(arch, classes).parameters;
   const std::vector<const PickleValue*>& numbers = group.find("params")->items;
   if (numbers.size() != parameters.size())
     throw UserError(
@@ -74,7 +73,8 @@ NamedTensors read_momentum(TorchArchive& file, const PickleValue& group, const s
   }
   NamedTensors momentum;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, sizes] = parameters[i];
+    const auto& name = parameters[i].name;
+    const auto& sizes = parameters[i].shape;
     const auto found = buffers.find(numbers[i]->integer);
     at::Tensor value = found == buffers.end()
                            ? at::zeros(sizes)
@@ -129,7 +129,7 @@ void read_state(const std::vector<char>& bytes, CheckpointData& data) {
   const PickleValue& root = archive.root();
   const PickleValue& group = *find_group(root);
   const std::string& arch = data.text["arch"] = root.find("arch")->text;
-  const std::string classifier = models::describe(default_model(arch)).classifier;
+  const std::string classifier = default_network(arch).info.classifier;
   for (const auto& [name, value] : data.model)
     if (name == classifier) data.integers["classes"] = value.size(0);
   data.optimizer.emplace_back("momentum",
@@ -159,7 +159,7 @@ std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& byt
   const CheckpointData weights = read_weights(bytes, file, "state_dict").data;
   CheckpointData data;
   try {
-    data.model = adapt_weights(weights, default_model(arch)).tensors;
+    data.model = adapt_weights(weights, default_network(arch)).tensors;
   } catch (const UserError& error) {
     throw UserError(file + ": " + error.what());
   }

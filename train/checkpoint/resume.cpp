@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "data/dataset.h"
+#include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/step/cuda/open.h"
@@ -170,7 +171,8 @@ void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJ
                     job.model.name);
   CheckpointData data;
   try {
-    const AdaptedWeights adapted = adapt_weights(weights, job.model, job.load_partial);
+    const AdaptedWeights adapted =
+        adapt_weights(weights, models::make_network(job.model), job.load_partial);
     if (arch == weights.text.end()) log::info("weights " + adapted.note);
     for (const std::string& warning : adapted.warnings) warn("--weights: " + warning);
     data.model = adapted.tensors;

@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "models/model_options.h"
+#include "models/network.h"
 #include "train/weights/checkpoint_file.h"
 #include "train/weights/tensor_fit.h"
 
 namespace shoal::train {
 
-// Options of a model with its own rates of dropout and stochastic depth.
-models::ModelOptions default_model(const std::string& name, int64_t classes = 1000);
+// Returns the network of this name with its own rates of dropout and stochastic depth.
+models::Network default_network(const std::string& name, int64_t classes = 1000);
+
+// Returns the parameters and then the buffers of a network.
+TensorShapes shapes_of(const models::Network& network);
 
 struct AdaptedWeights {
   NamedTensors tensors;  // by the model's names, in the model's order; only those that fit
@@ -29,7 +32,7 @@ struct AdaptedWeights {
 //
 // Running variances are shifted by the difference of batch norm's eps between the programs, which
 // gives exactly the other program's results.
-AdaptedWeights adapt_weights(const CheckpointData& data, const models::ModelOptions& model,
+AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial = false);
 
 // A model of shoal whose tensors are similar to those of a file.

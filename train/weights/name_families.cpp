@@ -1,5 +1,6 @@
 #include "train/weights/name_families.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -67,13 +68,14 @@ std::string efficientnet_pytorch_name(const Place& place) {
 // features.LAST.{0,1} (head), classifier.1. The numbers of a block's parts depend on which it has.
 class Parser {
  public:
-  explicit Parser(const std::vector<models::TensorShape>& model) {
+  explicit Parser(const TensorShapes& model) {
     for (const auto& tensor : model) {
       const std::vector<std::string> words = split(tensor.name, '.');
       if (!in_block(words)) continue;
       Block& block = blocks_[{std::stoi(words[1]), std::stoi(words[2])}];
-      block.last = std::stoi(words[4]);
-      if (words[5].starts_with("fc")) block.squeeze = block.last;
+      const int part = std::stoi(words[4]);
+      block.last = std::max(block.last, part);
+      if (words[5].starts_with("fc")) block.squeeze = part;
     }
     int index = 0;
     for (auto& [key, block] : blocks_) block.index = index++;
@@ -131,8 +133,7 @@ const std::vector<NameFamily>& name_families() {
   return table;
 }
 
-std::vector<std::string> names_in(const NameFamily& family,
-                                  const std::vector<models::TensorShape>& model) {
+std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& model) {
   std::vector<std::string> names;
   const Parser parser(model);
   for (const auto& tensor : model) {

@@ -2,15 +2,22 @@
 // The names that other programs give to the tensors of a network. shoal's own names are
 // torchvision's. A new family is one function and one row in name_families.cpp. Torch-free.
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "models/model_options.h"
 
 namespace shoal::train {
+
+// Name and shape of a parameter or buffer.
+struct TensorShape {
+  std::string name;
+  std::vector<int64_t> sizes;
+};
+using TensorShapes = std::vector<TensorShape>;
 
 // Where a tensor is in an EfficientNet, parsed from its name. An inverted residual block has up to
 // four parts: expand, depthwise, squeeze, project.
@@ -42,8 +49,7 @@ inline constexpr double kTensorFlowEps = 1e-3;
 
 // Returns the names of a model's tensors in a family, in the same order; empty if the family has no
 // names for such a model.
-std::vector<std::string> names_in(const NameFamily& family,
-                                  const std::vector<models::TensorShape>& model);
+std::vector<std::string> names_in(const NameFamily& family, const TensorShapes& model);
 
 // Returns the name without the prefixes that wrappers add: module. (DataParallel), _orig_mod.
 // (torch.compile) and model. (Lightning).

@@ -11,11 +11,9 @@
 
 namespace shoal::train {
 
-using TensorShapes = std::vector<models::TensorShape>;
-
 // A tensor of the model that the file lacks or has in another shape.
 struct Misfit {
-  models::TensorShape wanted;
+  TensorShape wanted;
   std::string stored_name;                           // in the file's family of names
   std::optional<std::vector<int64_t>> stored_sizes;  // unset: the file does not have it
   // "conv1.weight has the shape 64×3×7×7, in the file 64×1×7×7", "… is missing"

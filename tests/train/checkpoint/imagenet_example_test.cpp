@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/whole_file.h"
-#include "models/model.h"
 #include "tests/train/weights/golden_names.h"
 #include "train/weights/adapt_weights.h"
 
@@ -47,11 +46,11 @@ TEST_CASE("a checkpoint of the imagenet example has weights, momentum, epoch and
   REQUIRE(data->optimizer.size() == 1);
   CHECK(data->optimizer[0].first == "momentum");
   const NamedTensors& momentum = data->optimizer[0].second;
-  const auto parameters = models::create(default_model("resnet18", 3))->parameters();
+  const auto parameters = default_network("resnet18", 3).parameters;
   REQUIRE(momentum.size() == parameters.size());
   for (size_t i = 0; i < momentum.size(); ++i) {
     CHECK(momentum[i].first == parameters[i].name);
-    CHECK(momentum[i].second.sizes() == parameters[i].master->sizes());
+    CHECK(momentum[i].second.sizes() == at::IntArrayRef(parameters[i].shape));
     CHECK(first(momentum[i].second) == -static_cast<double>(i + 1) / 1024);
   }
   CHECK(settings_of(*data) == std::map<std::string, std::string>{{"model", "resnet18"},

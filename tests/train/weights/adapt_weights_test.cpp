@@ -22,7 +22,7 @@ namespace {
 // Weights of a model in which the n-th tensor contains n.
 NamedTensors numbered(const std::string& model, int64_t classes) {
   NamedTensors tensors;
-  for (const auto& [name, sizes] : models::tensors(default_model(model, classes)))
+  for (const auto& [name, sizes] : shapes_of(default_network(model, classes)))
     tensors.emplace_back(name, at::full(sizes, static_cast<double>(tensors.size())));
   return tensors;
 }
@@ -53,7 +53,7 @@ void check_numbered(const NamedTensors& tensors, double shift) {
 
 std::string refusal(const CheckpointData& data, const std::string& model, bool partial = false) {
   try {
-    adapt_weights(data, default_model(model), partial);
+    adapt_weights(data, default_network(model), partial);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -75,7 +75,7 @@ TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and effic
     REQUIRE(hashes.size() == 8);
     for (const auto& [model, hash] : hashes) {
       INFO(family.name << " " << model);
-      const TensorShapes ours = models::tensors(default_model(model));
+      const TensorShapes ours = shapes_of(default_network(model));
       const std::vector<std::string> theirs = names_in(family, ours);
       std::set<std::string> lines;
       for (size_t i = 0; i < ours.size(); ++i) {
@@ -93,23 +93,8 @@ TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and effic
   }
 }
 
-TEST_CASE("described tensors are those of the model that is created") {
-  const models::ModelOptions options = default_model("resnet18", 3);
-  const TensorShapes described = models::tensors(options);
-  CHECK(described.size() == golden_model("resnet18").size());
-  const auto model = models::create(options);
-  size_t parameter = 0;
-  for (const auto& tensor : described) {
-    if (is_buffer(tensor.name)) continue;
-    const auto slot = model->parameters().at(parameter++);
-    CHECK(slot.name == tensor.name);
-    CHECK(slot.master->sizes() == at::IntArrayRef(tensor.sizes));
-  }
-  CHECK(parameter == model->parameters().size());
-}
-
 TEST_CASE("weights in other names get the model's names, and variances its batch norm's eps") {
-  const models::ModelOptions b0 = default_model("efficientnet_b0");
+  const models::Network b0 = default_network("efficientnet_b0");
   const AdaptedWeights timm = adapt_weights(b0_in("timm"), b0);
   CHECK(timm.tensors.size() == 360);
   CHECK(timm.note == "in timm's names");
@@ -121,12 +106,25 @@ TEST_CASE("weights in other names get the model's names, and variances its batch
         "in efficientnet_pytorch's names, batch norm converted from eps 0.001 to 1e-05");
   check_numbered(other.tensors, 1e-3 - 1e-5);
   REQUIRE(other.warnings.size() == 1);
-  CHECK_THAT(other.warnings[0], Contains("pads like TensorFlow") && Contains("--val-size 225"));
+  CHECK_THAT(other.warnings[0], Contains("pads like TensorFlow, efficientnet_b0 symmetrically") &&
+                                    Contains("--val-size 225"));
 
   const AdaptedWeights tensorflow = adapt_weights(b0_in("timm", "tf_efficientnet_b0_ns"), b0);
   check_numbered(tensorflow.tensors, 1e-3 - 1e-5);
   REQUIRE(tensorflow.warnings.size() == 1);
   CHECK_THAT(tensorflow.warnings[0], Contains("tf_efficientnet_b0_ns"));
+}
+
+TEST_CASE("weights of EfficientNet-Lite need no conversion") {
+  const models::Network lite = default_network("efficientnet_lite0", 5);
+  NamedTensors tensors = numbered("efficientnet_lite0", 5);
+  const std::vector<std::string> names = names_in(name_families()[2], shapes_of(lite));
+  REQUIRE(names.size() == tensors.size());
+  for (size_t i = 0; i < names.size(); ++i) tensors[i].first = names[i];
+  const AdaptedWeights adapted = adapt_weights(file_of(tensors), lite);
+  CHECK(adapted.note == "in efficientnet_pytorch's names");
+  CHECK(adapted.warnings.empty());
+  check_numbered(adapted.tensors, 0);
 }
 
 TEST_CASE("weights of another model are refused with the first differences and the likely model") {
@@ -147,7 +145,7 @@ TEST_CASE("with --load-partial the tensors that fit are taken") {
   NamedTensors changed = numbered("resnet18", 10);
   changed[0].second = at::full({64, 1, 7, 7}, 1.0);
   changed.erase(changed.begin() + 1);
-  const AdaptedWeights adapted = adapt_weights(file_of(changed), default_model("resnet18"), true);
+  const AdaptedWeights adapted = adapt_weights(file_of(changed), default_network("resnet18"), true);
   CHECK(adapted.tensors.size() == 120);
   CHECK(adapted.fit.misfits.size() == 2);
   for (const auto& [name, value] : adapted.tensors) CHECK(name != "conv1.weight");
@@ -157,7 +155,7 @@ TEST_CASE("with --load-partial the tensors that fit are taken") {
 TEST_CASE("tensors that the model does not have are named") {
   NamedTensors more = numbered("resnet18", 10);
   more.emplace_back("fc2.weight", at::full({2}, 1));
-  const auto warnings = adapt_weights(file_of(more), default_model("resnet18")).warnings;
+  const auto warnings = adapt_weights(file_of(more), default_network("resnet18")).warnings;
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Contains("ignored 1") && Contains("fc2.weight"));
 }
