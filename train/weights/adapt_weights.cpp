@@ -12,7 +12,7 @@
 namespace shoal::train {
 namespace {
 
-TensorShapes shapes_of(const NamedTensors& tensors) {
+TensorShapes shapes_in(const NamedTensors& tensors) {
   TensorShapes shapes;
   for (const auto& [name, value] : tensors) shapes.push_back({name, value.sizes().vec()});
   return shapes;
@@ -92,13 +92,13 @@ std::optional<KnownModel> model_like(const TensorShapes& file) {
 }
 
 std::optional<KnownModel> model_like(const CheckpointData& data) {
-  return model_like(shapes_of(finished_weights(data)));
+  return model_like(shapes_in(finished_weights(data)));
 }
 
 AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
                              bool partial) {
   const NamedTensors weights = finished_weights(data);
-  const TensorShapes file = shapes_of(weights);
+  const TensorShapes file = shapes_in(weights);
   AdaptedWeights adapted;
   Fit& fit = adapted.fit = fit_model(model, file);
   const std::string& name = model.info.name;
