@@ -8,6 +8,7 @@
 #include "app/commands/session.h"
 #include "base/log.h"
 #include "base/whole_file.h"
+#include "train/step/trainer.h"
 #include "train/weights/model_file.h"
 #include "train/weights/weight_average.h"
 
