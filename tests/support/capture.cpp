@@ -6,7 +6,9 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 namespace shoal::test {
@@ -26,6 +28,9 @@ Captured capture(const std::function<int()>& function,
   REQUIRE(::pipe(out) == 0);
   REQUIRE(::pipe(err) == 0);
   const auto start = Clock::now();
+  // What is buffered here must not be written a second time by the child.
+  std::cout.flush();
+  std::fflush(nullptr);
   const pid_t pid = ::fork();
   REQUIRE(pid >= 0);
   if (pid == 0) {
