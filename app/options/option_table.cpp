@@ -44,9 +44,9 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("lists the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Initial weights (eval, predict: the weights, required): a run, a file (.pth, .pth.tar, "
-           "safetensors), a URL, torchvision:NAME, timm:NAME, hf:OWNER/NAME (`shoal weights` lists "
-           "names), or `pretrained` (SageMaker's channel, else torchvision:MODEL/V1)",
+           "Initial weights (eval, predict: required): a run, a file (.pth, …), a URL, a name (see "
+           "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
+           "torchvision's)",
            JOB(weights))
            .unset_is("random"),
        row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",
