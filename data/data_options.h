@@ -26,6 +26,13 @@ enum class Order { random, chunked };
 // images.
 enum class Views { none, flip, five, ten };
 
+// Which of the training images to use, class by class (sources/split.h). Changes the result.
+struct Portion {
+  double fraction = 1;    // of the images of each class, rounded, but at least one image
+  int64_t per_class = 0;  // at most this many images of each class; 0: no limit
+  bool all() const { return fraction >= 1 && per_class == 0; }
+};
+
 // Augmentations of a training image after crop and flips, applied in this order.
 struct AugmentOptions {
   // These options change the result.
@@ -104,6 +111,8 @@ struct LoaderOptions {
   Progression progression;  // sizes of training images; its `size` is ignored, see sides()
   MixOptions mix;
   Order order = Order::random;
+  // Class-balanced sampling in training (loader/balance.h); 0: off, each image once per epoch.
+  double balance = 0;
   // How often an epoch shows each image, augmented differently each time. The length of an epoch
   // stays the same, so it contains only 1/repeats of the images (loader/feed.h).
   int64_t repeats = 1;

@@ -27,7 +27,9 @@ enum class Purpose : uint64_t {
   update = 11,
   size = 12,
   shuffle = 13,
-  vertical_flip = 14
+  vertical_flip = 14,
+  portion = 15,
+  balance = 16
 };
 
 constexpr uint64_t make_key(Purpose purpose, uint64_t seed, uint64_t epoch, uint64_t index) {

@@ -28,6 +28,7 @@ enum Slot {
   kTop1,
   kTop5,
   kSkipped,
+  kTrainedMs,
   kOutOfData,
   kSlots
 };
@@ -46,6 +47,7 @@ void write(const ControlMessage& message, int64_t* slots) {
   slots[kTop1] = message.top1;
   slots[kTop5] = message.top5;
   slots[kSkipped] = message.skipped;
+  slots[kTrainedMs] = message.trained_ms;
   slots[kOutOfData] = message.out_of_data;
 }
 
@@ -59,6 +61,7 @@ ControlMessage read(const int64_t* slots) {
   message.top1 = slots[kTop1];
   message.top5 = slots[kTop5];
   message.skipped = slots[kSkipped];
+  message.trained_ms = slots[kTrainedMs];
   message.out_of_data = slots[kOutOfData];
   return message;
 }

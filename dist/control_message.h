@@ -31,6 +31,7 @@ struct ControlMessage {
   double loss_sum = 0;
   int64_t top1 = 0, top5 = 0;  // images whose label is the best, or among the five best
   int64_t skipped = 0;         // images without metrics
+  int64_t trained_ms = 0;      // milliseconds that the run has trained for; only rank 0 posts them
   int64_t out_of_data = 0;     // posted: 1 if this rank has too little data for another step
 
   bool operator==(const ControlMessage&) const = default;

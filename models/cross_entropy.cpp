@@ -33,7 +33,7 @@ struct Attach : Function<Attach> {
 }  // namespace
 
 LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, double smoothing,
-                         double scale) {
+                         double scale, const at::Tensor& class_weights) {
   const at::Tensor logits = logits_any.detach().contiguous();
   const auto options = logits.options();
   LossResult result;
@@ -57,7 +57,9 @@ LossResult cross_entropy(const at::Tensor& logits_any, const Labels& labels, dou
            .gradient = gradient.defined() ? gradient.mutable_data_ptr() : nullptr,
            .loss_sum = result.loss_sum.mutable_data_ptr<double>(),
            .top1 = result.top1.mutable_data_ptr<int64_t>(),
-           .top5 = result.top5.mutable_data_ptr<int64_t>()},
+           .top5 = result.top5.mutable_data_ptr<int64_t>(),
+           .class_weights =
+               class_weights.defined() ? class_weights.const_data_ptr<double>() : nullptr},
           stream_of(logits.device()));
   const at::Tensor loss = result.loss_sum * scale;
   result.loss = gradient.defined() ? Attach::apply(logits_any, loss, gradient) : loss;

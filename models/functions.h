@@ -93,8 +93,10 @@ struct LossResult {
 
 // Softmax cross-entropy of N×classes logits (any of the four dtypes) with label smoothing and mixed
 // labels. `scale` multiplies the loss and its gradient: pass 1 / (global batch size) for a mean.
-// The gradient is computed here, not in backward.
+// `class_weights`: one float64 per class, on the device of the logits; undefined: all 1. They weight
+// the loss as in PyTorch, but the loss is not divided by the sum of the labels' weights. The
+// gradient is computed here, not in backward.
 LossResult cross_entropy(const at::Tensor& logits, const Labels& labels, double smoothing,
-                         double scale);
+                         double scale, const at::Tensor& class_weights = {});
 
 }  // namespace shoal::models

@@ -117,7 +117,8 @@ struct Depthwise {
 };
 
 // Softmax cross-entropy with label smoothing s and two labels per row: target = lambda*onehot(a) +
-// (1-lambda)*onehot(b), then (1-s)*target + s/classes. Computes sums, not means.
+// (1-lambda)*onehot(b), then (1-s)*target + s/classes. With class weights w, a row's loss is
+// -Σ w[c] target[c] log softmax[c], as in PyTorch. Computes sums, not means.
 struct CrossEntropy {
   Type type;  // of logits and gradient
   int64_t rows, classes;
@@ -126,13 +127,15 @@ struct CrossEntropy {
   const int32_t* label_b;  // rows; nullptr: label_a
   const float* lambda;     // rows; nullptr: 1
   float smoothing;
-  double gradient_scale;  // gradient = gradient_scale * (softmax - target)
-  void* gradient;         // rows×classes, or nullptr
-  double* loss_sum;       // one value; the sum of the rows' losses is added to it
+  // gradient = gradient_scale * (softmax * Σ w[k] target[k] - w * target)
+  double gradient_scale;
+  void* gradient;    // rows×classes, or nullptr
+  double* loss_sum;  // one value; the sum of the rows' losses is added to it
   // One value each. Incremented for each row whose label_a ranks first (top1) or among the first
   // five (top5) in a stable descending sort by score (ops/places.h). A row with a NaN logit counts
   // in neither.
   int64_t *top1, *top5;
+  const double* class_weights = nullptr;  // classes; nullptr: all 1
 };
 
 // Arguments shared by the optimizer passes. All buffers have `total` elements, padding included.

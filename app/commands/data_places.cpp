@@ -30,9 +30,16 @@ std::string cache_folder(const train::Job& job) {
 std::string index_folder(const train::Job& job, const DataPlaces& places) {
   if (!job.seek_index || places.train.location.text.empty()) return "";
   std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
-  // Indexes are stored by position in the training images, and --val-split changes the positions.
+  // Indexes are stored by position in the training images, which these options change.
   if (job.val_split > 0) name += strf(":%g", job.val_split);
+  if (!job.portion.all()) name += ":" + portion_text(job);
   return cache_folder(job) + "/seek-" + hex(hash_bytes(name));
+}
+
+std::string portion_text(const train::Job& job) {
+  const data::Portion& portion = job.portion;
+  return portion.per_class > 0 ? "--per-class " + std::to_string(portion.per_class)
+                               : strf("--fraction %g", portion.fraction);
 }
 
 void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader) {
@@ -98,6 +105,10 @@ void check_synsets(const train::Job& job) {
 
 void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train) {
   check_synsets(job);
+  if (with_train && places.train.location.is_pipe() && !job.portion.all())
+    throw UserError(portion_text(job) +
+                    " cannot select among images that come through a pipe, because only files "
+                    "can be listed; omit it, or give the images as files");
   if (job.tfrecord_keys.empty()) return;
   const auto may_be_records = [](const Split& split) {
     return split.location.is_pipe() || data::holds_tf_records(split.location);

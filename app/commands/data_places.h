@@ -28,6 +28,9 @@ std::string cache_folder(const train::Job& job);
 // Folder for the seek indexes of the training images; empty with --no-seek-index.
 std::string index_folder(const train::Job& job, const DataPlaces& places);
 
+// Returns the option that selects a portion of the training images, with its value, for messages.
+std::string portion_text(const train::Job& job);
+
 // For evaluating a run that held out `share` of its training images (--val-split): selects these
 // images for validation, unless --data or --val provides others. If `leader`, warns if the job asks
 // for a larger share than the run held out.

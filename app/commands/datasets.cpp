@@ -67,12 +67,27 @@ std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> i
   return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
 }
 
+// Returns the portion of the training images that --fraction or --per-class selects.
+std::shared_ptr<const data::Dataset> selected(const Opening& opening,
+                                              std::shared_ptr<const data::Dataset> images) {
+  const data::Portion& portion = opening.job.portion;
+  if (portion.all()) return images;
+  const int64_t all = images->size();
+  auto taken = data::portion_of(std::move(images), portion);
+  if (opening.communicator.env.rank == 0)
+    log::info(strf("%s: training on %lld of %lld images%s", portion_text(opening.job).c_str(),
+                   static_cast<long long>(taken->size()), static_cast<long long>(all),
+                   opening.sharded() ? " of the first host" : ""));
+  return taken;
+}
+
 // Opens the images of one split. Collective.
 std::shared_ptr<const data::Source> open_split(const Opening& opening, const KnownClasses& known) {
   check_split_exists(opening.job, opening.split);
   if (opening.piped()) return open_pipe(opening, known.names);
   auto dataset = open_listed(opening, known.names);
-  if (opening.split.name == "val") dataset = with_known_classes(dataset, opening, known);
+  dataset = opening.split.name == "val" ? with_known_classes(dataset, opening, known)
+                                        : selected(opening, dataset);
   return as_read(opening, dataset);
 }
 
@@ -96,7 +111,7 @@ std::shared_ptr<const data::Source> take_part(const Opening& opening,
     log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
                    job.val_split, static_cast<long long>(taken->size()),
                    static_cast<long long>(images), opening.source().c_str()));
-  return as_read(opening, taken);
+  return as_read(opening, training ? selected(opening, taken) : taken);
 }
 
 // Checks that the images have exactly the classes in --classes FILE.

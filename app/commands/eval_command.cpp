@@ -42,7 +42,11 @@ void print(const Arguments& arguments, const train::EvaluationReport& report,
 int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
-  Weights weights = open_weights(arguments);
+  const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
+  dist::Communicator communicator = connect_ranks(
+      arguments.job, gpus, env, std::make_shared<dist::Progress>(),
+      [](const std::string& text) { fail_now(reporting(dist::environment()), kPeerLost, text); });
+  Weights weights = open_weights(arguments, communicator.main);
   if (!weights.job.cache_dir) weights.job.cache_dir = "";  // eval has no --output folder
   const DataPlaces places = find_data(weights.job);
   take_held_out(weights.job, places, weights.val_split, env.rank == 0);
@@ -51,10 +55,6 @@ int eval_command(const Arguments& arguments) {
   if (weights.job.val_split == 0 && named)
     throw UserError(
         "--train has no effect in eval without --val-split; give the images with --val PATH");
-  const train::Gpus gpus = train::claim_gpu(weights.job, env.local_rank);
-  dist::Communicator communicator = connect_ranks(
-      weights.job, gpus, env, std::make_shared<dist::Progress>(),
-      [](const std::string& text) { fail_now(reporting(dist::environment()), kPeerLost, text); });
   const Datasets datasets =
       open_datasets(weights.job, places, /*with_train=*/false, weights.classes, communicator);
   check_class_count(weights, datasets.val->classes().size(), "the data has");

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "app/commands/agreement.h"
+#include "app/commands/class_weights.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
 #include "app/options/settings/saved_settings.h"
@@ -58,6 +59,8 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
   model.channels = job.channels.value_or(model.channels);
   here.model = models::describe(model);
   train::ResolvedJob resolved = train::resolve(job, here);
+  if (datasets.train)
+    resolved.class_weights = class_weights(resolved, *datasets.train, communicator);
   resolved.settings = settings_of(resolved);
   at::set_num_threads(resolved.threads);
   return resolved;

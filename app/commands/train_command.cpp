@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
+#include "app/commands/weights.h"
 #include "app/launch/machine.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/saved_settings.h"
@@ -156,7 +157,8 @@ int train_command(const Arguments& given) {
   const DataPlaces places = find_data(arguments.job);
   check_data_exists(arguments.job, places);  // after connecting, so that every host can report it
   check_health(arguments.job, communicator);
-  train::Start start = train::find_start(arguments.job, communicator.main);
+  train::Start start =
+      train::find_start(arguments.job, communicator.main, weights_finder(arguments));
   if (start.data) take_saved_settings(arguments, start.data->settings, start.data->classes.size());
   if (start.weights) train::take_normalization(*start.weights, arguments.job);
   const auto& source = start.data ? start.data : start.weights;

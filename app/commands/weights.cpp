@@ -1,5 +1,8 @@
 #include "app/commands/weights.h"
 
+#include "app/weights/fetch.h"
+#include "base/log.h"
+#include "dist/env/env.h"
 #include "models/catalogue.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/preprocessing.h"
@@ -7,14 +10,16 @@
 namespace shoal::app {
 namespace {
 
-train::OpenedCheckpoint open(const train::Job& job) {
+train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& group) {
+  const train::Job& job = arguments.job;
   if (job.checkpoint.empty() == job.weights.empty())
     throw UserError(job.weights.empty()
                         ? "no weights given: add --checkpoint PATH (a run of shoal) or --weights "
-                          "PATH (also other programs' files)"
+                          "WHAT (also other programs' files and names; see `shoal weights`)"
                         : "--checkpoint and --weights exclude each other; remove one of them");
-  return job.weights.empty() ? train::open_checkpoint(job.checkpoint)
-                             : train::open_weights(job.weights, job.weights_entry);
+  return job.weights.empty() ? train::open_checkpoint(job.checkpoint, group)
+                             : train::open_weights(job.weights, job.weights_entry, group,
+                                                   weights_finder(arguments));
 }
 
 // Returns the network's name in the file or, for another program's file, --model. Throws UserError
@@ -60,8 +65,24 @@ void load(Weights& weights, const train::OpenedCheckpoint& opened) {
 
 }  // namespace
 
-Weights open_weights(const Arguments& arguments) {
-  const train::OpenedCheckpoint opened = open(arguments.job);
+train::LocalPath weights_finder(const Arguments& arguments) {
+  return [&arguments](const std::string& weights) {
+    const dist::Variables environment = dist::environment();
+    FetchOptions options;
+    options.cache = arguments.weights_cache;
+    if (std::string server = dist::value_of(environment, "HF_ENDPOINT"); !server.empty()) {
+      while (server.ends_with('/')) server.pop_back();
+      options.servers.hugging_face = server;
+    }
+    options.download.token = dist::value_of(environment, "HF_TOKEN");
+    options.download.certificates = dist::value_of(environment, "SSL_CERT_FILE");
+    options.status_line = arguments.job.progress && log::has_status();
+    return fetch_weights(weights, options);
+  };
+}
+
+Weights open_weights(const Arguments& arguments, const dist::Group& group) {
+  const train::OpenedCheckpoint opened = open(arguments, group);
   const train::CheckpointData& data = opened.data;
   Weights weights;
   weights.file = opened.file;

@@ -7,7 +7,9 @@
 
 #include "app/options/options.h"
 #include "data/data_options.h"
+#include "dist/group.h"
 #include "models/model.h"
+#include "train/checkpoint/resume.h"
 #include "train/job/job.h"
 
 namespace shoal::app {
@@ -25,9 +27,13 @@ struct Weights {
   data::TransformOptions transform;  // for evaluation
 };
 
-// Reads --checkpoint or --weights. The file or --model names the network. Throws UserError or
-// std::runtime_error.
-Weights open_weights(const Arguments& arguments);
+// Returns the function that turns --weights into a path and downloads the file if needed
+// (app/weights/fetch.h). It refers to `arguments`.
+train::LocalPath weights_finder(const Arguments& arguments);
+
+// Reads --checkpoint or --weights. The file, --model or the name of the weights names the network.
+// Throws UserError or std::runtime_error. Collective: rank 0 reads the file.
+Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
 // `whose`: subject and verb for the message, such as "the data has".

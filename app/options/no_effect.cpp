@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/weights/remote_weights.h"
 #include "data/augment/settings.h"
 
 namespace shoal::app {
@@ -76,9 +77,12 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return c.run.eval_only && c.run.val_split == 0; }},
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.eval_only; }},
       {{"export"}, ": --export-dir is not given", [](Case c) { return c.run.export_dir.empty(); }},
-      {{"weights", "weights-entry"},
+      {{"weights", "weights-entry", "weights-cache"},
        ": the run continues from a checkpoint, which contains the weights",
        [](Case c) { return c.continued; }},
+      {{"weights-cache"},
+       ": --weights names nothing to download",
+       [](Case c) { return !remote_weights(c.run.weights); }},
       {{"data"}, ": --train and --val locate all images", names_all_images},
       {{"data"},
        ": --val locates the images",
@@ -130,8 +134,12 @@ std::vector<NoEffect> all_rows() {
       {{"max-steps"},
        ": the run ends earlier, after --epochs",
        [](Case c) {
-         return !c.run.open_ended && c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
+         return !c.run.open_ended && c.run.time_budget == 0 &&
+                c.arguments.job.max_steps.value_or(0) > c.run.total_steps;
        }},
+      {{"patience"},
+       ": with --eval-every 0, only the end of the run is evaluated",
+       [](Case c) { return c.run.eval_every == 0; }},
       {{"momentum"},
        ": --optimizer is adamw, which uses --beta1 instead",
        [](Case c) { return optimizer(c) == Optimizer::adamw; }},

@@ -28,6 +28,7 @@ inline void add(std::vector<Option>& table, const std::string& group, std::vecto
 
 void add_data(std::vector<Option>& table);
 void add_preprocessing(std::vector<Option>& table);
+void add_small_data(std::vector<Option>& table);
 void add_augmentation(std::vector<Option>& table);
 void add_optimizer(std::vector<Option>& table);
 void add_schedule(std::vector<Option>& table);

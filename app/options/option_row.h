@@ -177,6 +177,20 @@ Option memory_row(std::string name, unsigned commands, std::string help, Field f
   return option;
 }
 
+// Parses a duration in seconds: a number, or numbers with the units d, h, m and s (1h30m). Throws
+// std::invalid_argument for any other text.
+double parse_duration(const std::string& text);
+
+// Returns the row for a number of seconds.
+template <class Field>
+Option duration_row(std::string name, unsigned commands, std::string help, Field field) {
+  Option option = row(std::move(name), commands, "TIME", std::move(help), field);
+  option.set = [field](Arguments& arguments, const std::string& text) {
+    field.in(arguments) = parse_duration(text);
+  };
+  return option;
+}
+
 // Returns the row for an enumeration. `values`: the allowed texts and the enumerator of each.
 template <class Enum, class Field>
 Option choice(std::string name, unsigned commands, std::string help,

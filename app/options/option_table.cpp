@@ -38,17 +38,20 @@ void add_model(std::vector<Option>& table) {
            .of_evaluation(),
        model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
-           .unset_is("the network named in the file"),
+           .unset_is("the network named in the file, or known by the name of the weights"),
        row("layers", kModels, "NAME",
            "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
            .unset_is("lists the networks"),
-       row("weights", kRun | kCommon, "PATH",
-           "Initial weights (eval, predict: weights to use, required): a checkpoint, a run's "
-           "folder, a file (.pth, .pth.tar, safetensors), or `pretrained` for the SageMaker "
-           "channel of that name",
+       row("weights", kRun | kCommon, "WHAT",
+           "Initial weights (eval, predict: required): a run, a file (.pth, …), a URL, a name (see "
+           "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
+           "torchvision's)",
            JOB(weights))
            .unset_is("random"),
+       row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",
+           FIELD(weights_cache))
+           .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",
@@ -87,6 +90,31 @@ void add_length(std::vector<Option>& table) {
            .at_least(1)
            .of_training()
            .off_is("none"),
+       row("eval-every", kTrain, "N",
+           "Evaluate after every Nth epoch and at the end of the run; 0: only at the end",
+           JOB(eval_every))
+           .also_called({"val-interval", "eval-interval", "check-val-every-n-epoch"})
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       row("patience", kTrain, "N",
+           "End the run after N evaluations in a row without a better top-1 accuracy; 0: never",
+           JOB(patience))
+           .also_called({"early-stopping", "early-stop-patience"})
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(),
+       duration_row("time-budget", kTrain,
+                    "Train for this time (1800, 30m, 1h30m), evaluations included: the learning "
+                    "rate schedule spans it, --epochs only scales the options that count epochs; "
+                    "0: no limit",
+                    JOB(time_budget))
+           .also_called({"max-time", "max-duration"})
+           .off_is("0")
+           .of_training()
+           .changes_results(),
        row("batch-size", kTrain | kEval | kCommon, "N", "Images per forward pass of each process",
            JOB(batch_size))
            .unset_is("32, or derived from --global-batch-size")
@@ -127,6 +155,7 @@ std::vector<Option> build() {
   add_general(table);
   add_data(table);
   add_preprocessing(table);
+  add_small_data(table);
   add_augmentation(table);
   add_model(table);
   add_length(table);

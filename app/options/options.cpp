@@ -1,8 +1,6 @@
 #include "app/options/options.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <utility>
 
 #include "app/options/foreign/foreign_options.h"
@@ -42,36 +40,6 @@ bool in_range(const Range& range, const std::string& text) {
 }
 
 }  // namespace
-
-bool parse_flag(const std::string& text) {
-  const std::string small = lower(text);
-  if (small.empty() || small == "true" || small == "yes" || small == "on" || small == "1")
-    return true;
-  if (small == "false" || small == "no" || small == "off" || small == "0") return false;
-  throw std::invalid_argument("true or false");
-}
-
-int64_t parse_bytes(const std::string& text) {
-  constexpr const char* kUnits = "KMGT";
-  const char* const what = "a number of bytes, such as 500M or 16G";
-  std::string digits = text;
-  if (!digits.empty() && (digits.back() == 'B' || digits.back() == 'b')) digits.pop_back();
-  int shift = 0;
-  if (!digits.empty()) {
-    const char unit = static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back())));
-    if (const char* found = std::strchr(kUnits, unit); found != nullptr && *found != '\0') {
-      shift = 10 * static_cast<int>(found - kUnits + 1);
-      digits.pop_back();
-    }
-  }
-  int64_t value = -1;
-  try {
-    store(value, digits);
-  } catch (const std::invalid_argument&) {  // throws below
-  }
-  if (value < 0 || value > (INT64_MAX >> shift)) throw std::invalid_argument(what);
-  return value << shift;
-}
 
 bool Range::holds(double value) const {
   return (above_low ? value > low : value >= low) && (below_high ? value < high : value <= high);

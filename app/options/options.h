@@ -56,8 +56,10 @@ struct Arguments {
   // SageMaker instance groups that run the job, comma-separated; empty: those that a toolkit
   // requests, else all.
   std::string instance_group;
-  std::string weights_model;       // eval, predict: network of --weights; empty: named by the file
-  std::string layers;              // models: network whose layers to list; empty: list networks
+  std::string weights_model;  // eval, predict: network of --weights; empty: named by the file
+  std::string layers;         // models: network whose layers to list; empty: list networks
+  // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
+  std::string weights_cache;
   std::string recipe;              // the applied recipe; "list": print all recipes
   bool json = false, csv = false;  // output format of the commands that have it
   int64_t topk = 5;                // predict: number of classes to print per image

@@ -27,12 +27,14 @@ int64_t paired(int64_t i, int64_t repetition) {
 }  // namespace
 
 DatasetFeed::DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch,
-                         bool shuffled, Order order, int64_t repeats, const BatchPlan& plan)
+                         bool shuffled, Order order, int64_t repeats, const BatchPlan& plan,
+                         std::shared_ptr<const ClassBalance> balance)
     : Feed(seed, epoch),
       dataset_(std::move(dataset)),
       shuffled_(shuffled),
       repeats_(shuffled ? repeats : 1),
-      random_(dataset_->size(), seed, epoch),
+      random_(balance ? balance->length() : dataset_->size(), seed, epoch),
+      balance_(std::move(balance)),
       plan_(plan) {
   if (shuffled && order == Order::chunked) chunked_.emplace(dataset_->size(), seed, epoch);
 }
@@ -67,14 +69,22 @@ DatasetFeed::Place DatasetFeed::place(int64_t position) const {
   return {in_order % size(), repetition};
 }
 
+// Returns the sample at `position`, and how often the epoch has used it in earlier repetitions.
+ClassBalance::Drawn DatasetFeed::find(int64_t position) const {
+  if (!shuffled_) return {position, 0};
+  const auto [at, repetition] = place(position);
+  if (balance_) return balance_->draw(random_(at), epoch());
+  return {chunked_ ? (*chunked_)(at) : random_(at), repetition};
+}
+
 void DatasetFeed::announce_samples(int64_t first, int64_t count, const WillRead& will_read) const {
   dataset_->will_read(first, count);
   will_read(first, count);
 }
 
 uint64_t DatasetFeed::key(int64_t position) const {
-  const uint64_t key = sample_key(seed(), epoch(), sample(position));
-  const int64_t repetition = shuffled_ ? place(position).repetition : 0;
+  const auto [found, repetition] = find(position);
+  const uint64_t key = sample_key(seed(), epoch(), found);
   if (repetition == 0) return key;
   return combine(combine(key, static_cast<uint64_t>(Purpose::repetition)),
                  static_cast<uint64_t>(repetition));

@@ -12,6 +12,7 @@
 
 #include "data/data_options.h"
 #include "data/dataset.h"
+#include "data/loader/balance.h"
 #include "data/loader/order.h"
 #include "data/stream/epoch.h"
 
@@ -101,16 +102,14 @@ class DatasetFeed final : public Feed {
   // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each
   // block of 16 samples is repeated in place, each time with different batch neighbours. An epoch
   // keeps its number of samples, so it uses only the first 1/repeats of the order. `plan`: this
-  // rank's positions, for announce().
+  // rank's positions, for announce(). `balance`: class-balanced sampling, or null; only with the
+  // random order, without repeats.
   DatasetFeed(std::shared_ptr<const Dataset> dataset, uint64_t seed, int64_t epoch, bool shuffled,
-              Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {});
+              Order order = Order::random, int64_t repeats = 1, const BatchPlan& plan = {},
+              std::shared_ptr<const ClassBalance> balance = {});
 
   int64_t size() const { return random_.size(); }
-  int64_t sample(int64_t position) const {
-    if (!shuffled_) return position;
-    const int64_t at = place(position).in_order;
-    return chunked_ ? (*chunked_)(at) : random_(at);
-  }
+  int64_t sample(int64_t position) const { return find(position).sample; }
   uint64_t key(int64_t position) const override;
   std::optional<Ticket> ticket(int64_t position) const override;
   // Returns the next samples of the order.
@@ -125,6 +124,7 @@ class DatasetFeed final : public Feed {
     int64_t in_order = 0, repetition = 0;
   };
   Place place(int64_t position) const;
+  ClassBalance::Drawn find(int64_t position) const;
   void announce_number(int64_t number, const WillRead& will_read) const;
   void announce_samples(int64_t first, int64_t count, const WillRead& will_read) const;
 
@@ -133,6 +133,7 @@ class DatasetFeed final : public Feed {
   int64_t repeats_;
   EpochOrder random_;
   std::optional<ChunkedOrder> chunked_;
+  std::shared_ptr<const ClassBalance> balance_;
   BatchPlan plan_;
 };
 

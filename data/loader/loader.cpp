@@ -71,6 +71,10 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
           "the smallest size must be a multiple of 32 pixels, and at most the largest");
   require(source.access() == Access::random || options.repeats == 1,
           "images of a stream cannot be repeated within an epoch");
+  require(options.balance >= 0 && options.balance <= 1, "the balance must be from 0 to 1");
+  require(options.balance == 0 || (source.access() == Access::random &&
+                                   options.order == Order::random && options.repeats == 1),
+          "class-balanced sampling needs a dataset, the random order, and no repeats");
   require(!options.train || make_plan(source, options).batches() > 0,
           "there are " + std::to_string(source.size()) +
               " training images, fewer than one batch over all processes (" +
@@ -97,6 +101,7 @@ struct Loader::Impl {
   std::shared_ptr<const Stream> stream;
   LoaderOptions options;
   BatchPlan plan;
+  std::shared_ptr<const ClassBalance> balance;  // null: each image once per epoch
   BadImageLog log;
   std::optional<jpeg::IndexStore> indexes;
   Ring ring;
@@ -121,6 +126,9 @@ struct Loader::Impl {
         reads(static_cast<size_t>(options.threads)) {
     if (options.train && !options.index_dir.empty() && dataset && !dataset->keeps_indexes())
       indexes.emplace(options.index_dir, dataset->size(), warning);
+    if (options.train && options.balance > 0)
+      balance = std::make_shared<const ClassBalance>(*dataset, options.balance, plan.samples,
+                                                     options.seed);
     const BlockSignals block;
     try {
       for (int i = 0; i < options.threads; ++i) {
@@ -170,7 +178,7 @@ struct Loader::Impl {
   std::shared_ptr<const Feed> dataset_feed(int64_t epoch) const {
     const int64_t number = options.train ? epoch : 0;  // all evaluation epochs are the same
     return std::make_shared<const DatasetFeed>(dataset, options.seed, number, options.train,
-                                               options.order, options.repeats, plan);
+                                               options.order, options.repeats, plan, balance);
   }
 
   void start_dataset(int64_t epoch, int64_t first_batch) {

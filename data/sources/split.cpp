@@ -1,10 +1,13 @@
 #include "data/sources/split.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/hash.h"
+#include "data/random.h"
 
 namespace shoal::data {
 namespace {
@@ -23,6 +26,11 @@ class Subset : public ForwardingDataset {
 
   std::vector<int64_t> samples_;  // of the inner dataset
 };
+
+std::string key_of(const Dataset& images, int64_t sample) {
+  return split_key(images.classes()[static_cast<size_t>(images.label(sample))],
+                   images.name(sample));
+}
 
 }  // namespace
 
@@ -51,10 +59,31 @@ std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part 
                                        double share) {
   std::vector<int64_t> samples;
   for (int64_t i = 0; i < all->size(); ++i) {
-    const std::string& class_name = all->classes()[static_cast<size_t>(all->label(i))];
-    const bool held_out = is_held_out(split_key(class_name, all->name(i)), share);
+    const bool held_out = is_held_out(key_of(*all, i), share);
     if (held_out == (part == Part::validation)) samples.push_back(i);
   }
+  return std::make_shared<Subset>(std::move(all), std::move(samples));
+}
+
+std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,
+                                          const Portion& portion) {
+  if (portion.all()) return all;
+  // The images of each class, with the hash that ranks them.
+  std::vector<std::vector<std::pair<uint64_t, int64_t>>> classes(all->classes().size());
+  for (int64_t i = 0; i < all->size(); ++i) {
+    const uint64_t rank = make_key(Purpose::portion, hash_bytes(key_of(*all, i)), 0, 0);
+    classes[static_cast<size_t>(all->label(i))].emplace_back(rank, i);
+  }
+  std::vector<int64_t> samples;
+  for (auto& images : classes) {
+    const auto number = static_cast<int64_t>(images.size());
+    const int64_t part = std::llround(portion.fraction * static_cast<double>(number));
+    int64_t taken = std::min(number, std::max<int64_t>(1, part));
+    if (portion.per_class > 0) taken = std::min(taken, portion.per_class);
+    std::sort(images.begin(), images.end());
+    for (int64_t i = 0; i < taken; ++i) samples.push_back(images[static_cast<size_t>(i)].second);
+  }
+  std::sort(samples.begin(), samples.end());
   return std::make_shared<Subset>(std::move(all), std::move(samples));
 }
 

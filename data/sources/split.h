@@ -1,5 +1,5 @@
 #pragma once
-// Divides a dataset into a training part and a validation part.
+// Divides a dataset into a training part and a validation part, and takes a portion of a dataset.
 
 #include <cstdint>
 #include <memory>
@@ -24,5 +24,12 @@ enum class Part { train, validation };
 
 // Returns the images of `all` that belong to `part`, in their order, with the classes of `all`.
 std::shared_ptr<const Dataset> part_of(std::shared_ptr<const Dataset> all, Part part, double share);
+
+// Returns `portion` of the images of `all`, in their order, with the classes of `all`. Each class
+// ranks its images by a hash of split_key(), independent of is_held_out(), and uses the first ones.
+// So the listing's order, the seed, the world size and other classes do not matter, and a smaller
+// portion is a subset of a larger one.
+std::shared_ptr<const Dataset> portion_of(std::shared_ptr<const Dataset> all,
+                                          const Portion& portion);
 
 }  // namespace shoal::data

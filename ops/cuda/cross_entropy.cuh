@@ -1,8 +1,8 @@
 #pragma once
 // Softmax cross-entropy. kLanesPerRow threads process each row. Each thread writes the largest
-// logit, Σ exp, Σ logits and the number of classes ranked before the label to scratch memory
-// (RowSums, over its share of the classes). These are combined to log Σ exp, the loss and the
-// label's rank (RowResult).
+// logit, Σ exp, Σ weight, Σ weight * logit and the number of classes ranked before the label to
+// scratch memory (RowSums, over its share of the classes). These are combined to log Σ exp, the
+// loss, Σ weight * target and the label's rank (RowResult).
 
 #include <cmath>
 
@@ -15,13 +15,17 @@ namespace shoal::ops::cuda_kernels {
 constexpr int64_t kLanesPerRow = 32;
 
 struct RowSums {
-  double largest, exponentials, logits;
+  double largest, exponentials, weights, weighted_logits;
   int64_t before;
 };
 struct RowResult {
-  double log_sum, loss;
+  double log_sum, loss, target_weight;
   int64_t place;
 };
+
+SHOAL_BOTH inline double class_weight(const CrossEntropy& op, int64_t c) {
+  return op.class_weights ? op.class_weights[c] : 1.0;
+}
 
 // Number of rows processed at a time, limited by the scratch memory.
 constexpr int64_t kRowsAtATime =
@@ -40,11 +44,12 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     const S* logits = all_logits + row * classes;
     const int64_t label = op.label_a[first + row];
     const V own = Element<S>::load(logits[label]);
-    RowSums sums = {-INFINITY, 0, 0, 0};
+    RowSums sums = {-INFINITY, 0, 0, 0, 0};
     for (int64_t c = i % kLanesPerRow; c < classes; c += kLanesPerRow) {
       const V logit = Element<S>::load(logits[c]);
       sums.largest = std::fmax(sums.largest, static_cast<double>(logit));
-      sums.logits += static_cast<double>(logit);
+      sums.weights += class_weight(op, c);
+      sums.weighted_logits += class_weight(op, c) * static_cast<double>(logit);
       sums.before += places_before(logit, c, own, label);
     }
     lanes[i] = sums;
@@ -60,13 +65,14 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     lanes[i].exponentials = sum;
   });
   for_each_index(rows, stream, [=] SHOAL_BOTH(int64_t row) {
-    double largest = -INFINITY, exponentials = 0, all = 0;
+    double largest = -INFINITY, exponentials = 0, weights = 0, weighted_logits = 0;
     int64_t before = 0;
     for (int64_t k = 0; k < kLanesPerRow; ++k) {
       const RowSums& lane = lanes[row * kLanesPerRow + k];
       largest = std::fmax(largest, lane.largest);
       exponentials += lane.exponentials;
-      all += lane.logits;
+      weights += lane.weights;
+      weighted_logits += lane.weighted_logits;
       before += lane.before;
     }
     const double log_sum = largest + std::log(exponentials);
@@ -77,9 +83,12 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     const double smoothing = op.smoothing;
     const double log_a = Element<S>::load(logits[a]) - log_sum;
     const double log_b = Element<S>::load(logits[b]) - log_sum;
-    double loss = -(1 - smoothing) * (lambda * log_a + (1 - lambda) * log_b);
-    if (smoothing > 0) loss -= smoothing * (all / static_cast<double>(classes) - log_sum);
-    results[row] = {log_sum, loss, before};
+    const double share_a = (1 - smoothing) * lambda * class_weight(op, a);
+    const double share_b = (1 - smoothing) * (1 - lambda) * class_weight(op, b);
+    const double share = smoothing / static_cast<double>(classes);  // of each class
+    double loss = -(share_a * log_a + share_b * log_b);
+    if (smoothing > 0) loss -= share * (weighted_logits - weights * log_sum);
+    results[row] = {log_sum, loss, share_a + share_b + share * weights, before};
   });
   for_each_index(3, stream, [=] SHOAL_BOTH(int64_t which) {
     double loss = 0;
@@ -103,7 +112,8 @@ void typed_cross_entropy(const CrossEntropy& op, int64_t first, int64_t rows, vo
     if (c == a) target += (1.0 - op.smoothing) * lambda;
     if (c == b) target += (1.0 - op.smoothing) * (1 - lambda);
     const double probability = std::exp(Element<S>::load(all_logits[i]) - results[row].log_sum);
-    gradient[i] = Element<S>::store(static_cast<V>(op.gradient_scale * (probability - target)));
+    const double slope = probability * results[row].target_weight - class_weight(op, c) * target;
+    gradient[i] = Element<S>::store(static_cast<V>(op.gradient_scale * slope));
   });
 }
 

@@ -35,13 +35,20 @@ void row(const CrossEntropy& op, int64_t r) {
   const double lambda = op.lambda ? op.lambda[r] : 1.0;
   const double smoothing = op.smoothing;
   const double log_sum = row_log_sum(logits, classes);
+  const auto weight = [&](int64_t c) { return op.class_weights ? op.class_weights[c] : 1.0; };
   const auto log_probability = [&](int64_t c) { return Element<S>::load(logits[c]) - log_sum; };
 
-  double loss =
-      -(1 - smoothing) * (lambda * log_probability(a) + (1 - lambda) * log_probability(b));
+  double loss = -(1 - smoothing) * (lambda * weight(a) * log_probability(a) +
+                                    (1 - lambda) * weight(b) * log_probability(b));
+  double target_weight = 1;  // Σ weight * target
+  if (op.class_weights)
+    target_weight = (1 - smoothing) * (lambda * weight(a) + (1 - lambda) * weight(b));
   if (smoothing > 0) {
     double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += log_probability(c);
+    for (int64_t c = 0; c < classes; ++c) {
+      sum += weight(c) * log_probability(c);
+      if (op.class_weights) target_weight += smoothing / static_cast<double>(classes) * weight(c);
+    }
     loss -= smoothing / static_cast<double>(classes) * sum;
   }
   *op.loss_sum += loss;
@@ -56,7 +63,8 @@ void row(const CrossEntropy& op, int64_t r) {
     double target = smoothing / static_cast<double>(classes);
     if (c == a) target += (1 - smoothing) * lambda;
     if (c == b) target += (1 - smoothing) * (1 - lambda);
-    const double g = op.gradient_scale * (std::exp(log_probability(c)) - target);
+    const double g =
+        op.gradient_scale * (std::exp(log_probability(c)) * target_weight - weight(c) * target);
     gradient[c] = Element<S>::store(static_cast<typename Element<S>::Value>(g));
   }
 }

@@ -26,6 +26,7 @@ ControlMessage message_of(int rank, int step) {
   if (step == 4 && rank == 0) message.stop_signal = SIGINT;
   if (step == 5) message.stop_signal = rank == 0 ? SIGTERM : SIGINT;
   message.out_of_data = step == 6 && rank > 0;
+  if (rank == 0) message.trained_ms = 1500 * step;
   return message;
 }
 
@@ -43,6 +44,7 @@ void check_messages(const dist::Env& env) {
     REQUIRE(*arrived == message);
     REQUIRE(message.unreadable_images == n * (10 + 100 * step) + n * (n - 1) / 2);
     REQUIRE(message.out_of_data == (step == 6 ? n - 1 : 0));
+    REQUIRE(message.trained_ms == 1500 * step);
     REQUIRE(message.images == 32 * n);
     REQUIRE(message.top1 == n * (n - 1) / 2);
     REQUIRE(message.top5 == 5 * n);

@@ -230,3 +230,16 @@ TEST_CASE("cross-entropy and its gradient equal ATen's times the scale") {
                   at::stack({result.loss_sum.view(at::kLong), result.top1, result.top5})));
   CHECK_FALSE(cross_entropy(logits.detach(), {a, {}, {}}, 0.1, 0.25).loss.requires_grad());
 }
+
+TEST_CASE("cross-entropy with class weights equals ATen's sum") {
+  const at::Tensor logits = leaf("logits", {4, 12}), logits2 = leaf("logits", {4, 12});
+  const at::Tensor a = at::tensor({0, 5, 11, 3}, at::kInt);
+  const at::Tensor weights = 1.5 + testing::uniform("weights", {12});
+  const LossResult result = cross_entropy(logits, {a, {}, {}}, 0.125, 0.25, weights);
+  const at::Tensor sum =
+      at::cross_entropy_loss(logits2, a.to(at::kLong), weights, at::Reduction::Sum, -100, 0.125);
+  CHECK(result.loss_sum.item<double>() == Approx(sum.item<double>()));
+  result.loss.backward();
+  (0.25 * sum).backward();
+  CHECK(distance(logits.grad(), logits2.grad()) < 1e-12);
+}

@@ -20,11 +20,13 @@ struct Loss {
 };
 
 Loss run(const Table& table, const Buffer& logits, int64_t rows, const int32_t* a, const int32_t* b,
-         const float* lambda, float smoothing, double scale = 1) {
+         const float* lambda, float smoothing, double scale = 1,
+         const double* class_weights = nullptr) {
   Loss loss{0, 0, 0, {logits.type, logits.size}};
-  table.cross_entropy({logits.type, rows, logits.size / rows, logits.data(), a, b, lambda,
-                       smoothing, scale, loss.gradient.data(), &loss.sum, &loss.top1, &loss.top5},
-                      nullptr);
+  table.cross_entropy(
+      {logits.type, rows, logits.size / rows, logits.data(), a, b, lambda, smoothing, scale,
+       loss.gradient.data(), &loss.sum, &loss.top1, &loss.top5, class_weights},
+      nullptr);
   return loss;
 }
 
@@ -73,6 +75,41 @@ TEST_CASE(
       CHECK(loss.gradient.get(i) == Approx(0.5 * slope).margin(1e-8));
     }
   }
+}
+
+TEST_CASE("cross-entropy with class weights equals PyTorch's, with smoothing and two labels") {
+  const Table& table = *GENERATE(&reference(), &cpu(), &cuda_twin());
+  const int64_t rows = 4, classes = 6;
+  const int32_t a[] = {0, 3, 5, 1}, b[] = {2, 3, 0, 4};
+  const float lambda[] = {0.25f, 0.5f, 1.0f, 0.75f};
+  const double weights[] = {0.5, 2, 1, 0, 4, 0.25};
+  Buffer logits(Type::f64, rows * classes);
+  for (int64_t i = 0; i < logits.size; ++i)
+    logits.set(i, 3 * std::sin(0.37 * static_cast<double>(i) + 0.5));
+  std::ifstream golden(SHOAL_SOURCE_DIR "/tests/golden/class_weights.txt");
+  int64_t records = 0;
+  bool mixed = false;
+  for (double smoothing = 0, sum = 0; golden >> smoothing >> mixed >> sum; ++records) {
+    INFO("smoothing " << smoothing << (mixed ? ", two labels" : ""));
+    const Loss loss = run(table, logits, rows, a, mixed ? b : nullptr, mixed ? lambda : nullptr,
+                          static_cast<float>(smoothing), 0.5, weights);
+    CHECK(loss.sum == Approx(sum).epsilon(1e-12));
+    double slope = 0;
+    for (int64_t i = 0; i < logits.size && golden >> slope; ++i)
+      CHECK(loss.gradient.get(i) == Approx(0.5 * slope).epsilon(1e-12).margin(1e-14));
+  }
+  CHECK(records == 4);
+}
+
+TEST_CASE("class weights of 1 give the loss and gradient without weights") {
+  const int32_t a[] = {1, 4}, b[] = {0, 3};
+  const float lambda[] = {0.3f, 0.6f};
+  const std::vector<double> ones(10, 1.0);
+  const Buffer logits(Type::f32, 20, 1, 5);
+  const Loss with = run(cpu(), logits, 2, a, b, lambda, 0.1f, 0.25, ones.data());
+  const Loss without = run(cpu(), logits, 2, a, b, lambda, 0.1f, 0.25);
+  CHECK(with.sum == without.sum);
+  CHECK(difference(with.gradient, without.gradient) < 1e-7);
 }
 
 TEST_CASE("implementations of cross-entropy agree for every type; large logits do not overflow") {

@@ -15,13 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What rank 0 has found: the bytes of a file, or an error.
-struct Found {
-  std::vector<char> bytes;    // checkpoint of the run to continue
-  std::vector<char> weights;  // --weights, for a fresh start
-  std::string weights_file;
-  std::string origin = "fresh start";
-  std::string user_error, failure;
+// A file that has been read but not yet parsed.
+struct Located {
+  std::vector<char> bytes;
+  std::string file;
 };
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
@@ -40,23 +37,21 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / "checkpoints", 1);
 }
 
-Found look(const Job& job, const CheckpointStore& store) {
-  Found found;
+Located look(const Job& job, const CheckpointStore& store) {
+  Located found{{}, "fresh start"};
   const auto from = [&](const CheckpointStore& place) {
-    const auto newest = place.newest_good(log::warning);
+    auto newest = place.newest_good(log::warning);
     if (!newest) return false;
-    found.bytes = newest->second;
-    found.origin = place.path(newest->first).string();
+    found = {std::move(newest->second), place.path(newest->first).string()};
     return true;
   };
   if (!job.resume && job.resume_path.empty()) {
     if (job.eval_only) return found;
     const auto existing = store.names();
-    if (!existing.empty()) {
-      found.user_error = store.directory().string() +
-                         " holds checkpoints of an earlier run (the newest is " + existing.front() +
-                         "); continue it with --resume, or choose another --output";
-    }
+    require(existing.empty(), store.directory().string() +
+                                  " holds checkpoints of an earlier run (the newest is " +
+                                  (existing.empty() ? "" : existing.front()) +
+                                  "); continue it with --resume, or choose another --output");
     return found;
   }
   const fs::path path = job.resume_path;
@@ -64,23 +59,20 @@ Found look(const Job& job, const CheckpointStore& store) {
     if (!from(store))
       log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
   } else if (fs::is_directory(path)) {
-    if (!from(store_in(path))) {
-      found.user_error =
-          "--resume " + path.string() +
-          ": the directory contains no checkpoint; choose another one or omit the path";
-    }
+    require(from(store_in(path)),
+            "--resume " + path.string() +
+                ": the directory contains no checkpoint; choose another one or omit the path");
   } else if (fs::exists(path)) {
-    found.bytes = read_checked(path);
-    found.origin = path.string();
+    found = {read_checked(path), path.string()};
   } else if (path.filename() == "checkpoint.pth.tar") {
     if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
   } else {
-    found.user_error = "--resume " + path.string() + ": no such file or directory";
+    throw UserError("--resume " + path.string() + ": no such file or directory");
   }
   return found;
 }
 
-void broadcast_bytes(dist::Group& group, std::vector<char>& bytes) {
+void broadcast_bytes(const dist::Group& group, std::vector<char>& bytes) {
   at::Tensor size = at::tensor(static_cast<int64_t>(bytes.size()));
   group.broadcast(size, 0);
   const auto count = size.item<int64_t>();
@@ -92,17 +84,35 @@ void broadcast_bytes(dist::Group& group, std::vector<char>& bytes) {
   std::memcpy(bytes.data(), data.const_data_ptr(), bytes.size());
 }
 
-void broadcast_text(dist::Group& group, std::string& text) {
+void broadcast_text(const dist::Group& group, std::string& text) {
   std::vector<char> bytes(text.begin(), text.end());
   broadcast_bytes(group, bytes);
   text.assign(bytes.begin(), bytes.end());
 }
 
-// A file of weights, not yet parsed.
-struct Located {
-  std::vector<char> bytes;
-  std::string file;
-};
+void broadcast(const dist::Group& group, Located& located) {
+  if (group.size() == 1) return;  // copies nothing
+  broadcast_bytes(group, located.bytes);
+  broadcast_text(group, located.file);
+}
+
+// Calls `read` on rank 0. If it throws, throws the same message on every rank. Collective.
+void on_rank_0(const dist::Group& group, const std::function<void()>& read) {
+  std::string user_error, failure;
+  if (group.rank() == 0) {
+    try {
+      read();
+    } catch (const UserError& error) {
+      user_error = error.what();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+  }
+  broadcast_text(group, user_error);
+  broadcast_text(group, failure);
+  if (!user_error.empty()) throw UserError(user_error);
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
 
 // Parses the state of a run for --resume. Throws UserError if the file contains only weights.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
@@ -156,50 +166,39 @@ Located locate(const std::string& text, const std::string& name) {
   return located;
 }
 
+Located locate_weights(const std::string& weights, const LocalPath& local_path) {
+  return locate(local_path ? local_path(weights) : weights, "--weights");
+}
+
 }  // namespace
 
 CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
   return {directory, keep, examine};
 }
 
-Start find_start(const Job& job, dist::Group& group) {
-  Found found;
-  if (group.rank() == 0) {
-    try {
-      found = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
-      if (found.bytes.empty() && found.user_error.empty() && !job.weights.empty()) {
-        Located located = locate(job.weights, "--weights");
-        found.weights = std::move(located.bytes);
-        found.weights_file = located.file;
-      }
-    } catch (const UserError& error) {
-      found.user_error = error.what();
-    } catch (const std::exception& error) {
-      found.failure = error.what();
-    }
-  }
-  broadcast_text(group, found.user_error);
-  broadcast_text(group, found.failure);
-  broadcast_text(group, found.origin);
-  broadcast_bytes(group, found.bytes);
-  broadcast_bytes(group, found.weights);
-  broadcast_text(group, found.weights_file);
-  if (!found.user_error.empty()) throw UserError(found.user_error);
-  if (!found.failure.empty()) throw std::runtime_error(found.failure);
+Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path) {
+  Located checkpoint, weights;
+  on_rank_0(group, [&] {
+    checkpoint = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
+    if (checkpoint.bytes.empty() && !job.weights.empty())
+      weights = locate_weights(job.weights, local_path);
+  });
+  broadcast(group, checkpoint);
+  broadcast(group, weights);
   Start start;
-  start.origin = found.origin;
-  if (!found.weights.empty()) {
-    OpenedCheckpoint opened = read_weights(found.weights, found.weights_file, job.weights_entry);
+  start.origin = checkpoint.file;
+  if (!weights.bytes.empty()) {
+    OpenedCheckpoint opened = read_weights(weights.bytes, weights.file, job.weights_entry);
     start.origin = opened.origin();
     start.weights = std::move(opened.data);
   }
-  if (found.bytes.empty() && job.eval_only && !start.weights)
+  if (checkpoint.bytes.empty() && job.eval_only && !start.weights)
     throw UserError(
         job.resume ? "--eval-only needs weights, and there are none in " +
                          checkpoint_directory(job) + "; use --resume PATH"
                    : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
-  if (found.bytes.empty()) return start;
-  start.data = read_state(found.bytes, found.origin);
+  if (checkpoint.bytes.empty()) return start;
+  start.data = read_state(checkpoint.bytes, checkpoint.file);
   start.origin +=
       strf(", epoch %lld, step %lld", static_cast<long long>(start.data->integer("epoch")),
            static_cast<long long>(start.data->integer("step")));
@@ -208,26 +207,20 @@ Start find_start(const Job& job, dist::Group& group) {
 
 std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const CheckpointStore& store,
                                                   dist::Group& group) {
-  std::vector<char> bytes;
-  std::string file, failure;
-  if (group.rank() == 0) {
-    try {
-      auto found = store.newest_good(log::warning, step);
-      if (found) bytes = std::move(found->second), file = store.path(found->first).string();
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-  }
-  broadcast_text(group, failure);
-  broadcast_text(group, file);
-  broadcast_bytes(group, bytes);
-  if (!failure.empty()) throw std::runtime_error(failure);
-  if (bytes.empty()) return std::nullopt;
-  return OpenedCheckpoint{read_checkpoint(bytes, file), file, ""};
+  Located located;
+  on_rank_0(group, [&] {
+    auto found = store.newest_good(log::warning, step);
+    if (found) located = {std::move(found->second), store.path(found->first).string()};
+  });
+  broadcast(group, located);
+  if (located.bytes.empty()) return std::nullopt;
+  return OpenedCheckpoint{read_checkpoint(located.bytes, located.file), located.file, ""};
 }
 
-OpenedCheckpoint open_checkpoint(const std::string& text) {
-  const Located located = locate(text, "--checkpoint");
+OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& group) {
+  Located located;
+  on_rank_0(group, [&] { located = locate(text, "--checkpoint"); });
+  broadcast(group, located);
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
     throw UserError("--checkpoint: " + located.file + " contains weights of another program (" +
@@ -235,8 +228,11 @@ OpenedCheckpoint open_checkpoint(const std::string& text) {
   return opened;
 }
 
-OpenedCheckpoint open_weights(const std::string& text, const std::string& entry) {
-  const Located located = locate(text, "--weights");
+OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
+                              const dist::Group& group, const LocalPath& local_path) {
+  Located located;
+  on_rank_0(group, [&] { located = locate_weights(weights, local_path); });
+  broadcast(group, located);
   return read_weights(located.bytes, located.file, entry);
 }
 

@@ -9,11 +9,15 @@
 
 namespace shoal::train {
 
+struct CheckpointData;
+
 struct Position {
   // Records that the current state was evaluated with this accuracy, in percent.
   void note_best(double top1) {
+    ++evaluations_since_best;
     if (best_top1 && *best_top1 >= top1) return;
     best_top1 = top1, best_step = step, best_epoch = epoch;
+    evaluations_since_best = 0;
   }
 
   int64_t epoch = 0;          // the epoch to start or continue
@@ -22,18 +26,26 @@ struct Position {
   int64_t non_finite = 0;     // total number of steps with a non-finite loss or gradient
   int64_t non_finite_in_a_row = 0;
   int64_t history_lines = 0;  // lines of history.jsonl at this position
-  // Whether the epoch or the run has made its last step but was not evaluated yet.
+  // Whether the epoch or the run has made its last step, but Run::end_epoch() did not follow yet.
   bool evaluation_pending = false;
   bool epoch_over = false;          // the epoch has ended because a stream ran out of data
   double lr = 0;                    // learning rate of the last step; 0: no step yet, or unknown
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
   std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unset in old checkpoints
-  std::string losses;                            // LossWatch::state()
-  Meter pending;              // metrics in the pending control message, over all ranks
+  // Only with --time-budget: seconds that the run has trained for, by the clock of rank 0; TimeBudget::step_seconds(); and
+  // the --time-budget that was used up by the last step, 0: none.
+  double trained_seconds = 0, step_seconds = 0, used_budget = 0;
+  int64_t evaluations_since_best = 0;  // those that were not better; for --patience
+  std::string losses;                  // LossWatch::state()
+  Meter pending;                       // metrics in the pending control message, over all ranks
   int64_t rollbacks = 0;      // number of rollbacks for the latest series of spikes (recovery.h)
   int64_t trouble_start = 0;  // first step of that series
   int64_t skip_until = 0;     // steps up to this one skip their images
 };
+
+// Writes the position to the data of a checkpoint, and reads it, also from older checkpoints.
+void write_position(const Position& position, CheckpointData& data);
+Position read_position(const CheckpointData& data);
 
 }  // namespace shoal::train

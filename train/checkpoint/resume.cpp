@@ -17,17 +17,6 @@ namespace shoal::train {
 
 namespace {
 
-void put(CheckpointData& data, const std::string& name, const Meter& meter) {
-  const auto values = meter.values();
-  for (size_t i = 0; i < values.size(); ++i) data.numbers[name + std::to_string(i)] = values[i];
-}
-
-Meter meter_in(const CheckpointData& data, const std::string& name) {
-  double values[Meter::kValues];
-  for (int i = 0; i < Meter::kValues; ++i) values[i] = data.number(name + std::to_string(i));
-  return Meter::from(values);
-}
-
 // Returns the name of the CPU kernels or of the GPU. With another name, results may differ in the
 // last bits.
 std::string kernels_of(const ResolvedJob& job) {
@@ -102,29 +91,12 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
                         const std::vector<std::string>& classes) {
   CheckpointData data;
   trainer.save(data);
-  data.integers["epoch"] = position.epoch;
-  data.integers["step_in_epoch"] = position.step_in_epoch;
-  data.integers["step"] = position.step;
+  write_position(position, data);
   data.integers["samples"] = position.step * job.global_batch_size * job.mix.images_per_row();
-  data.integers["non_finite"] = position.non_finite;
-  data.integers["non_finite_in_a_row"] = position.non_finite_in_a_row;
-  data.integers["rollbacks"] = position.rollbacks;
-  data.integers["trouble_start"] = position.trouble_start;
-  data.integers["skip_until"] = position.skip_until;
-  data.integers["history_lines"] = position.history_lines;
-  data.integers["evaluation_pending"] = position.evaluation_pending;
-  data.integers["epoch_over"] = position.epoch_over;
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
   put_preprocessing(job, data);
   data.integers["classes"] = job.model.classes;
-  put(data, "epoch_sum_", position.epoch_sum);
-  put(data, "posted_", position.pending);  // existing checkpoints use this key
-  data.numbers["lr"] = position.lr;
-  data.text["losses"] = position.losses;
-  if (position.best_top1) data.numbers["best_top1"] = *position.best_top1;
-  if (position.best_step) data.integers["best_step"] = *position.best_step;
-  if (position.best_epoch) data.integers["best_epoch"] = *position.best_epoch;
   data.text["arch"] = job.model.name;
   data.text["kernels"] = kernels_of(job);
   data.text["torch"] = TORCH_VERSION;
@@ -165,7 +137,7 @@ void warn_of_jump(const CheckpointData& data, const ResolvedJob& job,
   const auto was = data.numbers.find("lr");  // missing in older checkpoints
   const int64_t step = data.integer("step");
   if (was == data.numbers.end() || was->second <= 0 || job.eval_only) return;
-  if (step >= job.last_step || step == 0) return;
+  if (step >= job.last_step || step == 0 || job.time_budget > 0) return;
   const double now = learning_rate(job.schedule, step - 1, job.steps_per_epoch, job.total_steps);
   if (now <= kJump * was->second && was->second <= kJump * now) return;
   warn(strf(
@@ -213,26 +185,7 @@ Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob
                     "another --output");
   compare(data, job, warn);
   trainer.load(data, job.eval_only);
-  Position position;
-  position.epoch = data.integer("epoch");
-  position.step_in_epoch = data.integer("step_in_epoch");
-  position.step = data.integer("step");
-  position.non_finite = data.integer("non_finite");
-  position.non_finite_in_a_row = data.integer("non_finite_in_a_row");
-  position.history_lines = data.integer("history_lines");
-  position.evaluation_pending = data.integer("evaluation_pending") != 0;
-  position.epoch_sum = meter_in(data, "epoch_sum_");
-  position.pending = meter_in(data, "posted_");
-  position.losses = data.string("losses");
-  position.rollbacks = data.integer("rollbacks");
-  position.trouble_start = data.integer("trouble_start");
-  position.skip_until = data.integer("skip_until");
-  position.epoch_over = data.integer("epoch_over") != 0;
-  if (data.numbers.count("lr")) position.lr = data.number("lr");
-  if (data.numbers.count("best_top1")) position.best_top1 = data.number("best_top1");
-  if (data.integers.count("best_step")) position.best_step = data.integer("best_step");
-  if (data.integers.count("best_epoch")) position.best_epoch = data.integer("best_epoch");
-  return position;
+  return read_position(data);
 }
 
 Position load_start(Trainer& trainer, const Start& start, const ResolvedJob& job,

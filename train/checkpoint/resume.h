@@ -31,6 +31,9 @@ struct Start {
   std::string origin;
 };
 
+// Turns --weights into the path of a file or folder, for example by downloading it.
+using LocalPath = std::function<std::string(const std::string& weights)>;
+
 // Finds what a run starts from. Rank 0 searches, reads the file and broadcasts its bytes, so the
 // other hosts need no files. Collective.
 //
@@ -43,10 +46,10 @@ struct Start {
 //   neither         a fresh start. Throws UserError if the checkpoint directory contains
 //                   checkpoints, so that none are lost
 //
-// A fresh start with --weights PATH uses the weights that open_weights() finds there.
-Start find_start(const Job& job, dist::Group& group);
+// A fresh start with --weights uses the weights that open_weights() finds.
+Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
 
-// Opens a checkpoint of shoal. `path` is one of:
+// Opens a checkpoint of shoal. Rank 0 reads it and broadcasts it. Collective. `path` is one of:
 //
 //   a file        a checkpoint or a model.safetensors (export.h)
 //   a directory   a run's output or checkpoint directory: its newest intact checkpoint or, if it
@@ -56,11 +59,12 @@ Start find_start(const Job& job, dist::Group& group);
 //
 // Throws UserError if there is none, the file is of another kind, or another program wrote it;
 // std::runtime_error if it is damaged.
-OpenedCheckpoint open_checkpoint(const std::string& path);
+OpenedCheckpoint open_checkpoint(const std::string& path, const dist::Group& group = {});
 
-// Like open_checkpoint(), for --weights: also accepts files of other programs. `entry` is as in
-// read_weights().
-OpenedCheckpoint open_weights(const std::string& path, const std::string& entry);
+// Like open_checkpoint(), for --weights: also accepts files of other programs. Rank 0 calls
+// `local_path`, if given, for the path. `entry` is as in read_weights().
+OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
+                              const dist::Group& group = {}, const LocalPath& local_path = {});
 
 // Returns the newest intact checkpoint in `store` from before step `step`. Rank 0 reads it and
 // broadcasts it. Collective.

@@ -91,6 +91,12 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   require(!out.train_whole_files || job.repeated_augmentation == 1,
           "--repeated-augmentation does not work if files are read from front to back; omit it, or "
           "add --no-forward-reads");
+  require(job.balance == 0 || !(out.train_streamed || out.train_whole_files),
+          out.train_streamed
+              ? "--balance does not work with a pipe, because it must know all images; omit it, or "
+                "give the images as files"
+              : "--balance does not work if files are read from front to back; omit it, or add "
+                "--no-forward-reads");
   if (out.train_streamed) resolve_stream(job, out);
   require(out.train_streamed || !job.train_samples,
           "--train-samples works only with a pipe: these training images can be counted; omit it");
@@ -111,7 +117,8 @@ void resolve_length(const Job& job, const Surroundings& here, ResolvedJob& out) 
   out.dropped_images = out.train_images - out.steps_per_epoch * taken;
   out.total_steps =
       std::max<int64_t>(1, std::llround(job.epochs * static_cast<double>(out.steps_per_epoch)));
-  out.last_step = std::min(out.total_steps, job.max_steps.value_or(out.total_steps));
+  const int64_t most = job.time_budget > 0 ? kNoLastStep : out.total_steps;
+  out.last_step = std::min(most, job.max_steps.value_or(most));
 }
 
 void resolve_images(const Job& job, ResolvedJob& out) {

@@ -16,6 +16,7 @@
 #include "data/data_options.h"
 #include "models/model_options.h"
 #include "train/job/optimizer_options.h"
+#include "train/job/saved_setting.h"
 #include "train/job/schedule.h"
 
 namespace shoal::train {
@@ -50,6 +51,7 @@ struct RunOptions {
   // Fraction of the training images held out for validation, chosen by path (data/sources/split.h).
   // 0: validation images are given separately.
   double val_split = 0;
+  data::Portion portion;         // of the training images; one of its fields at most is set
   std::string sharded = "none";  // splits that are sharded per host: none | train | val | both
   // Reads tars, TFRecord and RecordIO front to back (data/file.h, Reads::forward).
   bool forward_reads = false;
@@ -63,12 +65,15 @@ struct RunOptions {
   data::Resize resize = data::Resize::exact;     // of training images
   data::Order order = data::Order::random;       // of training images
   data::Decoder decoder = data::Decoder::shoal;  // changes only the speed
-  double crop_scale_min = 0.08;       // area of a random crop / area of the image: minimum
-  double crop_scale_max = 1;          // maximum
-  double crop_ratio_min = 3.0 / 4;    // width / height of a random crop: minimum
-  double crop_ratio_max = 4.0 / 3;    // maximum
-  double hflip = 0.5, vflip = 0;      // probability of a horizontal and of a vertical flip
-  data::AugmentOptions augment;       // of training images
+  double crop_scale_min = 0.08;     // area of a random crop / area of the image: minimum
+  double crop_scale_max = 1;        // maximum
+  double crop_ratio_min = 3.0 / 4;  // width / height of a random crop: minimum
+  double crop_ratio_max = 4.0 / 3;  // maximum
+  double hflip = 0.5, vflip = 0;    // probability of a horizontal and of a vertical flip
+  data::AugmentOptions augment;     // of training images
+  // Class-balanced sampling: classes are used in proportion to (number of images)^(1 - balance).
+  // 0: each image once per epoch; 1: each class equally often (data/loader/balance.h).
+  double balance = 0;
   int64_t repeated_augmentation = 1;  // number of times that an epoch uses each image
 
   // Model.
@@ -90,6 +95,11 @@ struct RunOptions {
 
   // Length and batch.
   double epochs = 90;
+  int64_t eval_every = 1;  // epochs between evaluations; 0: only at the end of the run
+  int64_t patience = 0;  // ends the run after so many evaluations without a better top-1; 0: never
+  // Seconds that the run trains for, evaluations included; the schedule spans them. 0: no limit.
+  // `epochs` is then only the unit of the schedule's options.
+  double time_budget = 0;
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
   int64_t accumulate = 1;
 
@@ -97,6 +107,9 @@ struct RunOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   double label_smoothing = 0;
+  // Weights of the classes in the loss of training: none | balanced, in inverse proportion to the
+  // classes' images | a file that names classes and weights.
+  std::string class_weighting = "none";
   Precision amp = Precision::off;
   uint64_t seed = 0;
   // The run fails after this many consecutive steps with a non-finite loss or gradient.
@@ -136,6 +149,8 @@ struct RunOptions {
   bool float64 = false;            // computes in double, for tests; has no command line option
   bool on_platform = false;  // in a SageMaker container, where a stopped run exits with code 0
 };
+
+inline constexpr int64_t kNoLastStep = int64_t{1} << 60;  // of a run whose length is a time
 
 // The settings that the user gave. resolve() chooses values for unset optionals.
 struct Job : RunOptions {
@@ -187,22 +202,6 @@ struct Surroundings {
   models::ModelInfo model;         // describe(job.model) with the resolved number of classes
 };
 
-// Whether a setting may differ between a checkpoint and the run that resumes it.
-enum class MayDiffer {
-  always,          // it may; a warning names the change
-  between_epochs,  // not within an epoch, because it decides which images the epoch has left
-  never            // no, because the run would not be continued exactly
-};
-
-// A setting that changes results. It is printed, saved in checkpoints and summary.json, and
-// compared at --resume. The table of options creates these (app/options/settings/saved_settings.h).
-struct SavedSetting {
-  std::string name, value;  // "global_batch_size", "256"
-  MayDiffer may_differ = MayDiffer::always;
-  bool evaluation = false;  // whether evaluation depends on it, too
-  std::string advice;       // what to do if it differs but may not; {} stands for the saved value
-};
-
 // The final settings of a run.
 struct ResolvedJob : RunOptions {
   int64_t world_size = 1, local_world_size = 1;
@@ -219,7 +218,7 @@ struct ResolvedJob : RunOptions {
   bool train_sharded = false, val_sharded = false;
   int64_t dropped_images = 0;  // images that each epoch leaves out: the last partial global batch
   int64_t total_steps = 0;     // length of the schedule
-  int64_t last_step = 0;       // step after which this run stops: min(total_steps, max_steps)
+  int64_t last_step = 0;       // step after which this run stops; kNoLastStep: none
   int64_t size = 0, val_size = 0, val_resize = 0;                     // pixels
   double crop_pct = 0;                                                // 0: not given
   data::Interpolation interpolation = data::Interpolation::bilinear;  // of training images
@@ -236,6 +235,9 @@ struct ResolvedJob : RunOptions {
   data::Progression progression;
   // Filled by app/ after resolve().
   std::vector<SavedSetting> settings;  // everything that changes the result
+  // Weight of each class in the loss of training; empty: all 1. Their mean over the training images
+  // is 1.
+  std::vector<double> class_weights;
   std::string index_dir;  // directory of the training images' seek indexes; empty: none
   std::string train_source, val_source;  // locations of the images; train: empty with --eval-only
   Provenance provenance;

@@ -16,9 +16,23 @@ void check_images(const Job& job) {
   require(job.val_split == 0 || job.sharded != "val",
           "--sharded val does not work with --val-split, which takes validation images from the "
           "training images; use --sharded train");
+  require(job.portion.fraction >= 1 || job.portion.per_class == 0,
+          "--fraction and --per-class both select training images; omit one of them");
+  require(job.portion.per_class == 0 || !is_sharded(job, "train"),
+          "--per-class counts the images of all hosts, but with --sharded each host has its own; "
+          "use --fraction");
+  require(job.balance == 0 || job.order == data::Order::random,
+          "--balance draws images from all of the data, so it does not work with --order chunked; "
+          "omit one of them");
+  require(job.balance == 0 || job.repeated_augmentation == 1,
+          "--balance already uses images of small classes repeatedly, so it does not work with "
+          "--repeated-augmentation; omit one of them");
   ordered("--crop-scale", job.crop_scale_min, job.crop_scale_max);
   ordered("--crop-ratio", job.crop_ratio_min, job.crop_ratio_max);
   ordered("--random-erase-area", job.mix.erase_area_min, job.mix.erase_area_max);
+  require(job.time_budget == 0 || (job.size_schedule == "none" && job.strength_schedule == "none"),
+          "--size-schedule and --strength-schedule follow the epochs, whose number --time-budget "
+          "does not fix; omit them, or give --epochs without --time-budget");
   progression_of(job);
 }
 
@@ -125,6 +139,7 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int64_t rank, bool tr
   if (train) options.mix = job.mix;
   if (train) options.order = job.order;
   if (train) options.repeats = job.repeated_augmentation;
+  if (train) options.balance = job.balance;
   if (train) options.index_dir = job.index_dir;
   options.bad_images = job.bad_images;
   options.batch_size = job.batch_size * (train ? job.mix.images_per_row() : 1);

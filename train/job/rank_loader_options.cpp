@@ -6,7 +6,8 @@ namespace shoal::train {
 
 data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bool train) {
   data::LoaderOptions options = loader_options(job, rank, train);
-  if (train && job.ranks_have_own_images())
+  // With --balance, the images of all steps of an epoch are counted, and no further ones.
+  if (train && (job.ranks_have_own_images() || job.balance > 0))
     options.batches = job.open_ended ? 0 : job.steps_per_epoch * job.accumulate;
   options.hosts = job.world_size / job.local_world_size;
   if (!(train ? job.train_sharded && !job.train_streamed : job.val_sharded)) return options;

@@ -53,4 +53,11 @@ double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps
   }
 }
 
+// A run of many steps per epoch has the same schedule as a shorter one.
+double learning_rate_at(const ScheduleOptions& options, double progress, double epochs) {
+  constexpr int64_t kPerEpoch = 1 << 20;
+  const double total = std::max(1.0, epochs * kPerEpoch);
+  return learning_rate(options, std::llround(progress * total), kPerEpoch, std::llround(total));
+}
+
 }  // namespace shoal::train

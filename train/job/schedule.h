@@ -42,4 +42,8 @@ struct ScheduleOptions {
 double learning_rate(const ScheduleOptions& options, int64_t step, int64_t steps_per_epoch,
                      int64_t total_steps);
 
+// The same when the share `progress` (0 … 1) of a run of `epochs` epochs is over: for runs whose
+// length is a time.
+double learning_rate_at(const ScheduleOptions& options, double progress, double epochs);
+
 }  // namespace shoal::train

@@ -28,6 +28,7 @@ struct Progress {
   int64_t step = 0;              // steps done since the start of training
   double images_per_second = 0;  // over all ranks, since the last StepReport
   Meter epoch_sum;               // over all ranks, up to the last StepReport
+  double trained_seconds = 0;    // time that the run has trained for
 };
 
 // A step whose metrics are printed.

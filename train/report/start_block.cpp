@@ -33,7 +33,11 @@ std::string start_block(const ResolvedJob& job, const std::string& origin) {
       strf("\nbatch    %lld per process × %lld × accumulate %lld = %lld per step",
            static_cast<long long>(job.batch_size), static_cast<long long>(job.world_size),
            static_cast<long long>(job.accumulate), static_cast<long long>(job.global_batch_size));
-  if (!job.eval_only)
+  if (!job.eval_only && job.time_budget > 0)
+    text += strf("\nlength   %lld steps per epoch (%lld images left out), ending after %g s",
+                 static_cast<long long>(job.steps_per_epoch),
+                 static_cast<long long>(job.dropped_images), job.time_budget);
+  else if (!job.eval_only)
     text += strf(
         "\nlength   %lld steps per epoch (%lld images left out), %lld in all, stopping at %lld",
         static_cast<long long>(job.steps_per_epoch), static_cast<long long>(job.dropped_images),

@@ -21,12 +21,8 @@ class TerminalBar final : public ReportSink {
 
   void progress(const Progress& r) override {
     if (!job_.progress || !log::has_status()) return;
-    const auto last_step = static_cast<double>(std::max<int64_t>(1, job_.last_step));
-    const double share = std::min(1.0, static_cast<double>(r.step) / last_step);
+    const auto [share, seconds_left] = job_.time_budget > 0 ? of_time(r) : of_steps(r);
     const auto filled = static_cast<size_t>(share * kWidth);
-    const int64_t images_left = (job_.last_step - r.step) * job_.global_batch_size;
-    const double seconds_left =
-        r.images_per_second > 0 ? static_cast<double>(images_left) / r.images_per_second : 0;
     log::status(strf(
         "[%s%s] %3.0f%%  epoch %lld  %lld/%lld  %.1f images/s  ETA %s  loss %.3f  acc@1 %.1f%%",
         std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), 100 * share,
@@ -38,6 +34,20 @@ class TerminalBar final : public ReportSink {
   void end(const RunEnd&) override { log::status(""); }
 
  private:
+  struct Done {
+    double share = 0, seconds_left = 0;
+  };
+  Done of_time(const Progress& r) const {
+    const double left = std::max(0.0, job_.time_budget - r.trained_seconds);
+    return {1 - left / job_.time_budget, left};
+  }
+  Done of_steps(const Progress& r) const {
+    const auto last_step = static_cast<double>(std::max<int64_t>(1, job_.last_step));
+    const int64_t images_left = (job_.last_step - r.step) * job_.global_batch_size;
+    return {std::min(1.0, static_cast<double>(r.step) / last_step),
+            r.images_per_second > 0 ? static_cast<double>(images_left) / r.images_per_second : 0};
+  }
+
   const ResolvedJob& job_;
 };
 

@@ -19,6 +19,7 @@
 #include "train/control/epoch_agreement.h"
 #include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
+#include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
 #include "train/run/run_reports.h"
 #include "train/run/step_control.h"
@@ -67,6 +68,7 @@ class Run {
   RunReports reports_;
   RunResult result_;
   std::optional<int64_t> history_before_evaluation_;  // lines; empty: none is under way
+  std::optional<double> top1_;  // percent; of the evaluation that end_epoch() notes
 };
 
 Run::Run(const RunContext& run, const Images& train, const Images& val)
@@ -88,14 +90,12 @@ Run::Run(const RunContext& run, const Images& train, const Images& val)
 }
 
 RunResult Run::train() {
-  if (position_.step >= job_.last_step)
-    log::info(strf("nothing left to train: the checkpoint is at step %lld of %lld",
-                   static_cast<long long>(position_.step), static_cast<long long>(job_.last_step)));
+  if (run_.steps_over() || run_.patience_over()) reports_.nothing_left();
   // Posts the message that was pending when the checkpoint was saved.
   if (!position_.pending.empty()) control_.post({}, run_.leader() ? position_.pending : Meter{});
   // A run that was stopped between an epoch's last step and its evaluation starts with the
   // evaluation.
-  while (position_.step < job_.last_step || position_.evaluation_pending) {
+  while (position_.evaluation_pending || !(run_.steps_over() || run_.patience_over())) {
     if (!train_epoch() || !evaluate()) break;
     end_epoch();
   }
@@ -127,7 +127,7 @@ bool Run::train_epoch() {
   }
   step_control_.begin_epoch();
   reports_.begin_epoch();
-  while (position_.step_in_epoch < steps) {
+  while (position_.step_in_epoch < steps && !run_.steps_over()) {
     const double start = now();
     if (!agreement_.all_ranks_have_data(*train_loader_, position_.step_in_epoch)) {
       if (agreement_.stop_signal() != 0)
@@ -149,7 +149,9 @@ bool Run::train_epoch() {
 bool Run::train_step(double start) {
   const double waited = now() - start;
   const double lr =
-      learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
+      job_.time_budget > 0
+          ? learning_rate_at(job_.schedule, run_.time.progress(position_.step), job_.epochs)
+          : learning_rate(job_.schedule, position_.step, job_.steps_per_epoch, job_.total_steps);
   run_.trainer.set_epoch(position_.epoch);
   StepResult step = position_.step < position_.skip_until
                         ? run_.trainer.skip(*train_loader_)
@@ -160,7 +162,8 @@ bool Run::train_step(double start) {
   step.data_seconds += waited;
   ++position_.step;
   ++position_.step_in_epoch;
-  position_.evaluation_pending = run_.evaluation_due();
+  if (run_.time.used_up(position_.step)) position_.used_budget = job_.time_budget;
+  position_.evaluation_pending = run_.epoch_or_run_over();
   reports_.step(step, now() - start);
   check_finite(step);
   return go_on(step_control_.exchange(step.meter, train_loader_->stats().bad));
@@ -193,11 +196,13 @@ void Run::check_finite(const StepResult& step) {
 // A resumed run repeats an evaluation that was stopped or failed. The checkpoint of such a run
 // therefore stores the number of history lines from before that evaluation.
 bool Run::evaluate() {
+  if (!run_.evaluation_due()) return true;
   run_.name_reads(val_loader_);
   history_before_evaluation_ = run_.reporter.history_lines();
   try {
     const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
     result_.last_evaluation = evaluation.sum;
+    top1_ = evaluation.sum.top1_percent();
     return go_on(evaluation.stop_signal, history_before_evaluation_);
   } catch (const EvaluationFailed& error) {
     checkpoints_.save_and_fail(std::string(error.what()) + " and continue with --resume",
@@ -206,7 +211,7 @@ bool Run::evaluate() {
 }
 
 void Run::end_epoch() {
-  const double top1 = result_.last_evaluation.top1_percent();
+  const std::optional<double> top1 = std::exchange(top1_, std::nullopt);
   metrics_.reduce();
   position_.evaluation_pending = false;
   if (run_.epoch_complete()) {  // otherwise, --max-steps has ended the run within the epoch
@@ -215,7 +220,8 @@ void Run::end_epoch() {
     position_.epoch_over = false;
     position_.epoch_sum = {};
   }
-  position_.note_best(top1);
+  if (top1) position_.note_best(*top1);
+  if (top1 && run_.patience_over()) reports_.early_stop();
   history_before_evaluation_.reset();
   checkpoints_.save(top1);
 }
@@ -278,7 +284,9 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
     check_disk(disk_need(store, trainer.state_bytes(), job.keep), store.directory(), log::warning);
   if (leader && trains) open_checkpoints(job, position, store);
   Reporter reporter(job, communicator.rank(), position.history_lines);
-  const RunContext context{job, communicator, classes, store, trainer, position, reporter};
+  TimeBudget time(job.time_budget, position.trained_seconds, position.step_seconds, position.step,
+                  now());
+  const RunContext context{job, communicator, classes, store, trainer, position, reporter, time};
   Run run(context, train, val);
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);

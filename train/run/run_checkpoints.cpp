@@ -91,6 +91,9 @@ void RunCheckpoints::note_position(std::optional<int64_t> history_lines) {
   position.losses = recovery_.losses();
   position.pending = control_.pending();
   position.history_lines = history_lines.value_or(run_.reporter.history_lines());
+  if (run_.job.time_budget == 0) return;  // equal runs write equal checkpoints
+  position.trained_seconds = run_.time.trained(saved_at_);
+  position.step_seconds = run_.time.step_seconds();
 }
 
 // Returns false if the checkpoint could not be written.

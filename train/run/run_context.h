@@ -7,6 +7,7 @@
 #include "dist/connect.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
+#include "train/control/time_budget.h"
 #include "train/job/job.h"
 #include "train/report/reporter.h"
 #include "train/step/trainer.h"
@@ -21,6 +22,7 @@ struct RunContext {
   Trainer& trainer;
   Position& position;
   Reporter& reporter;
+  TimeBudget& time;
 
   // From now on, heartbeats name the image that `loader` waits for.
   void name_reads(const data::Loader& loader) const {
@@ -32,8 +34,22 @@ struct RunContext {
     const bool all_steps = !job.open_ended && position.step_in_epoch == job.steps_per_epoch;
     return all_steps || position.epoch_over;
   }
-  // Whether the last step ended an epoch or the run, so that an evaluation and a checkpoint follow.
-  bool evaluation_due() const { return epoch_complete() || position.step == job.last_step; }
+  // Whether the run has made its last step: --epochs, --max-steps or --time-budget ends it.
+  bool steps_over() const {
+    const bool out_of_time = position.used_budget > 0 && position.used_budget >= job.time_budget;
+    return position.step >= job.last_step || (job.time_budget > 0 && out_of_time);
+  }
+  // Whether the last step ended an epoch or the run, so that a checkpoint follows.
+  bool epoch_or_run_over() const { return epoch_complete() || steps_over(); }
+  // Whether an evaluation comes before that checkpoint. --eval-every decides; the end of a run is
+  // always evaluated.
+  bool evaluation_due() const {
+    return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
+  }
+  // Whether the last --patience evaluations were not better than the best one.
+  bool patience_over() const {
+    return job.patience > 0 && position.evaluations_since_best >= job.patience;
+  }
 };
 
 }  // namespace shoal::train

@@ -21,13 +21,13 @@ void RunReports::step(const StepResult& step, double seconds) {
   recovery_.add_step_time(seconds);
   pace_.add(seconds, step.data_seconds);
   const bool prints = position.step_in_epoch % run_.job.print_freq == 0 ||
-                      position.step_in_epoch == 1 || run_.evaluation_due();
+                      position.step_in_epoch == 1 || run_.epoch_or_run_over();
   StepReport report;
   report.images_per_second = pace_.images_per_second(run_.job.global_batch_size);
   report.last = step.meter;
   if (prints) metrics_.reduce(report.last);
   run_.reporter.progress({position.epoch, position.step_in_epoch, position.step,
-                          report.images_per_second, position.epoch_sum});
+                          report.images_per_second, position.epoch_sum, run_.time.trained(now())});
   if (!prints) return;
   report.epoch = position.epoch;
   report.step_in_epoch = position.step_in_epoch;
@@ -38,6 +38,39 @@ void RunReports::step(const StepResult& step, double seconds) {
   report.lr = position.lr;
   report.gradient_norm = step.gradient_norm;
   run_.reporter.step(report);
+}
+
+void RunReports::nothing_left() const {
+  const Position& position = run_.position;
+  if (position.step >= run_.job.last_step)
+    log::info(strf("nothing left to train: the checkpoint is at step %lld of %lld",
+                   static_cast<long long>(position.step),
+                   static_cast<long long>(run_.job.last_step)));
+  else if (run_.steps_over())
+    log::info(
+        strf("nothing left to train: the time budget of %g s is used up; raise --time-budget "
+             "to continue",
+             position.used_budget));
+  else
+    log::info(
+        strf("nothing left to train: the last %lld evaluations were not better than the best "
+             "one; raise --patience to continue",
+             static_cast<long long>(position.evaluations_since_best)));
+}
+
+void RunReports::early_stop() const {
+  const Position& position = run_.position;
+  if (run_.steps_over()) return;  // the run ends anyway
+  const auto evaluations = position.evaluations_since_best;
+  run_.reporter.event({"early_stop",
+                       position.step,
+                       {{"best_top1", position.best_top1.value_or(0)},
+                        {"evaluations", static_cast<double>(evaluations)}}});
+  log::info(
+      strf("--patience %lld: the run ends, because the last %lld evaluations were not better "
+           "than the best top-1, %.3f %%",
+           static_cast<long long>(run_.job.patience), static_cast<long long>(evaluations),
+           position.best_top1.value_or(0)));
 }
 
 void RunReports::fail(const std::string& reason) const noexcept {

@@ -20,6 +20,10 @@ class RunReports {
   // metrics every --print-freq steps and after the first and last step of an epoch. `seconds`:
   // duration of the step. Collective.
   void step(const StepResult& step, double seconds);
+  // Logs why a run that was resumed has nothing left to train.
+  void nothing_left() const;
+  // Reports that --patience ends the run.
+  void early_stop() const;
   // Returns the report of the run's end, with `exported` unset.
   RunEnd end(const std::string& outcome) const;
   // Reports a run that ends with an error.

@@ -1,8 +1,10 @@
 #include "train/run/step_control.h"
 
+#include <cmath>
 #include <string>
 
 #include "train/control/stop.h"
+#include "train/run/pace.h"
 
 namespace shoal::train {
 
@@ -20,6 +22,8 @@ int StepControl::exchange(const Meter& step, int64_t unreadable) {
   message.stop_signal = stop_signal();
   message.checkpoint_requested = take_checkpoint_request() || checkpoints_.due_by_time();
   message.unreadable_images = unreadable_.take_new(unreadable);
+  if (run_.leader() && run_.job.time_budget > 0)
+    message.trained_ms = std::llround(1e3 * run_.time.trained(now()));
   control_.post(message, step);
   return apply(previous, run_.position.step - 1);
 }
@@ -33,6 +37,8 @@ int StepControl::apply_last(int stop_signal) {
 // Acts on the message that all ranks posted after step `step`.
 int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   metrics_.add_arrived(ControlExchange::metrics_in(message), step);
+  if (message.trained_ms > 0)
+    run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);
@@ -47,8 +53,7 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
     return message.stop_signal;
   }
   const bool due = save_spike || message.checkpoint_requested || checkpoints_.due_by_steps();
-  if (due && !run_.evaluation_due())
-    checkpoints_.save();  // if an evaluation is due, the run saves after it
+  if (due && !run_.epoch_or_run_over()) checkpoints_.save();  // otherwise the run saves anyway
   return 0;
 }
 

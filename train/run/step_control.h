@@ -18,7 +18,10 @@ class StepControl {
   StepControl(const RunContext& run, ControlExchange& control, EpochMetrics& metrics,
               Recovery& recovery, RunCheckpoints& checkpoints);
 
-  void begin_epoch() { unreadable_.begin_epoch(); }
+  void begin_epoch() {
+    unreadable_.begin_epoch();
+    run_.time.begin_epoch();
+  }
 
   // Posts this step's message and acts on the previous step's, which has usually arrived by now.
   // `step`: metrics of this rank's last step. `unreadable`: number of images that this rank could

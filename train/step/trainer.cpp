@@ -1,6 +1,7 @@
 #include "train/step/trainer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -64,6 +65,8 @@ Trainer::Trainer(const ResolvedJob& job, dist::Communicator& communicator)
   }
   freeze(job.frozen_stages);
   if (job.sync_bn) sum_across_ranks_ = dist::sum_across_ranks(communicator.batch_norm);
+  if (!job.class_weights.empty())
+    class_weights_ = at::tensor(job.class_weights, at::kDouble).to(device);
   gradient_norm_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));
   non_finite_ = at::zeros({1}, at::TensorOptions(device).dtype(at::kInt));
 }
@@ -101,7 +104,8 @@ at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, 
   // The loss is the mean over this rank's images of the step. The reducer computes the mean over
   // ranks.
   const double scale = 1.0 / static_cast<double>(job_.batch_size * job_.accumulate);
-  const auto result = models::cross_entropy(logits, input.labels, job_.label_smoothing, scale);
+  const auto result =
+      models::cross_entropy(logits, input.labels, job_.label_smoothing, scale, class_weights_);
   result.loss.backward();
   if (input.batch_was_read) input.batch_was_read->synchronize();
   return result.sums;

@@ -94,6 +94,7 @@ class Trainer {
   int64_t frozen_stages_ = 0;
   // Number of committed steps at which the frozen layers were unfrozen; -1: they were not.
   int64_t unfrozen_step_ = -1;
+  at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
 };

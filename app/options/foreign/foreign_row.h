@@ -43,7 +43,7 @@ Pairs augmentation(const std::string& name);
 // Reasons used by several rows.
 inline constexpr const char* kLoader = "shoal decodes images with its own loader";
 inline constexpr const char* kOwnFiles = "a run always writes history.jsonl and summary.json";
-inline constexpr const char* kEveryEpoch = "every epoch ends with an evaluation and a checkpoint";
+inline constexpr const char* kEveryEpoch = "every epoch ends with a checkpoint";
 inline constexpr const char* kModelFixed = "determined by --model, as in torchvision";
 
 // The rows for NVIDIA's TensorFlow 2 EfficientNet and the SMDDP examples that are based on it.

@@ -19,6 +19,7 @@ Pairs unless_negative(const std::string& value) {
 }
 constexpr char kWeights[] = "weights", kPretrained[] = "pretrained", kDeviceOption[] = "device",
                kCpu[] = "cpu", kRepeats[] = "repeated-augmentation", kThree[] = "3";
+constexpr char kPatience[] = "patience", kEvalEvery[] = "eval-every", kZero[] = "0";
 constexpr char kNodes[] = "nnodes", kNodeRank[] = "node-rank", kMaxSteps[] = "max-steps",
                kGlobalBatch[] = "global-batch-size";
 
@@ -97,7 +98,8 @@ std::vector<ForeignOption> foreign_rows() {
       same_flag("evaluate", kPyTorch, "eval-only"),
       same_flag("e", kImagenet, "eval-only"),
       idle("start-epoch", kImagenet, "the checkpoint contains the epoch"),
-      {"pretrained", kPyTorch, Kind::flag, "weights", "the input channel named pretrained",
+      {"pretrained", kPyTorch, Kind::flag, "weights",
+       "the input channel named pretrained, else torchvision's V1 weights",
        always<kWeights, kPretrained>},
       {"world-size", kImagenet, Kind::value, kNodes, "number of hosts; -1: from the environment",
        unless_negative<kNodes>},
@@ -136,12 +138,14 @@ std::vector<ForeignOption> foreign_rows() {
       same("pretrained-from-file", kNvidiaPyTorch, "weights"),
       idle("prefetch", kNvidiaPyTorch, kLoader),
       idle("run-epochs", kNvidiaPyTorch, "use --max-steps, or stop the run with a signal"),
-      idle("early-stopping-patience", kNvidiaPyTorch, "a run always trains for all --epochs"),
+      {"early-stopping-patience", kNvidiaPyTorch, Kind::value, kPatience, "-1: never",
+       unless_negative<kPatience>},
       idle_flag("bn-weight-decay", kNvidiaPyTorch, "weight decay never applies to batch norm"),
       idle("static-loss-scale", kNvidiaPyTorch, kLossScale),
       idle_flag("dynamic-loss-scale", kNvidiaPyTorch, kLossScale),
       idle("raport-file", kNvidiaPyTorch, kOwnFiles),
-      idle_flag("training-only", kNvidiaPyTorch, kEveryEpoch),
+      {"training-only", kNvidiaPyTorch, Kind::flag, kEvalEvery,
+       "0: the end of the run is still evaluated", always<kEvalEvery, kZero>},
       idle_flag("no-checkpoints", kNvidiaPyTorch, kEveryEpoch),
       idle("jit", kNvidiaPyTorch, "shoal is compiled code"),
       idle("checkpoint-filename", kNvidiaPyTorch, "shoal names its checkpoints itself"),

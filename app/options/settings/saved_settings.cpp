@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+#include "base/text.h"
+
 namespace shoal::app {
 namespace {
 
@@ -10,6 +13,12 @@ constexpr const char *kOrigin = "checkpoint", *kPlatform = "SageMaker";
 constexpr const char* kImagesChanged =
     "the images have changed (or an older version also counted files that are not images). Restore "
     "them, or start a new run from the weights: --weights CHECKPOINT with another --output";
+
+// The weights of the classes may come from a file, which may change.
+std::string hash_of(const std::vector<double>& weights) {
+  if (weights.empty()) return "none";
+  return hex(hash_bytes(weights.data(), weights.size() * sizeof(double)));
+}
 
 }  // namespace
 
@@ -27,6 +36,8 @@ std::vector<train::SavedSetting> settings_of(const train::ResolvedJob& job) {
   // often causes it and should be reported first.
   settings.push_back(
       {"train_images", std::to_string(job.train_images), MayDiffer::never, false, kImagesChanged});
+  settings.push_back(
+      {"class_weights_hash", hash_of(job.class_weights), MayDiffer::always, false, ""});
   return settings;
 }
 

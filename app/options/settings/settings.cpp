@@ -7,6 +7,8 @@
 #include "app/options/settings/hyperparameters.h"
 #include "app/platform/paths.h"
 #include "app/platform/platform.h"
+#include "app/weights/cache_folder.h"
+#include "app/weights/remote_weights.h"
 #include "base/secrets.h"
 #include "base/text.h"
 
@@ -92,15 +94,17 @@ class PathFiller {
                                              "images with --val-split 0.1"));
   }
 
+  // Without a channel, --pretrained means what it means in PyTorch's imagenet example.
   void fill_weights() {
-    if (!paths_.pretrained) {
-      throw UserError(
-          "--weights pretrained (--pretrained) needs a channel named pretrained with "
-          "model.safetensors or a checkpoint; or use --weights PATH");
-    }
-    const std::string origin = arguments_.origins["weights"];
-    apply(arguments_, "weights", paths_.pretrained->path,
-          origin + ", " + paths_.pretrained->origin);
+    const Option& model = require_option(arguments_.command, "model", kCommandLine);
+    const std::string name = model.get(arguments_);
+    const Place place = paths_.pretrained
+                            ? *paths_.pretrained
+                            : Place{"torchvision:" + name + "/V1", "no channel named pretrained"};
+    if (name.empty() && !paths_.pretrained)
+      throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
+    model_of_weights(place.path);  // throws if there are none for this model
+    apply(arguments_, "weights", place.path, arguments_.origins["weights"] + ", " + place.origin);
   }
 
   Arguments& arguments_;
@@ -108,6 +112,23 @@ class PathFiller {
   bool trains_ = false, wants_data_ = false;
   Paths paths_;
 };
+
+// Sets --model if the name of the weights says it. Throws UserError if --model differs.
+void imply_model(Arguments& arguments) {
+  const std::string& weights = arguments.job.weights;
+  const Option* model = find_option(arguments.command, "model");
+  if (weights.empty() || !model || !arguments.help.empty()) return;
+  const std::string implied = model_of_weights(weights);
+  if (implied.empty()) return;
+  const auto origin = arguments.origins.find("model");
+  if (origin == arguments.origins.end())
+    return apply(arguments, "model", implied, "--weights " + weights);
+  if (const std::string given = model->get(arguments); given != implied)
+    throw UserError("--model " + given +
+                    (origin->second == kCommandLine ? "" : " (" + origin->second + ")") +
+                    ": --weights " + weights + " are weights of " + implied +
+                    "; remove one of the two, or use --model " + implied);
+}
 
 }  // namespace
 
@@ -135,6 +156,9 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
   if (const auto count = environment.find(kWordsVariable); count != environment.end())
     arguments.words.resize(
         std::min<size_t>(words.size(), std::strtoul(count->second.c_str(), nullptr, 10)));
+  if (arguments.weights_cache.empty() && find_option(command, "weights-cache"))
+    arguments.weights_cache = weights_cache_folder(environment);
+  imply_model(arguments);
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")

@@ -107,6 +107,32 @@ TEST_CASE("--val-split divides the training images, and evaluation uses the held
   CHECK_THROWS_WITH(open(job), Contains("leaves no validation image"));
 }
 
+TEST_CASE("--fraction and --per-class select training images and leave the held-out part alone") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"ant", "cat"})
+    for (int i = 0; i < 40; ++i)
+      write_image(folder.path() / "train" / name / (std::to_string(i) + ".jpg"));
+  train::Job job = job_of(folder.path());
+  job.val_split = 0.25;
+  const app::Datasets all = open(job);
+  job.portion.fraction = 0.5;
+  const app::Datasets half = open(job);
+  CHECK(half.val->size() == all.val->size());
+  CHECK(std::abs(2 * half.train->size() - all.train->size()) <= 2);
+  job.cache_dir = folder.path() / "cache";
+  const std::string of_half = app::index_folder(job, app::find_data(job));
+  job.portion = {1, 3};
+  CHECK(app::index_folder(job, app::find_data(job)) != of_half);
+  CHECK(open(job).train->size() == 6);
+  CHECK(open(job).val->size() == all.val->size());
+
+  job.val_split = 0;
+  write_image(folder.path() / "val/ant/1.jpg");
+  CHECK((open(job).train->size() == 6 && open(job).val->size() == 1));
+  job.train_dir = "pipe:" + (folder.path() / "pipe").string();
+  CHECK_THROWS_WITH(open(job), Contains("--per-class 3") && Contains("pipe"));
+}
+
 TEST_CASE("a host without held-out images takes part in evaluation without images") {
   test::run_ranks(2, "share", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;

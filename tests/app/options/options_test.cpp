@@ -251,7 +251,6 @@ TEST_CASE("hints are given only for plausible misspellings") {
                                                         // Similar spelling, different meaning.
                                                         {"path", ""},
                                                         {"bn-decay", ""},
-                                                        {"patience", ""},
                                                         {"cutout", ""},
                                                         {"test-only", ""},
                                                         {"save-freq", ""},
@@ -281,4 +280,16 @@ TEST_CASE("numbers are printed in the shortest form that reads back") {
   CHECK(app::text_of(0.1) == "0.1");
   CHECK(app::text_of(90.0) == "90");
   CHECK(app::text_of(1.0 / 32768) == "3.0517578125e-05");
+}
+
+TEST_CASE("durations are parsed with their units") {
+  CHECK(app::parse_duration("0") == 0);
+  CHECK(app::parse_duration("1800") == 1800);
+  CHECK(app::parse_duration("2.5") == 2.5);
+  CHECK(app::parse_duration("90s") == 90);
+  CHECK(app::parse_duration("30m") == 1800);
+  CHECK(app::parse_duration("1.5h") == 5400);
+  CHECK(app::parse_duration("1d2h3m4s") == 93784);
+  for (const char* bad : {"", "m", "-1", "1x", "30m10", "1m1h", "1h 30m", "inf", "nan", "1hm"})
+    CHECK_THROWS_AS(app::parse_duration(bad), std::invalid_argument);
 }

@@ -1,5 +1,6 @@
 #include "data/sources/split.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -87,4 +88,76 @@ TEST_CASE("class folders, tars and packed sets of them hold out the same images"
   CHECK(part("train.pack", Part::train)->keeps_indexes());
   CHECK(part("moved/all.tar", Part::train)->file_place(0));
   CHECK(part("classes", Part::validation)->encoded_bytes(0) > 0);
+}
+
+namespace {
+
+// Images of three classes: `large` has 30, `small` has 4, `single` has 1.
+Members classes_of_all_sizes() {
+  Members members;
+  const std::pair<const char*, int> classes[] = {{"large", 30}, {"single", 1}, {"small", 4}};
+  for (const auto& [name, count] : classes)
+    for (int i = 0; i < count; ++i)
+      members.emplace_back(name + std::string("/") + std::to_string(i) + ".jpg", jpeg_text(i));
+  return members;
+}
+
+// The number of images per class, in the order of the classes.
+std::vector<int> sizes(const Dataset& dataset) {
+  std::vector<int> counts(dataset.classes().size(), 0);
+  for (int64_t i = 0; i < dataset.size(); ++i) ++counts[static_cast<size_t>(dataset.label(i))];
+  return counts;
+}
+
+bool contains(const Texts& larger, const Texts& smaller) {
+  const std::multiset<std::string> all(larger.begin(), larger.end());
+  return std::all_of(smaller.begin(), smaller.end(),
+                     [&](const std::string& text) { return all.contains(text); });
+}
+
+}  // namespace
+
+TEST_CASE("a portion takes a share or a number of the images of each class, at least one") {
+  TempFolder t;
+  for (const auto& [name, content] : classes_of_all_sizes()) t.write(name, content);
+  const std::shared_ptr<const Dataset> all = open_dataset(t.path());
+  const auto portion = [&](double fraction, int64_t per_class) {
+    return portion_of(all, {fraction, per_class});
+  };
+  CHECK(portion(1, 0) == all);
+  CHECK(sizes(*portion(0.1, 0)) == std::vector{3, 1, 1});
+  CHECK(sizes(*portion(0.5, 0)) == std::vector{15, 1, 2});
+  CHECK(sizes(*portion(1, 3)) == std::vector{3, 1, 3});
+  CHECK(sizes(*portion(1, 100)) == std::vector{30, 1, 4});
+  CHECK(portion(0.1, 0)->classes() == all->classes());
+  CHECK(contains(described(*portion(0.5, 0)), described(*portion(0.1, 0))));
+  CHECK(contains(described(*portion(1, 3)), described(*portion(0.1, 0))));
+  Texts in_order;
+  for (const std::string& text : described(*all))
+    if (contains(described(*portion(0.5, 0)), {text})) in_order.push_back(text);
+  CHECK(described(*portion(0.5, 0)) == in_order);
+}
+
+TEST_CASE(
+    "a portion is the same in folders, tars and packed sets, and independent of --val-split") {
+  TempFolder t;
+  for (const auto& [name, content] : many_images()) t.write("train/" + name, content);
+  t.write("moved/all.tar", make_tar(many_images()));
+  write_pack(*open_dataset(t / "train"), t / "train.pack", {});
+  const auto chosen = [&](const std::string& source, double held_out) {
+    const auto part = part_of(open_dataset(t / source), Part::train, held_out);
+    return described(*portion_of(part, {0.2, 0}));
+  };
+  const Texts folder = chosen("train", 0);
+  CHECK(folder.size() == 24);  // 8 of 40 in `cat/cat`, counted with `cat`, and in `dog`
+  CHECK(chosen("moved/all.tar", 0) == folder);
+  CHECK(chosen("train.pack", 0) == folder);
+  // The portion is not made of the images that are next to the held-out ones.
+  const auto part = part_of(open_dataset(t / "train"), Part::validation, 0.25);
+  const Texts held_out = described(*part);
+  int64_t in_both = 0;
+  for (const std::string& text : folder) in_both += contains(held_out, {text});
+  CHECK((in_both > 0 && in_both < 15));
+  for (const std::string& text : chosen("train", 0.25)) CHECK_FALSE(contains(held_out, {text}));
+  CHECK(part->size() == part_of(open_dataset(t / "moved/all.tar"), Part::validation, 0.25)->size());
 }

@@ -1,9 +1,11 @@
 #include "train/job/job.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <map>
 
 #include "train/job/job_images.h"
+#include "train/job/rank_loader_options.h"
 
 using namespace shoal::train;
 
@@ -341,4 +343,77 @@ TEST_CASE("frozen stages are given by number, by name or as all but the head") {
   Job job;
   job.freeze = "1";
   CHECK_THROWS_WITH(check_values(job), Catch::Contains("--weights"));
+}
+
+TEST_CASE("balanced sampling and portions are refused where they cannot work") {
+  const auto refused = [](const std::function<void(Job&, Surroundings&)>& change,
+                          const std::string& first, const std::string& second) {
+    Job job;
+    job.batch_size = 16;
+    Surroundings s = here();
+    change(job, s);
+    CHECK_THROWS_WITH(resolve(job, s), Catch::Contains(first) && Catch::Contains(second));
+  };
+  refused(
+      [](Job& job, Surroundings&) {
+        job.balance = 1;
+        job.order = shoal::data::Order::chunked;
+      },
+      "--balance", "--order chunked");
+  refused(
+      [](Job& job, Surroundings&) {
+        job.balance = 0.5;
+        job.repeated_augmentation = 3;
+      },
+      "--balance", "--repeated-augmentation");
+  refused(
+      [](Job& job, Surroundings& s) {
+        job.balance = 1;
+        job.max_steps = 3;
+        s.train_streamed = true;
+      },
+      "--balance", "pipe");
+  refused(
+      [](Job& job, Surroundings& s) {
+        job.balance = 1;
+        s.train_whole_files = true;
+      },
+      "--balance", "--no-forward-reads");
+  refused([](Job& job, Surroundings&) { job.portion = {0.5, 3}; }, "--fraction", "--per-class");
+  refused(
+      [](Job& job, Surroundings&) {
+        job.portion.per_class = 3;
+        job.sharded = "train";
+      },
+      "--per-class", "--sharded");
+  refused(
+      [](Job& job, Surroundings&) {
+        job.time_budget = 60;
+        job.size_schedule = "0:64,2:128";
+      },
+      "--time-budget", "--size-schedule");
+}
+
+TEST_CASE("a balanced epoch counts the images of its steps, the same for any number of processes") {
+  Job job;
+  job.global_batch_size = 96;
+  job.accumulate = 2;
+  job.balance = 1;
+  for (const int64_t world : {1, 2, 3}) {
+    const auto r = resolve(job, here(world));
+    const auto options = rank_loader_options(r, world - 1, true);
+    CHECK(options.balance == 1);
+    CHECK(options.batches * options.batch_size * options.world_size == 960);
+    CHECK(rank_loader_options(r, 0, false).balance == 0);
+    CHECK(rank_loader_options(r, 0, false).batches == 0);
+  }
+}
+
+TEST_CASE("with a time budget, only --max-steps limits the number of steps") {
+  Job job;
+  job.batch_size = 16;
+  job.time_budget = 60;
+  CHECK(resolve(job, here()).last_step == kNoLastStep);
+  job.max_steps = 7;
+  CHECK(resolve(job, here()).last_step == 7);
 }

@@ -104,3 +104,24 @@ TEST_CASE("short runs and steps past the end have a finite positive rate") {
     }
   }
 }
+
+TEST_CASE("a schedule over time has the rates of the schedule over steps") {
+  using shoal::train::learning_rate_at;
+  ScheduleOptions options;
+  options.lr = 0.4;
+  options.warmup_epochs = 2;
+  for (const auto kind :
+       {Schedule::constant, Schedule::cosine, Schedule::step, Schedule::one_cycle}) {
+    options.kind = kind;
+    const double epochs = 12;
+    for (int64_t step = 0; step < kTotal; ++step) {
+      const double progress = static_cast<double>(step) / kTotal;
+      // onecycle counts from 0 to the last step, so it differs by less than a step.
+      const double margin = kind == Schedule::one_cycle ? 0.02 : 1e-6;
+      CHECK(learning_rate_at(options, progress, epochs) ==
+            Approx(learning_rate(options, step, kPerEpoch, kTotal)).margin(margin));
+    }
+  }
+  options.kind = Schedule::cosine;
+  CHECK(learning_rate_at(options, 1, 12) == Approx(0).margin(1e-12));
+}

@@ -76,7 +76,9 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   models::ModelOptions options = job.model;
   options.classes = 5;
   here.model = models::describe(options);
-  return train::resolve(job, here);
+  train::ResolvedJob resolved = train::resolve(job, here);
+  resolved.class_weights = {0.5, 2, 1, 0.25, 1.25};
+  return resolved;
 }
 
 // Sets the weights to the formula of tests/models/formula.h, which keeps activations near 1. With
@@ -113,6 +115,7 @@ void train_ranks(const std::string& model, bool float64, int world, int updates,
     loading.batch_size = job.batch_size;
     loading.rank = env.rank;
     loading.world_size = world;
+    loading.balance = 1;
     data::Loader loader(data::make_synthetic(images), loading);
     loader.start_epoch(0);
     for (int step = 0; step < updates; ++step)

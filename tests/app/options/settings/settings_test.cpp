@@ -128,7 +128,13 @@ TEST_CASE("hyperparameters apply only to train") {
 }
 
 TEST_CASE("weights=pretrained selects the channel pretrained") {
-  CHECK_THROWS_WITH(in_container({"train", "--pretrained"}), Contains("channel named pretrained"));
+  CHECK(in_container({"train", "--pretrained", "-a", "resnet50"}).job.weights ==
+        "torchvision:resnet50/V1");
+  CHECK_THROWS_WITH(in_container({"train", "--pretrained", "-a", "resnet999"}),
+                    Contains("torchvision:resnet999/V1: unknown name"));
+  CHECK_THROWS_WITH(
+      app::gather({"eval", "--data", "x", "--weights", "pretrained"}, {}, test::fake({}, {})),
+      Contains("channel named pretrained") && Contains("--model NAME"));
   const Arguments arguments =
       in_container({"train", "--pretrained"}, "{}", {{"SM_CHANNEL_PRETRAINED", "/weights"}});
   CHECK(arguments.job.weights == "/weights");
@@ -159,4 +165,33 @@ TEST_CASE("the command line is recorded in shell syntax, without secrets") {
   CHECK_THAT(app::command_text(arguments), !Contains("secret"));
   CHECK_THAT(app::command_text(arguments),
              Contains("shoal train --data 'my images' --lr 0.1 --recipe 'it'\\''s'"));
+}
+
+TEST_CASE("the name of the weights implies --model, and another --model is an error") {
+  const auto gathered = [](Words words) {
+    return app::gather(words, {{"HOME", "/home/me"}}, test::fake({}, {}));
+  };
+  const Words train = {"train", "--data", "x", "--weights", "torchvision:resnet50"};
+  CHECK(gathered(train).job.model.name == "resnet50");
+  CHECK(gathered(train).origins.at("model") == "--weights torchvision:resnet50");
+  CHECK(gathered(train).weights_cache == "/home/me/.cache/shoal/weights");
+  CHECK(gathered({"eval", "--data", "x", "--weights", "timm:efficientnet_b0"}).weights_model ==
+        "efficientnet_b0");
+  CHECK(gathered({"predict", "x", "--weights", "/d/resnet18-f37072fd.pth"}).weights_model ==
+        "resnet18");
+  CHECK(gathered({"train", "--data", "x", "--weights", "x.pth"}).job.model.name ==
+        train::Job().model.name);
+  CHECK(gathered({"predict", "x", "--weights-cache", "/c", "--weights", "hf:a/b"}).weights_cache ==
+        "/c");
+
+  Words same = train, other = train, recipe = train;
+  same.insert(same.end(), {"--model", "resnet50"});
+  other.insert(other.end(), {"--model", "resnet18"});
+  recipe.insert(recipe.end(), {"--recipe", "efficientnet_b0"});
+  CHECK(gathered(same).job.model.name == "resnet50");
+  CHECK_THROWS_WITH(gathered(other), Contains("--model resnet18") &&
+                                         Contains("torchvision:resnet50 are weights of resnet50"));
+  CHECK_THROWS_WITH(gathered(recipe), Contains("recipe efficientnet_b0"));
+  CHECK_THROWS_WITH(gathered({"train", "--data", "x", "--weights", "torchvision:resnet5"}),
+                    Contains("did you mean"));
 }

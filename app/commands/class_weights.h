@@ -1,0 +1,27 @@
+#pragma once
+// The weights of the classes in the loss (--class-weights).
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+#include "dist/connect.h"
+#include "train/job/job.h"
+
+namespace shoal::app {
+
+// Parses class weights, in the order of `classes`. `text`: lines `CLASS WEIGHT`, or JSON that is an
+// object of them or a list in the order of the classes. Throws UserError naming `path` unless each
+// class has exactly one weight of 0 or more, and no other class has one.
+std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
+                                        const std::vector<std::string>& classes);
+
+// Returns the weights that --class-weights asks for, scaled so that their mean over the images of
+// an epoch is 1; empty for `none`. `balanced`: in inverse proportion to the images of a class, and 0
+// for classes without images. `train`: the images that the run trains on. Rank 0 reads the file.
+// Throws UserError naming the option. Collective.
+std::vector<double> class_weights(const train::ResolvedJob& job, const data::Source& train,
+                                  const dist::Communicator& communicator);
+
+}  // namespace shoal::app

@@ -1,0 +1,125 @@
+// shoal weights: lists the weights that are known by name.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/local/local_commands.h"
+#include "app/platform/failure.h"
+#include "app/weights/known_weights.h"
+#include "app/weights/remote_weights.h"
+#include "base/log.h"
+
+namespace shoal::app {
+namespace {
+
+struct Row {
+  const KnownWeights* weights;
+  RemoteFile file;   // the preferred one
+  std::string path;  // of the file in the cache; empty: it has not been downloaded
+};
+
+Row row_of(const KnownWeights& weights, const std::string& cache) {
+  Row row{&weights, remote_weights(weights.name)->files.front(), ""};
+  const std::filesystem::path path = std::filesystem::path(cache) / row.file.cached;
+  std::error_code error;
+  if (!cache.empty() && std::filesystem::is_regular_file(path, error)) row.path = path.string();
+  return row;
+}
+
+// Whether `word` selects the row: its name, the name of its model, or another spelling of its name.
+bool selects(const std::string& word, const Row& row) {
+  if (word == row.weights->name || word == row.weights->model) return true;
+  if (word.find(':') == word.npos || word.find("://") != word.npos) return false;
+  const auto named = remote_weights(word);
+  return named && named->files.front().url == row.file.url;
+}
+
+std::vector<Row> selected_rows(const Arguments& arguments) {
+  std::vector<Row> rows;
+  for (const KnownWeights& weights : known_weights())
+    rows.push_back(row_of(weights, arguments.weights_cache));
+  if (arguments.paths.empty()) return rows;
+  std::vector<Row> selected;
+  for (const std::string& word : arguments.paths) {
+    const size_t before = selected.size();
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(selected),
+                 [&](const Row& row) { return selects(word, row); });
+    if (selected.size() > before) continue;
+    const std::string near = nearest_weights(word);
+    throw UserError("no weights are known by the name '" + word + "'" +
+                    (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  return selected;
+}
+
+nlohmann::ordered_json json_of(const Row& row) {
+  const KnownWeights& weights = *row.weights;
+  const auto or_null = [](const auto& value, bool known) {
+    return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
+  return {{"name", weights.name},
+          {"model", weights.model},
+          {"acc1", weights.top1},
+          {"acc5", weights.top5},
+          {"size", weights.size},
+          {"file_mb", or_null(weights.megabytes, weights.megabytes > 0)},
+          {"license", weights.license},
+          {"url", row.file.url},
+          {"sha256_prefix", or_null(row.file.sha256, !row.file.sha256.empty())},
+          {"cached", or_null(row.path, !row.path.empty())}};
+}
+
+std::string megabytes(const KnownWeights& weights) {
+  return weights.megabytes > 0 ? strf("%.1f MB", weights.megabytes) : "-";
+}
+
+void print_details(const Row& row, const std::string& cache) {
+  const KnownWeights& weights = *row.weights;
+  log::line("name      " + weights.name);
+  log::line("model     " + weights.model);
+  log::line(strf("accuracy  top-1 %.3f %%, top-5 %.3f %%, published for ImageNet at %lld px",
+                 weights.top1, weights.top5, static_cast<long long>(weights.size)));
+  log::line("file      " + megabytes(weights));
+  log::line("license   " + weights.license);
+  log::line("source    " + row.file.url);
+  log::line("sha256    " +
+            (row.file.sha256.empty() ? "stated by the server" : "begins with " + row.file.sha256));
+  if (!row.path.empty())
+    log::line("cached    " + row.path);
+  else
+    log::line("cached    no" +
+              (cache.empty() ? "" : "; its place is " + cache + "/" + row.file.cached));
+}
+
+void print_table(const std::vector<Row>& rows) {
+  log::line(strf("%-34s %-16s %6s %6s %7s %9s  %-13s %-6s  %s", "name", "model", "top-1", "top-5",
+                 "image", "file", "license", "cached", "source"));
+  for (const Row& row : rows) {
+    const KnownWeights& weights = *row.weights;
+    const std::string& url = row.file.url;
+    log::line(strf("%-34s %-16s %6.2f %6.2f %4lld px %9s  %-13s %-6s  %s", weights.name.c_str(),
+                   weights.model.c_str(), weights.top1, weights.top5,
+                   static_cast<long long>(weights.size), megabytes(weights).c_str(),
+                   weights.license.c_str(), row.path.empty() ? "no" : "yes",
+                   url.substr(url.find("://") + 3).c_str()));
+  }
+}
+
+}  // namespace
+
+int weights_command(const Call& call) {
+  const Arguments& arguments = call.arguments;
+  const std::vector<Row> rows = selected_rows(arguments);
+  if (arguments.json) {
+    auto json = nlohmann::ordered_json::array();
+    for (const Row& row : rows) json.push_back(json_of(row));
+    log::line(json.dump(2));
+  } else if (rows.size() == 1) {
+    print_details(rows.front(), arguments.weights_cache);
+  } else {
+    print_table(rows);
+  }
+  return kOk;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,64 @@
+// Rows of the option table: fewer training images, and classes with different numbers of images.
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+
+namespace shoal::app {
+
+using train::MayDiffer;
+
+namespace {
+
+// Row of --balance, whose bare form means 1.
+Option balance_row() {
+  Option option = row("balance", kTrain, "X",
+                      "Class-balanced sampling: use a class with n images in proportion to "
+                      "n^(1 - X), without changing the length of an epoch. 1 (same as --balance "
+                      "alone): each class equally often; 0: each image once",
+                      JOB(balance))
+                      .also_called({"class-balanced", "weighted-sampler", "oversample"})
+                      .within(0, 1)
+                      .off_is("0")
+                      .of_training()
+                      .changes_results(MayDiffer::between_epochs, kWithinEpoch);
+  option.kind = Kind::optional_value;
+  option.bare = "1";
+  return option;
+}
+
+}  // namespace
+
+void add_small_data(std::vector<Option>& table) {
+  add(table, "Small and unbalanced data",
+      {row("fraction", kTrain, "SHARE",
+           "Train on this share of the images of each class, at least one image, selected by a "
+           "hash "
+           "of each path",
+           JOB(portion.fraction))
+           .also_called({"train-fraction", "limit-train-batches", "subset"})
+           .above(0, 1)
+           .off_is("1")
+           .of_training()
+           .changes_results(MayDiffer::never, kStartAnew)
+           .replaced_by("per-class"),
+       row("per-class", kTrain, "N",
+           "Train on at most N images of each class, selected by a hash of each path; 0: all",
+           JOB(portion.per_class))
+           .also_called({"shots", "samples-per-class"})
+           .at_least(0)
+           .off_is("0")
+           .of_training()
+           .changes_results(MayDiffer::never, kStartAnew)
+           .replaced_by("fraction"),
+       balance_row(),
+       row("class-weights", kTrain, "balanced|FILE",
+           "Weights of the classes in the training loss: balanced (in inverse proportion to their "
+           "images), or a FILE with lines `CLASS WEIGHT` or JSON; scaled to a mean of 1 over the "
+           "training images; none: all 1",
+           JOB(class_weighting))
+           .also_called({"class-weight", "loss-weights"})
+           .off_is("none")
+           .of_training()
+           .changes_results()});
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,164 @@
+#include "app/weights/fetch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file_lock.h"
+#include "base/log.h"
+#include "base/secrets.h"
+#include "base/sha256.h"
+#include "base/whole_file.h"
+
+namespace shoal::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Shows the progress of one download.
+class ProgressLine {
+ public:
+  ProgressLine(const std::string& name, const FetchOptions& options)
+      : name_(printable(name)), options_(options) {}
+  ~ProgressLine() {
+    if (options_.status_line) log::status("");
+  }
+
+  void show(int64_t done, int64_t total) {
+    const auto now = Clock::now();
+    if (first_ < 0) first_ = done;
+    const std::chrono::duration<double> since_shown = now - shown_, since_start = now - start_;
+    if (since_shown.count() < (options_.status_line ? 0.1 : options_.progress_seconds)) return;
+    shown_ = now;
+    const double speed = static_cast<double>(done - first_) / 1e6 / since_start.count();
+    const std::string text = "downloading " + name_ +
+                             strf("  %.1f", static_cast<double>(done) / 1e6) +
+                             (total > 0 ? strf(" of %.1f", static_cast<double>(total) / 1e6) : "") +
+                             strf(" MB  %.1f MB/s", speed);
+    if (options_.status_line)
+      log::status(text);
+    else
+      log::info(text);
+  }
+
+ private:
+  const std::string name_;
+  const FetchOptions& options_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = start_;
+  int64_t first_ = -1;  // bytes that an earlier process had received
+};
+
+class Fetch {
+ public:
+  Fetch(const std::string& what, const RemoteWeights& remote, const FetchOptions& options)
+      : option_("--weights " + masked(what)), remote_(remote), options_(options) {}
+
+  std::string run() {
+    if (options_.cache.empty())
+      throw UserError(
+          option_ + ": no folder for downloads, because HOME is not set; add --weights-cache DIR");
+    if (const auto path = find()) return *path;
+    const fs::path first = path_of(remote_.files.front());
+    create_folders(first.parent_path());
+    const FileLock lock = wait_for_lock(first);
+    std::optional<std::string> path = find();  // by the process that had the lock
+    if (!path) path = download_first();
+    lock.remove_file();
+    return *path;
+  }
+
+ private:
+  fs::path path_of(const RemoteFile& file) const { return options_.cache / file.cached; }
+
+  // Returns the path of a file in the cache that has the expected SHA-256.
+  std::optional<std::string> find() const {
+    for (const RemoteFile& file : remote_.files) {
+      const fs::path path = path_of(file);
+      std::error_code error;
+      if (!fs::is_regular_file(path, error)) continue;
+      if (file.sha256.empty()) return path.string();
+      const std::string digest = sha256_of(path);
+      if (digest.starts_with(lower(file.sha256))) return path.string();
+      log::warning(path.string() + " is not the expected file: its SHA-256 is " + digest +
+                   ", not " + file.sha256 + "; downloading it again");
+    }
+    return std::nullopt;
+  }
+
+  FileLock wait_for_lock(const fs::path& path) const {
+    const fs::path file = path.parent_path() / ("." + path.filename().string() + ".lock");
+    try {
+      return {file, path.string(), "--weights-cache", 0};
+    } catch (const std::runtime_error&) {
+      log::info("another process downloads " + path.string() + "; waiting for it");
+    }
+    return {file, path.string(), "--weights-cache", options_.lock_seconds};
+  }
+
+  // Downloads the first file that the server has.
+  std::string download_first() const {
+    for (const RemoteFile& file : remote_.files) {
+      try {
+        return download_file(file);
+      } catch (const HttpError& error) {
+        if (error.status != 404) refuse(error);
+        if (&file == &remote_.files.back()) throw UserError(option_ + ": " + error.what());
+      }
+    }
+    return "";  // not reached: there is at least one file
+  }
+
+  [[noreturn]] void refuse(const HttpError& error) const {
+    std::string text = option_ + ": " + error.what();
+    if (remote_.from_hugging_face && (error.status == 401 || error.status == 403))
+      text += "; the repository does not exist, or it needs a token with access (HF_TOKEN)";
+    throw UserError(text);
+  }
+
+  std::string download_file(const RemoteFile& file) const {
+    const fs::path path = path_of(file);
+    create_folders(path.parent_path());
+    ProgressLine progress(path.filename().string(), options_);
+    DownloadOptions how = options_.download;
+    how.sha256 = file.sha256;
+    how.progress = [&progress](int64_t done, int64_t total) { progress.show(done, total); };
+    if (!remote_.from_hugging_face || !file.url.starts_with("https://")) how.token.clear();
+    log::info(option_ + ": downloading " + file.url);
+    try {
+      const std::string digest = download(file.url, path, how);
+      log::info(strf("downloaded %.1f MB to ", static_cast<double>(fs::file_size(path)) / 1e6) +
+                path.string() + ", SHA-256 " + digest);
+    } catch (const HttpError&) {
+      throw;
+    } catch (const WrongDigest& error) {
+      throw std::runtime_error(option_ + ": " + error.what());
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(option_ + ": " + error.what() +
+                               "; without a network, bring the file to " + path.string() +
+                               " or use --weights FILE");
+    }
+    return path.string();
+  }
+
+  const std::string option_;
+  const RemoteWeights& remote_;
+  const FetchOptions& options_;
+};
+
+}  // namespace
+
+std::string fetch_weights(const std::string& what, const FetchOptions& options) {
+  const auto remote = remote_weights(what, options.servers);
+  if (remote) return Fetch(what, *remote, options).run();
+  if (what.find('/') == what.npos && !fs::exists(what))
+    if (const std::string near = nearest_weights(what); !near.empty())
+      throw UserError("--weights " + what + ": no such file or directory; did you mean " + near +
+                      "?");
+  return what;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,26 @@
+#pragma once
+// The weights that --weights knows by name. known_weights.cpp is the only list of them. Torch-free.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shoal::app {
+
+struct KnownWeights {
+  std::string name;     // for --weights: "torchvision:resnet50/V2", "timm:resnet50.a1_in1k"
+  std::string model;    // for --model
+  std::string file;     // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
+  double top1, top5;    // published accuracy on ImageNet's validation images, in percent
+  int64_t size;         // image size at which it was measured, in pixels
+  double megabytes;     // size of the file; 0: unknown
+  std::string license;  // SPDX, of the package that publishes the weights
+
+  bool is_torchvision() const { return name.starts_with("torchvision:"); }
+};
+
+// All rows, in the order of `shoal weights`: by publisher, then by model. For a name without version
+// or tag, the last torchvision row of the model (V2 before V1) or the first timm row counts.
+const std::vector<KnownWeights>& known_weights();
+
+}  // namespace shoal::app

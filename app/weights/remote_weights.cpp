@@ -1,0 +1,170 @@
+#include "app/weights/remote_weights.h"
+
+#include <algorithm>
+
+#include "app/weights/known_weights.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "base/secrets.h"
+#include "base/text.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
+constexpr size_t kLeastDigits = 8;    // of a digest
+constexpr size_t kLongestName = 200;  // leaves room for ".NAME.part" within 255 bytes
+
+bool is_digest(const std::string& text) {
+  return text.size() >= kLeastDigits && text.size() <= 64 &&
+         text.find_first_not_of(kHexDigits) == text.npos;
+}
+
+// Returns the digest in a file name as torchvision writes it, "resnet50-11ad3fa6.pth", or an empty
+// text. Eight decimal digits are a date.
+std::string digest_in_name(const std::string& file) {
+  const size_t dash = file.rfind('-');
+  if (dash == file.npos) return "";
+  const std::string digits = file.substr(dash + 1, file.find('.', dash) - dash - 1);
+  const bool has_letter = digits.find_first_of("abcdef") != digits.npos;
+  return is_digest(digits) && digits.size() == kLeastDigits && has_letter ? digits : "";
+}
+
+std::string name_in(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Checks the parts of a path: none may be empty, "." or "..", or too long for a file name.
+bool is_clean(const std::vector<std::string>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return !part.empty() && part != "." && part != ".." && part.size() <= kLongestName &&
+           printable(part) == part && part.find_first_of(" \\") == part.npos;
+  });
+}
+
+RemoteFile remote_file(const std::string& url) {
+  const auto bad = [&](const std::string& why) {
+    throw UserError("--weights " + masked(url) + ": " + why);
+  };
+  const size_t hash = std::min(url.find('#'), url.size());
+  const std::string plain = url.substr(0, hash);
+  RemoteFile file{plain, {}};
+  const size_t host = plain.find("://") + 3, end = std::min(plain.find('?'), plain.size());
+  const size_t slash = std::min(plain.find('/', host), end);
+  std::string address = plain.substr(host, slash - host);
+  address.erase(0, address.rfind('@') + 1);
+  std::vector<std::string> parts = split(plain.substr(slash, end - slash), '/');
+  if (!parts.empty()) parts.erase(parts.begin());  // before the first slash
+  if (parts.empty() || plain[end - 1] == '/') bad("the URL names no file");
+  parts.insert(parts.begin(), {lower(plain.substr(0, host - 3)), lower(address)});
+  if (!is_clean(parts)) bad("the URL is not well-formed");
+  file.sha256 = digest_in_name(parts.back());
+  if (hash < url.size()) {
+    const std::string fragment = url.substr(hash + 1), prefix = "sha256=";
+    file.sha256 = fragment.substr(std::min(prefix.size(), fragment.size()));
+    if (!fragment.starts_with(prefix) || !is_digest(file.sha256))
+      bad("after #, only sha256=HEX with 8 to 64 digits can follow");
+  }
+  if (end < plain.size()) parts.back().insert(0, hex(hash_bytes(plain.substr(end))) + "-");
+  file.cached = joined(parts, "/");
+  return file;
+}
+
+[[noreturn]] void unknown(const std::string& what) {
+  const std::string near = nearest_weights(what);
+  throw UserError("--weights " + what + ": unknown name; " +
+                  (near.empty() ? "" : "did you mean " + near + "? ") +
+                  "`shoal weights` lists the known ones");
+}
+
+// Returns the row of torchvision:NAME[/VERSION]. Also accepts torchvision's own spellings, such as
+// ResNet50_Weights.IMAGENET1K_V2.
+const KnownWeights& torchvision_row(const std::string& what) {
+  std::string name = lower(what);
+  if (const size_t at = name.find("_weights."); at != name.npos) name.replace(at, 9, "/");
+  for (const char* word : {"imagenet1k_", "/default"})
+    if (const size_t at = name.find(word); at != name.npos)
+      name.erase(at, std::string(word).size());
+  const auto& rows = known_weights();
+  const auto found = std::find_if(rows.rbegin(), rows.rend(), [&](const KnownWeights& row) {
+    return row.is_torchvision() && (lower(row.name) == name || "torchvision:" + row.model == name);
+  });
+  if (found == rows.rend()) unknown(what);
+  return *found;
+}
+
+RemoteWeights hugging_face(const std::string& what, std::string repository,
+                           const WeightsServers& servers) {
+  RemoteWeights weights;
+  weights.from_hugging_face = true;
+  std::vector<std::string> parts = split(repository, '/');
+  if (parts.size() < 2 || repository.ends_with('/') || !is_clean(parts) ||
+      repository.find_first_of("?#%:") != repository.npos)
+    throw UserError("--weights " + what + ": write hf:OWNER/NAME or hf:OWNER/NAME/FILE");
+  std::string revision = "main";
+  if (const size_t at = parts[1].find('@'); at != parts[1].npos) {
+    revision = parts[1].substr(at + 1);
+    parts[1].erase(at);
+  }
+  repository = parts[0] + "/" + parts[1];
+  std::vector<std::string> names = {"model.safetensors", "pytorch_model.bin"};
+  if (parts.size() > 2) names = {joined({parts.begin() + 2, parts.end()}, "/")};
+  for (const std::string& name : names)
+    weights.files.push_back(
+        remote_file(servers.hugging_face + "/" + repository + "/resolve/" + revision + "/" + name));
+  for (const KnownWeights& row : known_weights())
+    if (row.file == repository) weights.model = row.model;
+  return weights;
+}
+
+RemoteWeights timm(const std::string& what, const WeightsServers& servers) {
+  const std::string name = what.substr(what.find(':') + 1);
+  const auto& rows = known_weights();
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const KnownWeights& row) {
+    return row.name == what || row.name.starts_with(what + ".");
+  });
+  // Other weights of timm need no row: their repositories have their names.
+  if (found == rows.end() && (name.find('.') == name.npos || name.find('/') != name.npos))
+    unknown(what);
+  return hugging_face(what, found == rows.end() ? "timm/" + name : found->file, servers);
+}
+
+}  // namespace
+
+std::optional<RemoteWeights> remote_weights(const std::string& what,
+                                            const WeightsServers& servers) {
+  if (what.starts_with("torchvision:")) {
+    const KnownWeights& row = torchvision_row(what);
+    return RemoteWeights{{remote_file(servers.torchvision + "/" + row.file)}, row.model};
+  }
+  if (what.starts_with("timm:")) return timm(what, servers);
+  if (what.starts_with("hf:")) return hugging_face(what, what.substr(3), servers);
+  if (lower(what).starts_with("http://") || lower(what).starts_with("https://"))
+    return RemoteWeights{{remote_file(what)}, model_of_weights(what)};
+  if (what.find("://") != what.npos)
+    throw UserError("--weights " + masked(what) +
+                    ": only http:// and https:// can be downloaded; copy the file to this machine");
+  return std::nullopt;
+}
+
+std::string nearest_weights(const std::string& what) {
+  std::vector<std::string> names;
+  for (const KnownWeights& row : known_weights()) {
+    names.push_back(row.name.substr(0, row.name.find_first_of("/.")));
+    names.push_back(row.name);
+  }
+  return nearest(what.find(':') == what.npos ? "torchvision:" + what : what, names);
+}
+
+std::string model_of_weights(const std::string& what) {
+  const bool is_url = what.find("://") != what.npos;
+  const std::string path = is_url ? what.substr(0, what.find_first_of("?#")) : what;
+  for (const KnownWeights& row : known_weights())
+    if (row.is_torchvision() && row.file == name_in(path)) return row.model;
+  if (is_url) return "";
+  const auto remote = remote_weights(what);
+  return remote ? remote->model : "";
+}
+
+}  // namespace shoal::app

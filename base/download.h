@@ -1,0 +1,57 @@
+#pragma once
+// Downloads files over HTTP and HTTPS.
+//
+// A library of its own (shoal_download), so that programs that download nothing do not load libcurl.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace shoal {
+
+struct DownloadOptions {
+  // SHA-256 of the file in hexadecimal, or its first digits. Empty: the digest in the header
+  // X-Linked-ETag (Hugging Face), if the server sends one.
+  std::string sha256 = {};
+  std::string token = {};         // bearer token, sent only to the URL's own host; empty: none
+  std::string certificates = {};  // file of trusted certificate authorities; empty: the system's
+  int64_t max_bytes = int64_t{8} << 30;  // larger files are refused
+  double connect_seconds = 30;           // limit for name resolution, connection and TLS
+  double stall_seconds = 60;             // limit for waiting without receiving a byte
+  int retries = 5;  // consecutive new connections after one that broke, each from where the
+                    // last one stopped; a connection that delivered 1 MB resets the count
+  double retry_seconds = 1;  // pause before the first retry; each further pause is twice as long
+  // Called after each received piece; may not throw. `total` is 0 if the server did not send the size.
+  std::function<void(int64_t done, int64_t total)> progress = {};
+};
+
+// The server answered with an error. `status`: HTTP status, such as 404.
+struct HttpError : std::runtime_error {
+  HttpError(const std::string& message, int http_status)
+      : std::runtime_error(message), status(http_status) {}
+  int status;
+};
+
+// The file does not have the expected SHA-256.
+struct WrongDigest : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Downloads `url` to `path`, whose folder must exist, and returns the file's SHA-256. The file
+// appears under its name only when it is complete, checked and flushed to disk. Until then its bytes
+// are in .NAME.part, which a later call continues if the server still has the same file (ETag or
+// Last-Modified, in .NAME.etag), and else replaces. Only one process may download to `path` at a
+// time.
+//
+// Follows up to 10 redirects, only to http and https, and never from https to http. Verifies TLS
+// certificates. Uses the proxies that http_proxy, https_proxy, all_proxy and no_proxy name.
+//
+// Throws HttpError, WrongDigest (and removes the bytes), std::runtime_error if the connection fails,
+// breaks too often or stalls, if the answer is a web page or too large, and std::system_error if the
+// file cannot be written. All messages contain the URL; a login or query in it is masked.
+std::string download(const std::string& url, const std::filesystem::path& path,
+                     const DownloadOptions& options = {});
+
+}  // namespace shoal

@@ -1,0 +1,169 @@
+#include "app/weights/fetch.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file_lock.h"
+#include "tests/support/downloads.h"
+
+using namespace shoal;
+using namespace shoal::app;
+using namespace shoal::test;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Cache {
+  Folder folder;
+  FetchOptions options;
+
+  Cache() {
+    options.cache = folder / "cache";
+    options.download = quick();
+  }
+  void use(const HttpServer& server) {
+    options.servers = {server.url("/models"), server.url("/hf")};
+  }
+  // The place of a file of `server` in the cache.
+  fs::path place(const HttpServer& server, const std::string& path) const {
+    return options.cache / ("http/127.0.0.1:" + std::to_string(server.port()) + path);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("weights are downloaded once, and later found without a network") {
+  const std::string content = content_of(5000);
+  const std::string digest = sha256(content).substr(0, 8);
+  std::optional<HttpServer> server(std::in_place, serving(content, "\"a\""));
+  Cache cache;
+  const std::string what = server->url("/models/net.pth#sha256=" + digest);
+  const fs::path place = cache.place(*server, "/models/net.pth");
+  CHECK(fetch_weights(what, cache.options) == place);
+  CHECK(read_text(place) == content);
+  CHECK(fs::exists(place.parent_path()));
+  CHECK(server->requests().size() == 1);
+  server.reset();
+  CHECK(fetch_weights(what, cache.options) == place);
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(cache.options.cache))
+    files += entry.is_regular_file() ? 1 : 0;
+  CHECK(files == 1);  // neither a lock nor a part
+}
+
+TEST_CASE("a path is returned as it is") {
+  Cache cache;
+  CHECK(fetch_weights("runs/a/best", cache.options) == "runs/a/best");
+  CHECK(fetch_weights("no-such-file.pth", cache.options) == "no-such-file.pth");
+  CHECK_FALSE(fs::exists(cache.options.cache));
+  CHECK_THROWS_WITH(fetch_weights("resnet50", cache.options),
+                    Contains("did you mean torchvision:resnet50?"));
+}
+
+TEST_CASE("a file in the cache with a wrong digest is downloaded again") {
+  const std::string content = content_of(5000);
+  HttpServer server(serving(content, "\"a\""));
+  Cache cache;
+  const fs::path place = cache.place(server, "/net.pth");
+  const std::string what = server.url("/net.pth#sha256=" + sha256(content));
+  write_text(place, "damaged");
+  CHECK(fetch_weights(what, cache.options) == place);
+  CHECK(read_text(place) == content);
+  write_text(place, "damaged");
+  server.answer_with(always({500, {}, ""}));
+  cache.options.download.retries = 0;
+  CHECK_THROWS(fetch_weights(what, cache.options));
+  CHECK(read_text(place) == "damaged");  // nothing better is there
+}
+
+TEST_CASE("torchvision's weights are checked against the digest in their names") {
+  const HttpServer server(serving("not the weights", "\"a\""));
+  Cache cache;
+  cache.use(server);
+  CHECK_THROWS_WITH(fetch_weights("torchvision:resnet18", cache.options),
+                    Contains("--weights torchvision:resnet18") && Contains("f37072fd") &&
+                        Contains(sha256("not the weights")) && !Contains("without a network"));
+  CHECK(server.requests()[0].target == "/models/resnet18-f37072fd.pth");
+  CHECK_FALSE(fs::exists(cache.place(server, "/models/resnet18-f37072fd.pth")));
+}
+
+TEST_CASE("Hugging Face: safetensors are preferred, and pytorch_model.bin is the alternative") {
+  HttpServer server([](const HttpRequest& request) {
+    if (request.target.ends_with(".bin")) return HttpAnswer{200, {}, "pickle"};
+    return HttpAnswer{404, {}, ""};
+  });
+  Cache cache;
+  cache.use(server);
+  cache.options.download.token = "my-token";
+  CHECK(fetch_weights("hf:me/net", cache.options) ==
+        cache.place(server, "/hf/me/net/resolve/main/pytorch_model.bin"));
+  REQUIRE(server.requests().size() == 2);
+  CHECK(server.requests()[0].target == "/hf/me/net/resolve/main/model.safetensors");
+  for (const HttpRequest& request : server.requests())  // a token is secret, and http is not
+    CHECK(request.header("authorization").empty());
+  CHECK(fetch_weights("hf:me/net", cache.options).ends_with("pytorch_model.bin"));
+  CHECK(server.requests().size() == 2);
+
+  CHECK_THROWS_AS(fetch_weights("hf:me/net/other.safetensors", cache.options), UserError);
+  server.answer_with(always({401, {}, ""}));
+  CHECK_THROWS_WITH(fetch_weights("timm:resnet18.a1_in1k", cache.options),
+                    Contains("401") && Contains("HF_TOKEN"));
+  server.answer_with(always({200, {}, "tensors"}));
+  CHECK_THAT(fetch_weights("timm:resnet18.a1_in1k", cache.options),
+             Contains("/hf/timm/resnet18.a1_in1k/resolve/main/model.safetensors"));
+}
+
+TEST_CASE("without a network, the error says what to bring and where to put it") {
+  std::optional<HttpServer> gone(std::in_place, always({}));
+  Cache cache;
+  cache.use(*gone);
+  const std::string url = gone->url("/models/resnet18-f37072fd.pth");
+  const std::string place = cache.place(*gone, "/models/resnet18-f37072fd.pth").string();
+  gone.reset();
+  CHECK_THROWS_WITH(
+      fetch_weights("torchvision:resnet18", cache.options),
+      Contains(url) && Contains("bring the file to " + place) && Contains("--weights FILE"));
+  cache.options.cache.clear();
+  CHECK_THROWS_WITH(fetch_weights("torchvision:resnet18", cache.options),
+                    Contains("--weights-cache DIR"));
+}
+
+TEST_CASE("a file is downloaded by one process at a time") {
+  const std::string content = content_of(200000);
+  const HttpServer server(serving(content, "\"a\""));
+  Cache cache;
+  const fs::path place = cache.place(server, "/net.pth");
+  fs::create_directories(place.parent_path());
+  {
+    const FileLock other(place.parent_path() / ".net.pth.lock", "it", "folder", 0);
+    cache.options.lock_seconds = 0;
+    CHECK_THROWS_WITH(fetch_weights(server.url("/net.pth"), cache.options),
+                      Contains(place.string()) && Contains("--weights-cache"));
+    CHECK(server.requests().empty());
+  }
+  cache.options.lock_seconds = 60;
+  std::string paths[4];
+  std::vector<std::thread> threads;
+  for (std::string& path : paths)
+    threads.emplace_back([&] { path = fetch_weights(server.url("/net.pth"), cache.options); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& path : paths) CHECK(path == place);
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("without a terminal, messages show the progress") {
+  const HttpServer server(serving(content_of(200000), "\"a\""));
+  Cache cache;
+  cache.options.progress_seconds = 0;
+  const auto fetched = capture([&] {
+    fetch_weights(server.url("/net.pth"), cache.options);
+    return 0;
+  });
+  CHECK(fetched.code == 0);
+  CHECK_THAT(fetched.err, Contains("downloading net.pth  0.2 of 0.2 MB") && Contains("MB/s") &&
+                              Contains("downloaded 0.2 MB to " + cache.options.cache.string()));
+}

@@ -1,0 +1,60 @@
+#pragma once
+// Shared by the tests of downloads.
+
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "base/download.h"
+#include "base/sha256.h"
+#include "tests/support/capture.h"
+#include "tests/support/http_server.h"
+
+namespace shoal::test {
+
+// Random-looking bytes.
+inline std::string content_of(size_t size, unsigned seed = 1) {
+  std::string text(size, ' ');
+  for (char& c : text) c = static_cast<char>((seed = seed * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+inline std::string sha256(const std::string& text) {
+  Sha256 sum;
+  sum.update(text.data(), text.size());
+  return sum.hex();
+}
+
+inline DownloadOptions quick() {
+  DownloadOptions options;
+  options.retry_seconds = 0;
+  return options;
+}
+
+// A folder and a file to download to.
+struct Target {
+  Folder folder;
+  const std::filesystem::path path = folder / "model.pth", part = folder / ".model.pth.part",
+                              etag = folder / ".model.pth.etag";
+
+  std::string text() const { return read_text(path); }
+  bool is_tidy() const { return !std::filesystem::exists(part) && !std::filesystem::exists(etag); }
+};
+
+// Answers for HttpServer: a file; a file, of which each connection delivers at most `cut` bytes; the
+// same answer to everything.
+inline Answerer serving(const std::string& content, const std::string& etag) {
+  return [=](const HttpRequest& request) { return file_answer(request, content, etag); };
+}
+inline Answerer cutting(const std::string& content, const std::string& etag, size_t cut) {
+  return [=](const HttpRequest& request) {
+    HttpAnswer answer = file_answer(request, content, etag);
+    answer.cut = cut;
+    return answer;
+  };
+}
+inline Answerer always(HttpAnswer answer) {
+  return [answer = std::move(answer)](const HttpRequest&) { return answer; };
+}
+
+}  // namespace shoal::test

@@ -1,0 +1,49 @@
+#pragma once
+// The time that a run may train for (--time-budget): how much has passed, and which step is the
+// last.
+//
+// Rank 0's clock decides. Its time after each step comes with the control message, one step later.
+// All ranks extrapolate the same numbers, so they take the same decisions. Torch-free.
+
+#include <cstdint>
+#include <optional>
+
+namespace shoal::train {
+
+class TimeBudget {
+ public:
+  // `budget`: seconds; 0: no limit. `trained`: seconds before `now`, by earlier processes of this
+  // run. `step_seconds`: what step_seconds() was then. `step`: number of steps already made.
+  TimeBudget(double budget, double trained, double step_seconds, int64_t step, double now)
+      : budget_(budget),
+        start_(now - trained),
+        step_seconds_(step_seconds),
+        known_step_(step),
+        known_(trained) {}
+
+  double budget() const { return budget_; }
+  // Returns the seconds that the run has trained for, by this process's clock.
+  double trained(double now) const { return now - start_; }
+  // Returns the mean duration of the last steps in seconds. The same on all ranks.
+  double step_seconds() const { return step_seconds_; }
+
+  // Notes that step `step` (from 1) ended after `trained` seconds, by rank 0's clock.
+  void arrived(int64_t step, double trained);
+  // Call before the first step of an epoch. The time between epochs does not count as the duration
+  // of a step.
+  void begin_epoch() { previous_.reset(); }
+
+  // Returns the share of the budget, 0 … 1, that has passed when `steps` steps are made. The same
+  // on all ranks.
+  double progress(int64_t steps) const;
+  // Whether the budget is used up when `steps` steps are made. The same on all ranks.
+  bool used_up(int64_t steps) const { return budget_ > 0 && progress(steps) >= 1; }
+
+ private:
+  double budget_, start_, step_seconds_;
+  int64_t known_step_;              // the last step that arrived
+  double known_;                    // seconds after that step
+  std::optional<double> previous_;  // `known_`, if that step was made in the current epoch
+};
+
+}  // namespace shoal::train

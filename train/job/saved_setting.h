@@ -1,0 +1,24 @@
+#pragma once
+// Settings of a run that checkpoints contain. Torch-free.
+
+#include <string>
+
+namespace shoal::train {
+
+// Whether a setting may differ between a checkpoint and the run that resumes it.
+enum class MayDiffer {
+  always,          // it may; a warning names the change
+  between_epochs,  // not within an epoch, because it decides which images the epoch has left
+  never            // no, because the run would not be continued exactly
+};
+
+// A setting that changes results. It is printed, saved in checkpoints and summary.json, and
+// compared at --resume. The table of options creates these (app/options/settings/saved_settings.h).
+struct SavedSetting {
+  std::string name, value;  // "global_batch_size", "256"
+  MayDiffer may_differ = MayDiffer::always;
+  bool evaluation = false;  // whether evaluation depends on it, too
+  std::string advice;       // what to do if it differs but may not; {} stands for the saved value
+};
+
+}  // namespace shoal::train
