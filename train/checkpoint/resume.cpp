@@ -62,8 +62,9 @@ std::string other_classes(const CheckpointData& weights, const NamedTensors& ten
   return class_difference(weights.classes, "in the weights", classes);
 }
 
-// If the classifier in `tensors` is for other classes, replaces it by the trainer's own random one.
-// With --eval-only, throws UserError instead.
+// If the classifier in `tensors` is for other classes, replaces it by a new one. With --eval-only,
+// throws UserError instead. The new classifier is zero, so that the first gradients of the layers
+// before it are small: the usual random values give a loss of 6 and spoil pretrained layers.
 void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
                          const ResolvedJob& job, const std::vector<std::string>& classes,
                          NamedTensors& tensors,
@@ -77,10 +78,10 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
     throw UserError("--weights: " + why +
                     ", so there is no trained classifier to evaluate. Use data with the classes "
                     "of the weights");
-  warn("--weights: " + why + ": the classifier starts from random weights");
+  warn("--weights: " + why + ": training starts with a new classifier");
   for (auto name = first; name != own.names().end(); ++name) {
     for (auto& [theirs, value] : tensors) {
-      if (theirs == *name) value = own.contiguous_copy(*name);
+      if (theirs == *name) value = at::zeros_like(own.contiguous_copy(*name));
     }
   }
 }

@@ -141,7 +141,7 @@ TEST_CASE("--patience ends a run that gets no better; --resume adds nothing unle
   CHECK(rows.back() == "early_stop 12");
 }
 
-TEST_CASE("--time-budget ends all ranks at the same step; a raised budget goes on", "[slow]") {
+TEST_CASE("A time budget ends all ranks at the same step; a raised budget goes on", "[slow]") {
   test::run_ranks(2, "budget", [](const dist::Env& env) {
     const test::TemporaryDirectory folder;
     dist::Communicator communicator = dist::connect(env);
