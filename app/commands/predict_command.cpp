@@ -157,7 +157,7 @@ int predict_command(const Arguments& arguments) {
     weights.classes = read_class_names(names);
     check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
   }
-  log::info(weights.origin);
+  log_origin(weights);
   Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;
   if (arguments.csv)
