@@ -6,6 +6,7 @@
 #include "data/loader/loader.h"
 #include "dist/connect.h"
 #include "train/run/evaluate.h"
+#include "train/step/device.h"
 
 namespace shoal::app {
 

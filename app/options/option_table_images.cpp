@@ -82,10 +82,12 @@ void add_splits(std::vector<Option>& table) {
                          JOB(bad_images))
            .changes_results(),
        classes_row(),
-       row("classes", kPredict, "FILE",
-           "File with the class names, one per line in the order of the model's outputs",
+       row("classes", kPredict, "FILE|imagenet",
+           "File with the class names, one per line in the order of the model's outputs, or "
+           "`imagenet` for ImageNet's 1000 classes",
            JOB(classes_file))
-           .unset_is("the class names stored with the weights, else numbers")});
+           .unset_is("the class names stored with the weights, ImageNet's for weights known by "
+                     "name, else numbers")});
 }
 
 void add_reading(std::vector<Option>& table) {

@@ -39,7 +39,14 @@ void add_missing_counters(NamedTensors& tensors) {
   }
 }
 
-std::string base_name(const std::string& file) {
+// Returns the part of the path that may name the network: the file's name, or the next folder above
+// it with "efficientnet" in its name, as in timm/tf_efficientnet_b0.ns_jft_in1k/resolve/main.
+std::string naming_part(const std::string& file) {
+  constexpr int kFolders = 3;
+  std::filesystem::path part = file;
+  for (int i = 0; i <= kFolders && part.has_filename(); ++i, part = part.parent_path())
+    if (part.filename().string().find("efficientnet") != std::string::npos)
+      return part.filename().string();
   return std::filesystem::path(file).filename().string();
 }
 
@@ -63,7 +70,7 @@ OpenedCheckpoint read_foreign(const std::vector<char>& bytes, const std::string&
   StateDict found = read_torch_file(bytes, file, entry);
   add_missing_counters(found.tensors);
   OpenedCheckpoint opened{{}, file, found.entry};
-  opened.data.text[kTheirModel] = found.arch.empty() ? base_name(file) : found.arch;
+  opened.data.text[kTheirModel] = found.arch.empty() ? naming_part(file) : found.arch;
   (found.averaged ? opened.data.ema : opened.data.model) = std::move(found.tensors);
   return opened;
 }
@@ -80,7 +87,7 @@ OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const 
   }
   add_missing_counters(content.tensors);
   OpenedCheckpoint opened{{}, file, ""};
-  opened.data.text[kTheirModel] = base_name(file);
+  opened.data.text[kTheirModel] = naming_part(file);
   opened.data.model = std::move(content.tensors);
   return opened;
 }

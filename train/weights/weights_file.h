@@ -22,7 +22,7 @@ struct OpenedCheckpoint {
 };
 
 // Key in CheckpointData::text of what the file of another program says about its network: the entry
-// `arch`, else the file's name.
+// `arch`, else the file's name or that of a folder around it.
 inline constexpr const char* kTheirModel = "their_model";
 
 // Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.
