@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
+#include "tests/support/gunzip.h"
 #include "tests/train/weights/golden_names.h"
 
 using namespace shoal;
@@ -173,8 +174,7 @@ TEST_CASE("average writes the mean, and with --data only what does not lower the
 TEST_CASE("average refuses checkpoints that differ, and names the difference") {
   const Trained trained("resnet18");
   const std::string checkpoint = trained.checkpoint(1), soup = trained.path("soup.safetensors");
-  CHECK_THAT(refusal({"average", checkpoint, golden("imagenet_example.pth.tar")}),
-             Contains("--output"));
+  CHECK_THAT(refusal({"average", checkpoint, golden("timm_ema.pth.tar")}), Contains("--output"));
   CHECK_THAT(refusal({"average", checkpoint, "--output", soup}), Contains("two"));
   CHECK_THAT(refusal({"average", checkpoint, checkpoint, "--output", trained.path("soup.pt")}),
              Contains(".safetensors"));
@@ -208,8 +208,8 @@ TEST_CASE("weights in timm's names predict as those in torchvision's, and are re
   };
   const fs::path classes = trained.path("names.txt");
   std::ofstream out(classes);
-  for (const auto& name : Json::parse(succeeds({"inspect", trained.run, "--json"}).out)["classes"])
-    out << name.get<std::string>() << "\n";
+  const Json described = Json::parse(succeeds({"inspect", trained.run, "--json"}).out);
+  for (const auto& name : described["classes"]) out << name.get<std::string>() << "\n";
   out.close();
   const auto own = predictions({"--checkpoint", trained.run + "/model"});
   const auto other = predictions({"--weights", timm, "--classes", classes.string()});
@@ -249,21 +249,13 @@ TEST_CASE("--load-partial takes the tensors that fit and says what starts anew")
 TEST_CASE("--resume continues a checkpoint of PyTorch's imagenet example") {
   const test::TemporaryDirectory directory;
   const std::string data = (directory.path() / "data").string(),
-                    run = (directory.path() / "run").string();
+                    run = (directory.path() / "run").string(),
+                    example = (directory.path() / "example.pth.tar").string();
+  const std::vector<char> content = test::gunzip(golden("imagenet_example.pth.tar.gz"));
+  std::ofstream(example, std::ios::binary).write(content.data(), std::ssize(content));
   test::make_images(data, 60, 12, 3, 48);
-  const Words words = {"train",
-                       "--data",
-                       data,
-                       "--size",
-                       "32",
-                       "--epochs",
-                       "3",
-                       "--output",
-                       run,
-                       "--batch-size",
-                       "20",
-                       "--resume",
-                       golden("imagenet_example.pth.tar")};
+  const Words words = {"train",    "--data", data,           "--size", "32",       "--epochs", "3",
+                       "--output", run,      "--batch-size", "20",     "--resume", example};
   const auto outcome = succeeds(words);
   CHECK_THAT(outcome.out, Contains("Epoch: [2]") && !Contains("Epoch: [1]"));
   CHECK_THAT(outcome.err, Contains("PyTorch's imagenet example") && Contains("lr=0.05") &&
@@ -277,7 +269,6 @@ TEST_CASE("--resume continues a checkpoint of PyTorch's imagenet example") {
 
   test::make_images(directory.path() / "two", 40, 8, 2, 48);
   CHECK_THAT(refusal({"train", "--data", (directory.path() / "two").string(), "--size", "32",
-                      "--batch-size", "20", "--output", run + "2", "--resume",
-                      golden("imagenet_example.pth.tar")}),
+                      "--batch-size", "20", "--output", run + "2", "--resume", example}),
              Contains("3 classes") && Contains("has 2"));
 }

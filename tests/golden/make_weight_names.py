@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes weight_names.txt and weights/*_example*.pth.tar, for the tests of weights in other
+"""Writes weight_names.txt and weights/*_example*.pth.tar*, for the tests of weights in other
 programs' names.
 
     pip install torch==2.11.0 torchvision==0.26.0 timm==1.0.31 efficientnet_pytorch==0.7.1
@@ -14,6 +14,8 @@ Lines of weight_names.txt:
     hash FAMILY MODEL HASH    FNV-1a-64 of the sorted lines "TORCHVISION'S-NAME NAME [d0,d1,...]\\n"
 """
 
+import gzip
+import io
 import pathlib
 
 import timm
@@ -77,8 +79,15 @@ def write_names():
 
 
 def constant(index, like):
-    """Returns a tensor whose elements share one stored number, so that files are small."""
-    return torch.full([1], (index + 1) / 1024).expand(like.shape) if like.dim() else like
+    """Returns a tensor of equal elements, so that files compress well."""
+    return torch.full(like.shape, (index + 1) / 1024) if like.dim() else like
+
+
+def save_compressed(checkpoint, name, **format):
+    """Saves with torch.save and gzip."""
+    file = io.BytesIO()
+    torch.save(checkpoint, file, **format)
+    (OUT / "weights" / name).write_bytes(gzip.compress(file.getvalue(), 9, mtime=0))
 
 
 def write_small_example():
@@ -108,7 +117,7 @@ def write_example():
     state = {f"module.{name}": constant(i, value) for i, (name, value) in enumerate(model.state_dict().items())}
     optimizer_state = optimizer.state_dict()
     for index, entry in optimizer_state["state"].items():
-        entry["momentum_buffer"] = torch.full([1], -(index + 1) / 1024).expand(entry["momentum_buffer"].shape)
+        entry["momentum_buffer"] = torch.full(entry["momentum_buffer"].shape, -(index + 1) / 1024)
     checkpoint = {
         "epoch": 2,
         "arch": "resnet18",
@@ -117,7 +126,7 @@ def write_example():
         "optimizer": optimizer_state,
         "scheduler": scheduler.state_dict(),
     }
-    torch.save(checkpoint, OUT / "weights/imagenet_example.pth.tar")
+    save_compressed(checkpoint, "imagenet_example.pth.tar.gz")
     # Versions before 2022: no scheduler, the learning rate of the last epoch in the group.
     del checkpoint["scheduler"]
     checkpoint["epoch"] = 35
@@ -125,7 +134,7 @@ def write_example():
     for group in optimizer_state["param_groups"]:
         del group["initial_lr"]
         group["lr"] = 0.005
-    torch.save(checkpoint, OUT / "weights/imagenet_example_old.pth.tar", _use_new_zipfile_serialization=False)
+    save_compressed(checkpoint, "imagenet_example_old.pth.tar.gz", _use_new_zipfile_serialization=False)
 
 
 if __name__ == "__main__":

@@ -149,6 +149,7 @@ void read_state(const std::vector<char>& bytes, CheckpointData& data) {
 
 std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,
                                                     const std::string& file) {
+  if (!is_torch_file(bytes)) return std::nullopt;
   const std::string arch = parse_file(file, kFormat, [&]() -> std::string {
     const TorchArchive archive(bytes);
     if (!find_group(archive.root())) return "";

@@ -1,5 +1,6 @@
 #include "train/weights/adapt_weights.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <variant>
 
@@ -106,7 +107,9 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   AdaptedWeights adapted;
   Fit& fit = adapted.fit = fit_model(model, file);
   const std::string& name = model.info.name;
-  if (!fit.complete() && (!partial || fit.taken.empty())) refuse(name, fit, file);
+  const bool none = std::none_of(fit.taken.begin(), fit.taken.end(),
+                                 [](const auto& taken) { return !is_buffer(taken.first); });
+  if (!fit.complete() && (!partial || none)) refuse(name, fit, file);
 
   // torchvision's networks have the same layers as shoal's.
   const Layers ours = layers_of(model);

@@ -29,7 +29,7 @@ struct AdaptedWeights {
 // Converts the averaged weights of `data` if there are any, otherwise its weights, to tensors of
 // `model`; the classifier may have another number of classes. Throws UserError if one is missing or
 // has another shape; it names the first ones and the model that the weights look like. `partial`:
-// throws only if nothing fits.
+// throws only if no parameter fits.
 //
 // Running variances are shifted by the difference of batch norm's eps between the programs, which
 // gives exactly the other program's results.

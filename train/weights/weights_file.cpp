@@ -92,11 +92,6 @@ OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const 
   return opened;
 }
 
-// Zip files, including all checkpoints, start with this signature.
-bool is_archive(const std::vector<char>& bytes) {
-  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
-}
-
 }  // namespace
 
 bool is_buffer(const std::string& name) {
@@ -117,8 +112,14 @@ std::string OpenedCheckpoint::origin() const {
   return "weights of " + file + " (" + contents() + ")";
 }
 
+bool is_torch_file(const std::vector<char>& bytes) {
+  // Zip files, including all checkpoints, start with this signature.
+  const bool is_zip = bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
+  return is_zip || is_legacy_torch_file(bytes);
+}
+
 bool is_weights_file(const std::vector<char>& bytes) {
-  return is_archive(bytes) || is_safetensors(bytes) || is_legacy_torch_file(bytes);
+  return is_torch_file(bytes) || is_safetensors(bytes);
 }
 
 OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string& file,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/whole_file.h"
+#include "tests/support/gunzip.h"
 #include "tests/train/weights/golden_names.h"
 #include "train/weights/adapt_weights.h"
 
@@ -15,7 +16,8 @@ using Catch::Contains;
 namespace {
 
 std::vector<char> example_golden(const std::string& name) {
-  return read_whole_file(SHOAL_SOURCE_DIR "/tests/golden/weights/" + name);
+  const std::string path = SHOAL_SOURCE_DIR "/tests/golden/weights/" + name;
+  return name.ends_with(".gz") ? test::gunzip(path) : read_whole_file(path);
 }
 
 double first(const at::Tensor& tensor) {
@@ -29,7 +31,7 @@ std::map<std::string, std::string> settings_of(const CheckpointData& data) {
 }  // namespace
 
 TEST_CASE("a checkpoint of the imagenet example has weights, momentum, epoch and schedule") {
-  const auto data = read_imagenet_example(example_golden("imagenet_example.pth.tar"), "x");
+  const auto data = read_imagenet_example(example_golden("imagenet_example.pth.tar.gz"), "x");
   REQUIRE(data);
   CHECK(is_imagenet_example(*data));
   CHECK(data->integer("epoch") == 2);
@@ -65,7 +67,7 @@ TEST_CASE("a checkpoint of the imagenet example has weights, momentum, epoch and
 }
 
 TEST_CASE("an old checkpoint of the example has the learning rate of its last epoch") {
-  const auto data = read_imagenet_example(example_golden("imagenet_example_old.pth.tar"), "x");
+  const auto data = read_imagenet_example(example_golden("imagenet_example_old.pth.tar.gz"), "x");
   REQUIRE(data);
   CHECK(data->integer("epoch") == 35);
   CHECK(data->number("best_top1") == 41.5);
