@@ -1,10 +1,13 @@
 #include "app/commands/weights.h"
 
+#include <utility>
+
 #include "app/weights/fetch.h"
 #include "base/log.h"
 #include "dist/env/env.h"
 #include "models/catalogue.h"
 #include "train/checkpoint/resume.h"
+#include "train/weights/adapt_weights.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::app {
@@ -22,15 +25,17 @@ train::OpenedCheckpoint open(const Arguments& arguments, const dist::Group& grou
                                                    weights_finder(arguments));
 }
 
-// Returns the network's name in the file or, for another program's file, --model. Throws UserError
-// if they differ or both are missing.
+// Returns the network's name in the file or, for another program's file, --model, else the network
+// that the tensors fit. Throws UserError if they differ or there is none.
 std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint& opened) {
   const std::string& wanted = arguments.weights_model;
   if (!opened.is_ours()) {
     if (!wanted.empty()) return wanted;
+    const auto known = train::model_like(opened.data);
+    if (known && known->fit.complete()) return known->name;
     throw UserError("--weights " + opened.file +
-                    ": the file does not name its network; add --model NAME (`shoal models` "
-                    "lists them)");
+                    ": the tensors are of no network that shoal knows (`shoal models`)" +
+                    (known ? "; most of them fit " + known->name + ", see --model" : ""));
   }
   const std::string& own = opened.data.string("arch");
   if (!wanted.empty() && wanted != own)
@@ -39,28 +44,25 @@ std::string model_name(const Arguments& arguments, const train::OpenedCheckpoint
   return own;
 }
 
-// Returns the number of outputs of the classifier.
-int64_t count_classes(const train::OpenedCheckpoint& opened, const models::ModelOptions& model) {
-  if (opened.is_ours()) return opened.data.integer("classes");
-  const std::string classifier = models::describe(model).classifier;
-  const auto& tensors = opened.data.ema.empty() ? opened.data.model : opened.data.ema;
-  for (const auto& [name, value] : tensors)
-    if (name == classifier && value.dim() == 2) return value.size(0);
-  throw UserError("--weights " + opened.file + " has no tensor '" + classifier +
-                  "', the classifier of --model " + model.name +
-                  "; it must contain the tensors of this model, with torchvision's names");
-}
-
-void load(Weights& weights, const train::OpenedCheckpoint& opened) {
-  weights.model = models::create(weights.job.model);
-  try {
-    train::load_weights(*weights.model, opened.data, weights.ema);
-  } catch (const std::runtime_error& error) {
-    if (opened.is_ours()) throw;
-    throw UserError("--weights " + opened.file + ": " + error.what() +
-                    "; it must contain the tensors of --model " + weights.job.model.name +
-                    ", with torchvision's names");
+// Converts another program's weights to the model's. Then the classifier's weight gives the number
+// of classes.
+void adapt(Weights& weights, train::OpenedCheckpoint& opened, models::ModelOptions& model) {
+  train::CheckpointData& data = opened.data;
+  if (opened.is_ours()) {
+    model.classes = data.integer("classes");
+    return;
   }
+  try {
+    auto adapted = train::adapt_weights(data, models::make_network(model));
+    weights.origin += ", " + model.name + " " + adapted.note;
+    weights.warnings = adapted.warnings;
+    (data.ema.empty() ? data.model : data.ema) = std::move(adapted.tensors);
+  } catch (const UserError& error) {
+    throw UserError("--weights " + opened.file + ": " + error.what());
+  }
+  const std::string classifier = models::describe(model).classifier;
+  for (const auto& [name, value] : data.ema.empty() ? data.model : data.ema)
+    if (name == classifier) model.classes = value.size(0);
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ train::LocalPath weights_finder(const Arguments& arguments) {
 }
 
 Weights open_weights(const Arguments& arguments, const dist::Group& group) {
-  const train::OpenedCheckpoint opened = open(arguments, group);
+  train::OpenedCheckpoint opened = open(arguments, group);
   const train::CheckpointData& data = opened.data;
   Weights weights;
   weights.file = opened.file;
@@ -92,14 +94,20 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   weights.val_split = train::val_split_in(data.settings);
   train::Job& job = weights.job = arguments.job;
   job.model.name = model_name(arguments, opened);
-  job.model.classes = count_classes(opened, job.model);
-  job.classes = job.model.classes;
-  job.eval_only = true;
   if (opened.is_ours()) train::take_preprocessing(data, job);
   job.model.channels = job.channels.value_or(job.model.channels);
-  load(weights, opened);
+  adapt(weights, opened, job.model);
+  job.classes = job.model.classes;
+  job.eval_only = true;
+  weights.model = models::create(job.model);
+  train::load_weights(*weights.model, data, weights.ema);
   weights.transform = train::evaluation_transform(job, weights.model->info());
   return weights;
+}
+
+void log_origin(const Weights& weights) {
+  log::info(weights.origin);
+  for (const std::string& warning : weights.warnings) log::warning(weights.file + ": " + warning);
 }
 
 void check_class_count(const Weights& weights, size_t names, const std::string& whose) {

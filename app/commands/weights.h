@@ -17,10 +17,11 @@ namespace shoal::app {
 struct Weights {
   std::unique_ptr<models::Classifier> model;  // in evaluation mode
   std::string file;                           // the file that was read
-  std::string origin;                // description for the log (OpenedCheckpoint::origin())
-  std::vector<std::string> classes;  // class names by label; empty for another program's file
-  bool ema = false;                  // whether the averaged weights are used
-  double val_split = 0;              // share of the training images that the run held out
+  std::string origin;                 // description for the log (OpenedCheckpoint::origin())
+  std::vector<std::string> warnings;  // about weights of other programs, for the log
+  std::vector<std::string> classes;   // class names by label; empty for another program's file
+  bool ema = false;                   // whether the averaged weights are used
+  double val_split = 0;               // share of the training images that the run held out
   // The given job, with the model and preprocessing of the weights. Given options take precedence.
   // Another program's file gets the model's defaults.
   train::Job job;
@@ -31,9 +32,13 @@ struct Weights {
 // (app/weights/fetch.h). It refers to `arguments`.
 train::LocalPath weights_finder(const Arguments& arguments);
 
-// Reads --checkpoint or --weights. The file, --model or the name of the weights names the network.
-// Throws UserError or std::runtime_error. Collective: rank 0 reads the file.
+// Reads --checkpoint or --weights. The file, --model or the name of the weights names the network;
+// otherwise it is recognized by the names and shapes of the tensors. Throws UserError or
+// std::runtime_error. Collective: rank 0 reads the file.
 Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
+
+// Logs the origin and the warnings. Call on rank 0.
+void log_origin(const Weights& weights);
 
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
 // `whose`: subject and verb for the message, such as "the data has".

@@ -36,27 +36,36 @@ void add_model(std::vector<Option>& table) {
       {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
-       model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
+       model_row(kEval | kPredict | kAverage, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
-           .unset_is("the network named in the file, or known by the name of the weights"),
+           .unset_is(
+               "the network named in the file, known by the name of the weights, or recognized "
+               "by the tensors"),
        row("layers", kModels, "NAME",
            "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
            .unset_is("lists the networks"),
+       row("ema", kAverage, "", "Use the averaged weights of checkpoints that have them",
+           FIELD(average_ema)),
        row("weights", kRun | kCommon, "WHAT",
            "Initial weights (eval, predict: required): a run, a file (.pth, …), a URL, a name (see "
            "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
            "torchvision's)",
            JOB(weights))
            .unset_is("random"),
-       row("weights-cache", kRun | kWeightsCommand, "DIR", "Folder for downloaded weights",
-           FIELD(weights_cache))
+       row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
+           "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",
            "Entry to use if the --weights file holds several sets of weights: model, model_ema, "
            "state_dict_ema, …",
            JOB(weights_entry))
            .unset_is("the averaged weights, if any"),
+       row("load-partial", kTrain, "",
+           "Take the tensors of --weights that fit the network by name and shape; start the others "
+           "from random values",
+           JOB(load_partial))
+           .of_training(),
        row("drop-path", kTrain, "P",
            "Stochastic depth: drop probability, rising linearly from 0 (first block) to almost P "
            "(last block)",
@@ -115,8 +124,8 @@ void add_length(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("batch-size", kTrain | kEval | kCommon, "N", "Images per forward pass of each process",
-           JOB(batch_size))
+       row("batch-size", kTrain | kEval | kAverage | kCommon, "N",
+           "Images per forward pass of each process", JOB(batch_size))
            .unset_is("32, or derived from --global-batch-size")
            .within(1, 1 << 20),
        row("global-batch-size", kTrain, "N", "Images per step, over all processes",

@@ -37,19 +37,19 @@ Option classes_row() {
 
 void add_splits(std::vector<Option>& table) {
   add(table, "Data",
-      {row("data", kTrain | kEval | kCommon, "DIR",
+      {row("data", kTrain | kEval | kAverage | kCommon, "DIR",
            "Folder with train/ and val/, each with one folder per class, tars or records; train/ "
            "may also be train.pack, train.tar, train.rec or files train-* (val/ likewise)",
            JOB(data)),
-       row("train", kTrain | kEval | kPrepare, "PATH",
+       row("train", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Training images (instead of DATA/train): class folders, a packed set, tars, WebDataset "
            "shards, TFRecords, RecordIO or a manifest; to name several files, give a folder or a "
            "pattern ({000..127}, *)",
            JOB(train_dir)),
-       row("val", kTrain | kEval | kPrepare, "PATH",
+       row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Validation images (instead of DATA/val), in any form that --train accepts",
            JOB(val_dir)),
-       row("val-split", kTrain | kEval, "SHARE",
+       row("val-split", kTrain | kEval | kAverage, "SHARE",
            "Share of the training images to hold out for validation, selected by a hash of each "
            "path; 0: none",
            JOB(val_split))
@@ -57,18 +57,18 @@ void add_splits(std::vector<Option>& table) {
            .off_is("0")
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
-       row("val-labels", kTrain | kEval | kPack | kPrepare, "FILE",
+       row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File with the classes of unlabelled validation images (pack: of the images in SOURCE): "
            "lines `NAME CLASS`, Kaggle's LOC_val_solution.csv, the ground truth file of ImageNet's "
            "devkit, or the devkit itself (.tar.gz)",
            JOB(val_labels))
            .unset_is("the class comes with each image"),
-       row("val-synsets", kTrain | kEval | kPack | kPrepare, "FILE",
+       row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
            "File that maps the class numbers in --val-labels to class names: meta.mat of "
            "ImageNet's devkit, or lines `CLASS NUMBER`",
            JOB(val_synsets))
            .unset_is("--val-labels contains the names"),
-       row("tfrecord-keys", kTrain | kEval | kPredict | kPack, "LIST",
+       row("tfrecord-keys", kTrain | kEval | kAverage | kPredict | kPack, "LIST",
            "Feature names in TFRecords: image=KEY,label=KEY and optionally "
            "class=KEY,name=KEY,label-offset=N,raw=TYPE,shape=HxWxC",
            JOB(tfrecord_keys))
@@ -82,10 +82,12 @@ void add_splits(std::vector<Option>& table) {
                          JOB(bad_images))
            .changes_results(),
        classes_row(),
-       row("classes", kPredict, "FILE",
-           "File with the class names, one per line in the order of the model's outputs",
+       row("classes", kPredict, "FILE|imagenet",
+           "File with the class names, one per line in the order of the model's outputs, or "
+           "`imagenet` for ImageNet's 1000 classes",
            JOB(classes_file))
-           .unset_is("the class names stored with the weights, else numbers")});
+           .unset_is("the class names stored with the weights, ImageNet's for weights known by "
+                     "name, else numbers")});
 }
 
 void add_reading(std::vector<Option>& table) {

@@ -64,7 +64,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
        row("master-port", kTrain | kEval, "PORT",
            "Port on host 0 for the rendezvous; 0: value of MASTER_PORT", FIELD(nodes.master_port))
            .within(0, 65535),
-       row("workers", kTrain | kEval | kPack | kPrepare, "N",
+       row("workers", kTrain | kEval | kAverage | kPack | kPrepare, "N",
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, 1024),
@@ -137,7 +137,7 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .at_least(0)
            .of_training()
            .off_is("0"),
-       row("cache-dir", kTrain | kEval | kBench, "DIR",
+       row("cache-dir", kTrain | kEval | kAverage | kBench, "DIR",
            "Folder that caches listings of large data folders and seek indexes (see --seek-index)",
            JOB(cache_dir))
            .unset_is("OUTPUT/cache for train, none for eval and bench; on SageMaker the warm "
@@ -179,18 +179,21 @@ void add_printing(std::vector<Option>& table, const char* group) {
            JOB(print_freq))
            .at_least(1),
        row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
-       text_choice("log-level", kRun | kPack | kPrepare | kBench,
+       text_choice("log-level", kRun | kPack | kPrepare | kBench | kAverage | kInspect,
                    "Print messages of this level and above", {"debug", "info", "warning", "error"},
                    JOB(log_level)),
        row("json",
-           kEval | kPredict | kModels | kWeightsCommand | kPack | kPrepare | kBench | kCommon, "",
-           "Print the result as JSON", FIELD(json)),
+           kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
+               kBench | kCommon,
+           "", "Print the result as JSON", FIELD(json)),
        row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
        row("topk", kPredict | kCommon, "N",
            "Number of classes to print for each image, most likely first", FIELD(topk))
            .at_least(1),
        row("logits", kPredict, "", "Print the logit of each class next to its probability",
            FIELD(logits)),
+       row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
+           FIELD(tensors)),
        row("definitions", kMetrics, "",
            "Print MetricDefinitions (JSON) for a SageMaker training job", FIELD(definitions)),
        row("launcher", kDoctor, "", "Show how this process would determine its rank",
@@ -206,6 +209,9 @@ void add_output(std::vector<Option>& table) {
            "Folder for history, summary and checkpoints; on SageMaker the job's output data folder",
            JOB(output))
            .also_called({"output-dir"}),
+       row("output", kAverage | kCommon, "FILE", "File to write, NAME.safetensors; required",
+           FIELD(average_output))
+           .unset_is("none"),
        row("export-dir", kTrain | kCommon, "DIR",
            "Folder for the trained model: model.safetensors, classes.json and settings.json",
            JOB(export_dir))

@@ -38,7 +38,7 @@ Option channel_row(const char* name, const char* help, ChannelValues (*parse)(co
 
 Option channels_row() {
   Option option =
-      choice<int64_t>("channels", kRun | kBench,
+      choice<int64_t>("channels", kRun | kAverage | kBench,
                       "Channels of the images: 3 (RGB) or 1 (greyscale; RGB images are converted "
                       "like Pillow's convert(\"L\"), and the first convolution of RGB weights is "
                       "summed)",
@@ -77,14 +77,14 @@ void add_resizing(std::vector<Option>& table) {
            .spells_lists("-")
            .of_training()
            .changes_results(),
-       row("val-size", kRun | kBench, "PIXELS", "Width and height of evaluation images",
+       row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
            .unset_is("the model's own; --size if it is given (only train)")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")
            .of_evaluation(),
-       choice<data::Interpolation>("interpolation", kRun | kBench,
+       choice<data::Interpolation>("interpolation", kRun | kAverage | kBench,
                                    "Antialiased filter for resizing images; random: bilinear or "
                                    "bicubic, drawn for each training image",
                                    {{"bilinear", data::Interpolation::bilinear},
@@ -146,7 +146,7 @@ void add_resizing(std::vector<Option>& table) {
 
 void add_normalization(std::vector<Option>& table) {
   add(table, "Data",
-      {row("val-resize", kRun, "PIXELS",
+      {row("val-resize", kRun | kAverage, "PIXELS",
            "Short side to which evaluation images are resized before the centre crop of --val-size",
            JOB(val_resize))
            .unset_is("derived from --val-size and --crop-pct")
@@ -156,7 +156,7 @@ void add_normalization(std::vector<Option>& table) {
            .replaced_by("val-size")
            .replaced_by("crop-pct")
            .of_evaluation(),
-       row("crop-pct", kRun, "SHARE",
+       row("crop-pct", kRun | kAverage, "SHARE",
            "Centre crop of evaluation images / their short side after the resize, as in timm: "
            "--val-resize is --val-size / SHARE, rounded down",
            JOB(crop_pct))

@@ -48,7 +48,7 @@ enum class PrepareAs { folders, tars, packs };
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `pack`: source and destination; `bench`:
+  // Positional arguments. `predict`: images or folders; `average`, `inspect`: weights; `pack`: source and destination; `bench`:
   // what to measure, and the images; `prepare`: name of the dataset, source and destination.
   std::vector<std::string> paths;
   Nodes nodes;
@@ -64,6 +64,9 @@ struct Arguments {
   bool json = false, csv = false;  // output format of the commands that have it
   int64_t topk = 5;                // predict: number of classes to print per image
   bool logits = false;             // predict: also print logits
+  std::string average_output;      // average: file to write
+  bool average_ema = true;         // average: use averaged weights if there are any
+  bool tensors = false;            // inspect: list all tensors
   bool definitions = false;        // metrics: print MetricDefinitions
   bool launcher = false;           // doctor: show how ranks would be determined
   data::PackOptions pack;

@@ -8,11 +8,15 @@
 namespace shoal::app {
 
 struct KnownWeights {
-  std::string name;     // for --weights: "torchvision:resnet50/V2", "timm:resnet50.a1_in1k"
-  std::string model;    // for --model
-  std::string file;     // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
-  double top1, top5;    // published accuracy on ImageNet's validation images, in percent
-  int64_t size;         // image size at which it was measured, in pixels
+  std::string name;   // for --weights: "torchvision:resnet50/V2", "timm:resnet50.a1_in1k"
+  std::string model;  // for --model
+  std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
+  double top1, top5;  // published accuracy on ImageNet's validation images, in percent
+  // The preprocessing with which it was measured: image size, short side before the centre crop (both
+  // in pixels), filter, and mean and standard deviation of all channels (0: ImageNet's).
+  int64_t size, resize;
+  bool bicubic;
+  double mean_and_std;
   double megabytes;     // size of the file; 0: unknown
   std::string license;  // SPDX, of the package that publishes the weights
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/weights/known_weights.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/nearest.h"
@@ -114,7 +113,7 @@ RemoteWeights hugging_face(const std::string& what, std::string repository,
     weights.files.push_back(
         remote_file(servers.hugging_face + "/" + repository + "/resolve/" + revision + "/" + name));
   for (const KnownWeights& row : known_weights())
-    if (row.file == repository) weights.model = row.model;
+    if (row.file == repository) weights.known = &row;
   return weights;
 }
 
@@ -136,12 +135,12 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
                                             const WeightsServers& servers) {
   if (what.starts_with("torchvision:")) {
     const KnownWeights& row = torchvision_row(what);
-    return RemoteWeights{{remote_file(servers.torchvision + "/" + row.file)}, row.model};
+    return RemoteWeights{{remote_file(servers.torchvision + "/" + row.file)}, &row};
   }
   if (what.starts_with("timm:")) return timm(what, servers);
   if (what.starts_with("hf:")) return hugging_face(what, what.substr(3), servers);
   if (lower(what).starts_with("http://") || lower(what).starts_with("https://"))
-    return RemoteWeights{{remote_file(what)}, model_of_weights(what)};
+    return RemoteWeights{{remote_file(what)}, find_known_weights(what)};
   if (what.find("://") != what.npos)
     throw UserError("--weights " + masked(what) +
                     ": only http:// and https:// can be downloaded; copy the file to this machine");
@@ -157,14 +156,14 @@ std::string nearest_weights(const std::string& what) {
   return nearest(what.find(':') == what.npos ? "torchvision:" + what : what, names);
 }
 
-std::string model_of_weights(const std::string& what) {
+const KnownWeights* find_known_weights(const std::string& what) {
   const bool is_url = what.find("://") != what.npos;
   const std::string path = is_url ? what.substr(0, what.find_first_of("?#")) : what;
   for (const KnownWeights& row : known_weights())
-    if (row.is_torchvision() && row.file == name_in(path)) return row.model;
-  if (is_url) return "";
+    if (row.is_torchvision() && row.file == name_in(path)) return &row;
+  if (is_url) return nullptr;
   const auto remote = remote_weights(what);
-  return remote ? remote->model : "";
+  return remote ? remote->known : nullptr;
 }
 
 }  // namespace shoal::app

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "app/weights/known_weights.h"
+
 namespace shoal::app {
 
 struct RemoteFile {
@@ -24,8 +26,8 @@ struct RemoteFile {
 };
 
 struct RemoteWeights {
-  std::vector<RemoteFile> files;  // the first that exists is used
-  std::string model;              // the network of these weights; empty: unknown
+  std::vector<RemoteFile> files;        // the first that exists is used
+  const KnownWeights* known = nullptr;  // their row; null: they have none
   bool from_hugging_face = false;
 };
 
@@ -43,8 +45,8 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
 // Returns the known name that the user probably meant by `what`; empty if none is similar.
 std::string nearest_weights(const std::string& what);
 
-// Returns the network that `what` names, also by the file name of torchvision's weights in a path or
-// URL; empty: unknown. Throws UserError like remote_weights().
-std::string model_of_weights(const std::string& what);
+// Returns the row of the weights that `what` names, also by the file name of torchvision's weights in
+// a path or URL; null if they have none. Throws UserError like remote_weights().
+const KnownWeights* find_known_weights(const std::string& what);
 
 }  // namespace shoal::app

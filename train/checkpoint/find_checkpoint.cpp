@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "train/checkpoint/imagenet_example.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
@@ -14,12 +15,6 @@ namespace shoal::train {
 namespace fs = std::filesystem;
 
 namespace {
-
-// A file that has been read but not yet parsed.
-struct Located {
-  std::vector<char> bytes;
-  std::string file;
-};
 
 CheckpointEntry examine(const std::vector<char>& bytes, const std::string& file) {
   const CheckpointData data = read_checkpoint(bytes, file);
@@ -114,7 +109,8 @@ void on_rank_0(const dist::Group& group, const std::function<void()>& read) {
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 
-// Parses the state of a run for --resume. Throws UserError if the file contains only weights.
+// Parses the state of a run of shoal or of PyTorch's imagenet example, for --resume. Throws
+// UserError if the file contains only weights.
 CheckpointData read_state(const std::vector<char>& bytes, const std::string& file) {
   std::string reason, contents;
   try {
@@ -123,6 +119,7 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
     reason = error.what();
   }
   try {
+    if (auto data = read_imagenet_example(bytes, file)) return *data;
     contents = read_weights(bytes, file).contents();
   } catch (const UserError&) {
     throw;
@@ -131,6 +128,10 @@ CheckpointData read_state(const std::vector<char>& bytes, const std::string& fil
   }
   throw UserError("--resume: " + file + " contains only weights (" + contents +
                   "), not the state of a run; to start from them, use --weights " + file);
+}
+
+std::string path_of(const std::string& weights, const LocalPath& local_path) {
+  return local_path ? local_path(weights) : weights;
 }
 
 // Finds the weights in a directory as described at open_checkpoint(). `option` appears in messages.
@@ -147,7 +148,9 @@ Located locate_in(const fs::path& directory, bool best, const std::string& optio
   return {std::move(newest->second), store.path(newest->first).string()};
 }
 
-Located locate(const std::string& text, const std::string& name) {
+}  // namespace
+
+Located locate_weights(const std::string& text, const std::string& name) {
   const std::string option = name + " " + text;
   fs::path path = text;
   if (!path.has_filename()) path = path.parent_path();  // treats "dir/" like "dir"
@@ -166,12 +169,6 @@ Located locate(const std::string& text, const std::string& name) {
   return located;
 }
 
-Located locate_weights(const std::string& weights, const LocalPath& local_path) {
-  return locate(local_path ? local_path(weights) : weights, "--weights");
-}
-
-}  // namespace
-
 CheckpointStore checkpoint_store(const fs::path& directory, int64_t keep) {
   return {directory, keep, examine};
 }
@@ -181,7 +178,7 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
   on_rank_0(group, [&] {
     checkpoint = look(job, checkpoint_store(checkpoint_directory(job), job.keep));
     if (checkpoint.bytes.empty() && !job.weights.empty())
-      weights = locate_weights(job.weights, local_path);
+      weights = locate_weights(path_of(job.weights, local_path), "--weights");
   });
   broadcast(group, checkpoint);
   broadcast(group, weights);
@@ -199,9 +196,9 @@ Start find_start(const Job& job, const dist::Group& group, const LocalPath& loca
                    : "--eval-only needs weights: add --resume, --resume PATH or --weights PATH");
   if (checkpoint.bytes.empty()) return start;
   start.data = read_state(checkpoint.bytes, checkpoint.file);
-  start.origin +=
-      strf(", epoch %lld, step %lld", static_cast<long long>(start.data->integer("epoch")),
-           static_cast<long long>(start.data->integer("step")));
+  start.origin += strf(", epoch %lld", static_cast<long long>(start.data->integer("epoch")));
+  if (!is_imagenet_example(*start.data))
+    start.origin += strf(", step %lld", static_cast<long long>(start.data->integer("step")));
   return start;
 }
 
@@ -219,7 +216,7 @@ std::optional<OpenedCheckpoint> checkpoint_before(int64_t step, const Checkpoint
 
 OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& group) {
   Located located;
-  on_rank_0(group, [&] { located = locate(text, "--checkpoint"); });
+  on_rank_0(group, [&] { located = locate_weights(text, "--checkpoint"); });
   broadcast(group, located);
   OpenedCheckpoint opened = read_weights(located.bytes, located.file);
   if (!opened.is_ours())
@@ -231,7 +228,7 @@ OpenedCheckpoint open_checkpoint(const std::string& text, const dist::Group& gro
 OpenedCheckpoint open_weights(const std::string& weights, const std::string& entry,
                               const dist::Group& group, const LocalPath& local_path) {
   Located located;
-  on_rank_0(group, [&] { located = locate_weights(weights, local_path); });
+  on_rank_0(group, [&] { located = locate_weights(path_of(weights, local_path), "--weights"); });
   broadcast(group, located);
   return read_weights(located.bytes, located.file, entry);
 }

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "base/log.h"
 #include "data/dataset.h"
+#include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"
+#include "train/checkpoint/imagenet_example.h"
 #include "train/step/cuda/open.h"
-#include "train/weights/model_file.h"
+#include "train/weights/adapt_weights.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::train {
@@ -81,7 +84,7 @@ void keep_own_classifier(const Trainer& trainer, const CheckpointData& weights,
   warn("--weights: " + why + ": training starts with a new classifier");
   for (auto name = first; name != own.names().end(); ++name) {
     for (auto& [theirs, value] : tensors) {
-      if (theirs == *name) value = at::zeros_like(own.contiguous_copy(*name));
+      if (theirs == *name) value = own.contiguous_copy(*name).zero_();
     }
   }
 }
@@ -96,7 +99,9 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["samples"] = position.step * job.global_batch_size * job.mix.images_per_row();
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
-  put_preprocessing(job, data);
+  data::TransformOptions evaluation = job.transform;
+  evaluation.interpolation = job.val_interpolation;
+  put_preprocessing(evaluation, job.crop_pct, data);
   data.integers["classes"] = job.model.classes;
   data.text["arch"] = job.model.name;
   data.text["kernels"] = kernels_of(job);
@@ -107,24 +112,51 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   return data;
 }
 
+namespace {
+
+// Adds the trainer's own values of the tensors that do not fit, and reports them.
+void fill_misfits(const Trainer& trainer, const AdaptedWeights& adapted, NamedTensors& tensors,
+                  const std::function<void(const std::string&)>& warn) {
+  CheckpointData own;
+  trainer.save(own);
+  const std::unordered_map<std::string, at::Tensor> by_name(own.model.begin(), own.model.end());
+  for (const Misfit& misfit : adapted.fit.misfits)
+    tensors.emplace_back(misfit.wanted.name, by_name.at(misfit.wanted.name));
+  const std::vector<std::string> skipped = sentences(adapted.fit.misfits);
+  std::string text = strf("--load-partial: %zu of %zu tensors taken from the weights",
+                          adapted.fit.taken.size(), tensors.size());
+  if (!skipped.empty()) text += strf("; %zu start anew: ", skipped.size()) + first_of(skipped);
+  warn(text);
+  for (const auto& [name, stored] : adapted.fit.taken)
+    log::debug("--load-partial: taken: " + name + (name == stored ? "" : " (" + stored + ")"));
+  for (const std::string& sentence : skipped) log::debug("--load-partial: skipped: " + sentence);
+  for (const std::string& name : adapted.fit.unused) log::debug("--load-partial: unused: " + name);
+}
+
+}  // namespace
+
 void start_from(Trainer& trainer, const CheckpointData& weights, const ResolvedJob& job,
                 const std::vector<std::string>& classes,
                 const std::function<void(const std::string&)>& warn) {
   const auto arch = weights.text.find("arch");  // missing in files of other programs
-  if (arch != weights.text.end() && arch->second != job.model.name)
+  if (arch != weights.text.end() && arch->second != job.model.name && !job.load_partial)
     throw UserError("--weights: they are for --model " + arch->second + ", this run has " +
                     job.model.name);
   CheckpointData data;
-  data.model = finished_weights(weights);
+  try {
+    const AdaptedWeights adapted =
+        adapt_weights(weights, models::make_network(job.model), job.load_partial);
+    if (arch == weights.text.end()) log::info("weights " + adapted.note);
+    for (const std::string& warning : adapted.warnings) warn("--weights: " + warning);
+    data.model = adapted.tensors;
+    if (job.load_partial) fill_misfits(trainer, adapted, data.model, warn);
+  } catch (const UserError& error) {
+    throw UserError(std::string("--weights: ") + error.what());
+  }
   fit_channels(data.model, trainer.parameters().names().front(), job.model.channels);
   keep_own_classifier(trainer, weights, job, classes, data.model, warn);
   data.ema = data.model;
-  try {
-    trainer.load(data, /*weights_only=*/true);
-  } catch (const std::runtime_error& error) {
-    throw UserError(std::string("--weights: ") + error.what() + "; they must be for --model " +
-                    job.model.name + ", by torchvision's names");
-  }
+  trainer.load(data, /*weights_only=*/true);
 }
 
 namespace {
@@ -178,6 +210,7 @@ void compare(const CheckpointData& data, const ResolvedJob& job,
 Position restore(Trainer& trainer, const CheckpointData& data, const ResolvedJob& job,
                  const std::vector<std::string>& classes,
                  const std::function<void(const std::string&)>& warn) {
+  if (is_imagenet_example(data)) return restore_imagenet_example(trainer, data, job, warn);
   const std::string other = class_difference(data.classes, "in the checkpoint", classes);
   if (!other.empty())
     throw UserError(other +

@@ -39,15 +39,26 @@ using LocalPath = std::function<std::string(const std::string& weights)>;
 //
 //   --resume        the newest intact checkpoint in checkpoint_directory(job); if there is none,
 //                   logs that and starts fresh
-//   --resume PATH   that file, or the newest intact checkpoint in that directory. Throws UserError
-//                   if there is none. Exception: if the file checkpoint.pth.tar is missing, does
-//                   the same as --resume alone, because scripts for PyTorch's imagenet example pass
-//                   this name on their first run
+//   --resume PATH   that file, which may come from PyTorch's imagenet example (imagenet_example.h),
+//                   or the newest intact checkpoint in that directory. Throws UserError if there is
+//                   none. Exception: if the file checkpoint.pth.tar is missing, does the same as
+//                   --resume alone, because scripts for PyTorch's imagenet example pass this name
+//                   on their first run
 //   neither         a fresh start. Throws UserError if the checkpoint directory contains
 //                   checkpoints, so that none are lost
 //
 // A fresh start with --weights uses the weights that open_weights() finds.
 Start find_start(const Job& job, const dist::Group& group, const LocalPath& local_path = {});
+
+// A file of weights, not yet parsed.
+struct Located {
+  std::vector<char> bytes;
+  std::string file;
+};
+
+// Reads the file that open_checkpoint() or open_weights() opens for `path`. `option` appears in
+// messages. Throws like them.
+Located locate_weights(const std::string& path, const std::string& option);
 
 // Opens a checkpoint of shoal. Rank 0 reads it and broadcasts it. Collective. `path` is one of:
 //

@@ -83,6 +83,8 @@ struct RunOptions {
   // Entry of a weights file that has several sets of weights. Empty: averaged weights are
   // preferred.
   std::string weights_entry;
+  // Whether a fresh start takes those tensors of `weights` that fit, and random ones for the others.
+  bool load_partial = false;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
   // Layers that keep their weights. none | all-but-head | N: the first N stages | STAGE: the stages up

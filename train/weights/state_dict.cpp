@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "train/weights/name_families.h"
 
 namespace shoal::train {
 namespace {
@@ -57,18 +57,6 @@ class Search {
   std::vector<Entry> found_;
   std::map<const PickleValue*, bool> known_;
 };
-
-std::string without_wrappers(std::string_view name) {
-  for (bool more = true; more;) {
-    more = false;
-    for (const std::string_view prefix : {"module.", "_orig_mod."}) {
-      if (!name.starts_with(prefix)) continue;
-      name.remove_prefix(prefix.size());
-      more = true;
-    }
-  }
-  return std::string(name);
-}
 
 constexpr const char *kAveraged[] = {"model_ema", "state_dict_ema", "ema"},
                      *kUsual[] = {"state_dict", "model"};
@@ -132,15 +120,19 @@ StoredStateDict find_state_dict(TorchArchive& file, const std::string& wanted) {
   Search search(file);
   search.collect(file.root(), "", 2);
   const Entry& entry = choose(file.root(), search.found(), wanted);
-  StoredStateDict result{entry.name, false, {}};
+  StoredStateDict result{entry.name, false, "", {}};
   for (const char* name : kAveraged) result.averaged |= entry.is(name);
+  const PickleValue* const arch = file.root().find("arch");
+  if (arch && arch->kind == PickleValue::Kind::text)
+    result.arch = arch->text.substr(0, kLongestName);
   for (size_t i = 0; i + 1 < entry.dict->items.size(); i += 2) {
     const PickleValue& key = *entry.dict->items[i];
     const PickleValue* const call = tensor_call(entry.dict->items[i + 1]);
     if (key.kind != PickleValue::Kind::text || !call) continue;
     file.spend(key.text.size());
-    result.tensors.emplace_back(without_wrappers(key.text), file.tensor(*call, key.text));
+    result.tensors.emplace_back(key.text, file.tensor(*call, key.text));
   }
+  remove_wrappers(result.tensors);
   return result;
 }
 

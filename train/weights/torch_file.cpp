@@ -11,7 +11,7 @@ StateDict read_torch_file(const std::vector<char>& bytes, const std::string& whe
   return parse_file(where, "a whole file of torch.save", [&] {
     TorchArchive file(bytes);
     const StoredStateDict found = find_state_dict(file, entry);
-    return StateDict{found.entry, found.averaged, copied_tensors(found.tensors)};
+    return StateDict{found.entry, found.averaged, found.arch, copied_tensors(found.tensors)};
   });
 }
 

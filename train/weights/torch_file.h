@@ -13,7 +13,8 @@ namespace shoal::train {
 struct StateDict {
   std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
   bool averaged = false;  // whether the entry's name means averaged weights (EMA)
-  // Tensors by name, without wrapper prefixes (module., _orig_mod.). Contiguous CPU copies.
+  std::string arch;       // the network that the file names; empty: none
+  // Tensors by name, without the prefixes of wrappers (name_families.h). Contiguous CPU copies.
   NamedTensors tensors;
 };
 

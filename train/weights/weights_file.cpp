@@ -3,11 +3,14 @@
 #include <ATen/ops/zeros.h>
 
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 
+#include "base/grouped.h"
 #include "train/job/job.h"
 #include "train/weights/model_file.h"
+#include "train/weights/name_families.h"
 #include "train/weights/safetensors.h"
 #include "train/weights/torch_archive.h"
 #include "train/weights/torch_file.h"
@@ -17,18 +20,11 @@ namespace {
 
 constexpr const char* kCounter = ".num_batches_tracked";
 
-bool is_buffer(const std::string& name) {
-  return name.ends_with(".running_mean") || name.ends_with(".running_var") ||
-         name.ends_with(kCounter) || name == "n_averaged";
-}
-
 // Returns the number of parameters as text: "5,288,548 parameters".
 std::string count_parameters(const NamedTensors& tensors) {
   int64_t count = 0;
   for (const auto& [name, value] : tensors) count += is_buffer(name) ? 0 : value.numel();
-  std::string text = std::to_string(count);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text + " parameters";
+  return grouped(count) + " parameters";
 }
 
 // Adds missing num_batches_tracked counters as 0. PyTorch before 0.4.1 did not save them.
@@ -41,6 +37,17 @@ void add_missing_counters(NamedTensors& tensors) {
     const std::string counter = name.substr(0, name.size() - mean.size()) + kCounter;
     if (!names.contains(counter)) tensors.emplace_back(counter, at::zeros({}, at::kLong));
   }
+}
+
+// Returns the part of the path that may name the network: the file's name, or the next folder above
+// it with "efficientnet" in its name, as in timm/tf_efficientnet_b0.ns_jft_in1k/resolve/main.
+std::string naming_part(const std::string& file) {
+  constexpr int kFolders = 3;
+  std::filesystem::path part = file;
+  for (int i = 0; i <= kFolders && part.has_filename(); ++i, part = part.parent_path())
+    if (part.filename().string().find("efficientnet") != std::string::npos)
+      return part.filename().string();
+  return std::filesystem::path(file).filename().string();
 }
 
 // Selects one of a checkpoint's two sets of weights, `model` or `ema`.
@@ -63,6 +70,7 @@ OpenedCheckpoint read_foreign(const std::vector<char>& bytes, const std::string&
   StateDict found = read_torch_file(bytes, file, entry);
   add_missing_counters(found.tensors);
   OpenedCheckpoint opened{{}, file, found.entry};
+  opened.data.text[kTheirModel] = found.arch.empty() ? naming_part(file) : found.arch;
   (found.averaged ? opened.data.ema : opened.data.model) = std::move(found.tensors);
   return opened;
 }
@@ -72,18 +80,24 @@ OpenedCheckpoint read_safetensors_weights(const std::vector<char>& bytes, const 
   Safetensors content = read_safetensors(bytes, file);
   refuse_entry(file, entry);
   if (content.metadata["program"] == "shoal") return {read_model(bytes, file), file, ""};
+  try {
+    remove_wrappers(content.tensors);
+  } catch (const UserError& error) {
+    throw UserError(file + " " + error.what());
+  }
   add_missing_counters(content.tensors);
   OpenedCheckpoint opened{{}, file, ""};
+  opened.data.text[kTheirModel] = naming_part(file);
   opened.data.model = std::move(content.tensors);
   return opened;
 }
 
-// Zip files, including all checkpoints, start with this signature.
-bool is_archive(const std::vector<char>& bytes) {
-  return bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
-}
-
 }  // namespace
+
+bool is_buffer(const std::string& name) {
+  return name.ends_with(".running_mean") || name.ends_with(".running_var") ||
+         name.ends_with(kCounter) || name == "n_averaged";
+}
 
 std::string OpenedCheckpoint::contents() const {
   std::string text;
@@ -98,8 +112,14 @@ std::string OpenedCheckpoint::origin() const {
   return "weights of " + file + " (" + contents() + ")";
 }
 
+bool is_torch_file(const std::vector<char>& bytes) {
+  // Zip files, including all checkpoints, start with this signature.
+  const bool is_zip = bytes.size() > 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0;
+  return is_zip || is_legacy_torch_file(bytes);
+}
+
 bool is_weights_file(const std::vector<char>& bytes) {
-  return is_archive(bytes) || is_safetensors(bytes) || is_legacy_torch_file(bytes);
+  return is_torch_file(bytes) || is_safetensors(bytes);
 }
 
 OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string& file,

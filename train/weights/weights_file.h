@@ -21,6 +21,16 @@ struct OpenedCheckpoint {
   std::string origin() const;  // "weights of FILE (CONTENTS)"
 };
 
+// Key in CheckpointData::text of what the file of another program says about its network: the entry
+// `arch`, else the file's name or that of a folder around it.
+inline constexpr const char* kTheirModel = "their_model";
+
+// Whether a tensor of this name is a buffer (batch norm statistics), not a parameter.
+bool is_buffer(const std::string& name);
+
+// Whether the bytes start like a file of torch.save, in either format.
+bool is_torch_file(const std::vector<char>& bytes);
+
 // Whether the bytes start like a weights file: safetensors, or either format of torch.save.
 bool is_weights_file(const std::vector<char>& bytes);
 
@@ -28,7 +38,8 @@ bool is_weights_file(const std::vector<char>& bytes);
 // torch.save (torch_file.h) or safetensors. `entry` selects one of several sets of weights; in a
 // checkpoint, these are `ema` and `model`. If it is empty, averaged weights are preferred. Returns
 // averaged weights in data.ema, others in data.model. For files of other programs, arch, classes
-// and settings are empty, and missing num_batches_tracked counters are 0. Throws UserError for an
+// and settings are empty, and missing num_batches_tracked counters are 0. Tensors keep the file's
+// names (adapt_weights.h converts them), without prefixes of wrappers. Throws UserError for an
 // unknown entry or a file without weights, std::runtime_error if the file is damaged; both name
 // `file`.
 OpenedCheckpoint read_weights(const std::vector<char>& bytes, const std::string& file,

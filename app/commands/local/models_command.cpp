@@ -3,6 +3,7 @@
 
 #include "app/commands/local/local_commands.h"
 #include "base/error.h"
+#include "base/grouped.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "models/catalogue.h"
@@ -11,14 +12,6 @@ namespace shoal::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// 5288548 → "5,288,548"
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<size_t>(at), ",");
-  return text;
-}
 
 models::ModelOptions named(const std::string& name, const Arguments& arguments) {
   models::ModelOptions options;

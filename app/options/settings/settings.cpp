@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/options/settings/hyperparameters.h"
+#include "app/options/settings/implied_settings.h"
 #include "app/platform/paths.h"
 #include "app/platform/platform.h"
 #include "app/weights/cache_folder.h"
@@ -103,7 +104,7 @@ class PathFiller {
                             : Place{"torchvision:" + name + "/V1", "no channel named pretrained"};
     if (name.empty() && !paths_.pretrained)
       throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
-    model_of_weights(place.path);  // throws if there are none for this model
+    find_known_weights(place.path);  // throws if there are none for this model
     apply(arguments_, "weights", place.path, arguments_.origins["weights"] + ", " + place.origin);
   }
 
@@ -112,23 +113,6 @@ class PathFiller {
   bool trains_ = false, wants_data_ = false;
   Paths paths_;
 };
-
-// Sets --model if the name of the weights says it. Throws UserError if --model differs.
-void imply_model(Arguments& arguments) {
-  const std::string& weights = arguments.job.weights;
-  const Option* model = find_option(arguments.command, "model");
-  if (weights.empty() || !model || !arguments.help.empty()) return;
-  const std::string implied = model_of_weights(weights);
-  if (implied.empty()) return;
-  const auto origin = arguments.origins.find("model");
-  if (origin == arguments.origins.end())
-    return apply(arguments, "model", implied, "--weights " + weights);
-  if (const std::string given = model->get(arguments); given != implied)
-    throw UserError("--model " + given +
-                    (origin->second == kCommandLine ? "" : " (" + origin->second + ")") +
-                    ": --weights " + weights + " are weights of " + implied +
-                    "; remove one of the two, or use --model " + implied);
-}
 
 }  // namespace
 
@@ -158,7 +142,7 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
         std::min<size_t>(words.size(), std::strtoul(count->second.c_str(), nullptr, 10)));
   if (arguments.weights_cache.empty() && find_option(command, "weights-cache"))
     arguments.weights_cache = weights_cache_folder(environment);
-  imply_model(arguments);
+  imply_settings(arguments);
   const bool has_paths =
       command == Command::train || command == Command::eval || command == Command::doctor;
   if (has_paths && arguments.help.empty() && arguments.recipe != "list")

@@ -104,16 +104,22 @@ TEST_CASE("unknown names get a suggestion") {
   CHECK(nearest_weights("runs/a").empty());
 }
 
-TEST_CASE("names of weights tell the network") {
-  CHECK(model_of_weights("torchvision:resnet50") == "resnet50");
-  CHECK(model_of_weights("timm:efficientnet_b3.ra2_in1k") == "efficientnet_b3");
-  CHECK(model_of_weights("hf:timm/resnet18.a1_in1k") == "resnet18");
-  CHECK(model_of_weights("https://mirror/resnet101-cd907fc2.pth?x=1#sha256=cd907fc2") ==
-        "resnet101");
-  CHECK(model_of_weights("/data/resnet34-b627a593.pth") == "resnet34");
+TEST_CASE("names of weights tell the network and the preprocessing") {
+  const auto model = [](const std::string& what) {
+    const KnownWeights* const known = find_known_weights(what);
+    return known ? known->model : "";
+  };
+  CHECK(model("torchvision:resnet50") == "resnet50");
+  CHECK(model("timm:efficientnet_b3.ra2_in1k") == "efficientnet_b3");
+  CHECK(model("timm:tf_efficientnet_lite0") == "efficientnet_lite0");
+  CHECK(model("hf:timm/resnet18.a1_in1k") == "resnet18");
+  CHECK(model("https://mirror/resnet101-cd907fc2.pth?x=1#sha256=cd907fc2") == "resnet101");
+  CHECK(model("/data/resnet34-b627a593.pth") == "resnet34");
   for (const char* other : {"hf:me/resnet50", "https://h/resnet50.pth", "resnet50.pth", "runs/a",
                             "timm:convnext_tiny.fb_in1k"})
-    CHECK(model_of_weights(other).empty());
+    CHECK_FALSE(find_known_weights(other));
+  CHECK(find_known_weights("torchvision:resnet50/V1")->resize == 256);
+  CHECK(find_known_weights("torchvision:resnet50")->resize == 232);
 }
 
 TEST_CASE("each row of the known weights is consistent") {
@@ -122,7 +128,7 @@ TEST_CASE("each row of the known weights is consistent") {
     INFO(row.name);
     const auto remote = remote_weights(row.name);
     REQUIRE(remote);
-    CHECK(remote->model == row.model);
+    CHECK(remote->known == &row);
     const RemoteFile& file = remote->files.front();
     CHECK_THAT(file.url, Contains(row.file));
     CHECK(file.sha256.size() == (row.is_torchvision() ? 8 : 0));
@@ -130,6 +136,7 @@ TEST_CASE("each row of the known weights is consistent") {
     CHECK(urls.insert(file.url).second);
     CHECK((50 < row.top1 && row.top1 < row.top5 && row.top5 < 100));
     CHECK(row.name.find(row.model) != row.name.npos);
+    CHECK((row.size <= row.resize && 2 * row.size > row.resize));
   }
   CHECK(names.size() > 50);
 }

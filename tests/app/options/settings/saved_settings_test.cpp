@@ -217,7 +217,7 @@ TEST_CASE("checkpoints save all training options except those known not to chang
       // Affect only the speed, not the pixels.
       "decoder",
       // Used only at a fresh start.
-      "weights", "weights-entry", "weights-cache",
+      "weights", "weights-entry", "weights-cache", "load-partial",
       // Included in saved settings: global-batch-size and lr.
       "batch-size", "batch-per-host", "scale-lr",
       // Affect when a run ends, not its steps.

@@ -195,3 +195,32 @@ TEST_CASE("the name of the weights implies --model, and another --model is an er
   CHECK_THROWS_WITH(gathered({"train", "--data", "x", "--weights", "torchvision:resnet5"}),
                     Contains("did you mean"));
 }
+
+TEST_CASE("weights known by name are evaluated with the preprocessing of their accuracy") {
+  const auto gathered = [](const Words& words) {
+    return app::gather(words, {{"HOME", "/home/me"}}, test::fake({}, {})).job;
+  };
+  const train::Job v2 = gathered({"eval", "--data", "x", "--weights", "torchvision:resnet50"});
+  CHECK(v2.val_size == 224);
+  CHECK(v2.val_resize == 232);
+  CHECK(v2.interpolation == data::Interpolation::bilinear);
+  CHECK_FALSE(v2.mean);
+  const train::Job lite = gathered({"predict", "x", "--weights", "timm:tf_efficientnet_lite1"});
+  CHECK(lite.val_size == 240);
+  CHECK(lite.val_resize == 272);
+  CHECK(lite.interpolation == data::Interpolation::bicubic);
+  CHECK(lite.mean == ChannelValues{0.5, 0.5, 0.5});
+  CHECK(lite.std == ChannelValues{0.5, 0.5, 0.5});
+
+  const train::Job given = gathered({"predict", "x", "--weights", "timm:resnet18", "--val-size",
+                                     "448", "--interpolation", "bilinear"});
+  CHECK(given.val_size == 448);
+  CHECK_FALSE(given.val_resize);
+  CHECK(given.crop_pct == Approx(224.0 / 235));
+  CHECK(given.interpolation == data::Interpolation::bilinear);
+  const Words train = {"train", "--data", "x", "--weights", "torchvision:resnet50"};
+  CHECK_FALSE(gathered(train).val_resize);
+  Words evaluated = train;
+  evaluated.push_back("--eval-only");
+  CHECK(gathered(evaluated).val_resize == 232);
+}

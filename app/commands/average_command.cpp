@@ -1,0 +1,163 @@
+// shoal average: averages the weights of several checkpoints of one model.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/commands.h"
+#include "app/commands/evaluation.h"
+#include "app/commands/session.h"
+#include "base/log.h"
+#include "base/whole_file.h"
+#include "train/step/trainer.h"
+#include "train/weights/model_file.h"
+#include "train/weights/preprocessing.h"
+#include "train/weights/weight_average.h"
+
+namespace shoal::app {
+namespace {
+
+// One of the given checkpoints.
+struct Candidate {
+  std::string path;
+  Weights weights;              // without its model
+  train::NamedTensors tensors;  // the model's
+  std::optional<double> top1;   // percent, if it was evaluated
+  bool used = true;
+};
+
+Weights open_one(const Arguments& arguments, const std::string& path) {
+  Arguments one = arguments;
+  one.job.weights = path;
+  if (!arguments.average_ema) one.job.weights_entry = "model";
+  return open_weights(one);
+}
+
+// Throws UserError unless both are of the same model and the same classes.
+void require_alike(const Weights& first, const Weights& other) {
+  const auto refuse = [&](const std::string& ours, const std::string& theirs) {
+    throw UserError("average: " + first.file + " has " + ours + ", " + other.file + " has " +
+                    theirs +
+                    "; only checkpoints of one model and the same classes can be averaged");
+  };
+  const auto &one = first.job.model, &two = other.job.model;
+  if (one.name != two.name) refuse("the network " + one.name, two.name);
+  if (one.classes != two.classes)
+    refuse(std::to_string(one.classes) + " classes", std::to_string(two.classes));
+  if (one.channels != two.channels)
+    refuse(std::to_string(one.channels) + " channel(s)", std::to_string(two.channels));
+  for (size_t i = 0; i < std::min(first.classes.size(), other.classes.size()); ++i)
+    if (first.classes[i] != other.classes[i])
+      refuse("'" + first.classes[i] + "' as class " + std::to_string(i),
+             "'" + other.classes[i] + "'");
+}
+
+std::vector<Candidate> open_all(const Arguments& arguments) {
+  std::vector<Candidate> all;
+  for (const std::string& path : arguments.paths) {
+    Candidate one{path, open_one(arguments, path), {}, {}, true};
+    if (!all.empty()) require_alike(all.front().weights, one.weights);
+    log_origin(one.weights);
+    one.tensors = train::weights_of(*one.weights.model);
+    if (!all.empty()) one.weights.model.reset();
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// Measures the accuracy of each candidate. Then adds them to the average in order of accuracy, but
+// only those that do not lower the accuracy of the average.
+train::NamedTensors greedy_soup(std::vector<Candidate>& all, const Arguments& arguments,
+                                double& top1) {
+  models::Classifier& model = *all.front().weights.model;
+  Evaluation evaluation(arguments, dist::Env{});
+  evaluation.open(all.front().weights);
+  const auto accuracy = [&](const train::NamedTensors& tensors) {
+    train::CheckpointData data;
+    data.model = tensors;
+    train::load_weights(model, data, /*ema=*/false);
+    return evaluation.run(model).sum.top1_percent();
+  };
+  for (Candidate& one : all) one.top1 = accuracy(one.tensors);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return *a.top1 > *b.top1; });
+  train::WeightAverage average;
+  average.add(all.front().tensors);
+  top1 = *all.front().top1;
+  for (auto one = all.begin() + 1; one != all.end(); ++one) {
+    const double with = accuracy(average.mean_with(one->tensors));
+    one->used = with >= top1;
+    if (!one->used) continue;
+    top1 = with;
+    average.add(one->tensors);
+  }
+  evaluation.end();
+  return average.mean();
+}
+
+void write(const std::string& output, const Weights& like, train::NamedTensors tensors) {
+  train::CheckpointData data;
+  data.model = std::move(tensors);
+  data.text = {{"arch", like.job.model.name}};
+  data.integers = {{"epoch", 0}, {"step", 0}, {"classes", like.job.model.classes}};
+  train::put_preprocessing(like.transform, like.job.crop_pct.value_or(0), data);
+  data.classes = like.classes;
+  write_whole(output, [&](const ByteSink& sink) { train::write_model(data, sink); });
+}
+
+void print(const Arguments& arguments, const std::vector<Candidate>& all,
+           const std::optional<double>& top1) {
+  const auto used = std::count_if(all.begin(), all.end(), [](const auto& one) { return one.used; });
+  if (arguments.json) {
+    nlohmann::ordered_json json = {{"output", arguments.average_output}, {"averaged", used}};
+    if (top1) json["acc1"] = *top1;
+    for (const Candidate& one : all) {
+      json["checkpoints"].push_back({{"file", one.weights.file}, {"used", one.used}});
+      if (one.top1) json["checkpoints"].back()["acc1"] = *one.top1;
+    }
+    return log::line(json.dump());
+  }
+  for (const Candidate& one : all)
+    log::line(printable((one.used ? "averaged  " : "left out  ") +
+                        (one.top1 ? strf("Acc@1 %.3f  ", *one.top1) : "") + one.weights.file));
+  log::line(printable(arguments.average_output +
+                      strf(": mean of %lld checkpoints", static_cast<long long>(used)) +
+                      (top1 ? strf(", Acc@1 %.3f", *top1) : "")));
+}
+
+void check(const Arguments& arguments) {
+  if (arguments.paths.size() < 2)
+    throw UserError("average needs at least two checkpoints, runs or files of weights");
+  const std::filesystem::path output = arguments.average_output;
+  if (output.empty()) throw UserError("average needs --output FILE, such as soup.safetensors");
+  if (output.extension() != ".safetensors")
+    throw UserError("--output " + output.string() +
+                    ": the weights are written as safetensors; use a name that ends with "
+                    ".safetensors");
+  if (std::filesystem::exists(output))
+    throw UserError("--output " + output.string() + " exists; remove it or choose another name");
+}
+
+}  // namespace
+
+int average_command(const Arguments& given) {
+  Arguments arguments = given;
+  arguments.job.device = "cpu";  // as the averages
+  begin(arguments.job, dist::Env{});
+  check(arguments);
+  std::vector<Candidate> all = open_all(arguments);
+  std::optional<double> top1;
+  train::NamedTensors tensors;
+  const train::Job& job = arguments.job;
+  if (job.data.empty() && job.val_dir.empty() && job.train_dir.empty()) {
+    train::WeightAverage average;
+    for (const Candidate& one : all) average.add(one.tensors);
+    tensors = average.mean();
+  } else {
+    tensors = greedy_soup(all, arguments, top1.emplace());
+  }
+  write(arguments.average_output, all.front().weights, std::move(tensors));
+  print(arguments, all, top1);
+  return 0;
+}
+
+}  // namespace shoal::app

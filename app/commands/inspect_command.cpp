@@ -1,0 +1,218 @@
+// shoal inspect: describes a file of weights, a run or an export folder.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/commands/commands.h"
+#include "base/checksum.h"
+#include "base/grouped.h"
+#include "base/log.h"
+#include "base/whole_file.h"
+#include "train/checkpoint/resume.h"
+#include "train/weights/adapt_weights.h"
+#include "train/weights/file_contents.h"
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using train::FileContents;
+
+struct File {
+  std::string path, checksum;  // state of the checksum in the marker
+  std::vector<char> bytes;
+  std::vector<train::CheckpointEntry> run;  // the checkpoints beside it, for a run's folder
+};
+
+// Returns the state of the checksum in a checkpoint's marker.
+std::string checksum_state(const fs::path& path, const std::vector<char>& bytes) {
+  const auto marker = train::read_marker(fs::path(path).replace_extension(".json"));
+  if (!marker) return "no marker";
+  Checksum checksum;
+  checksum.update(bytes.data(), bytes.size());
+  const bool same =
+      checksum.hex() == marker->checksum && marker->bytes == static_cast<int64_t>(bytes.size());
+  return same ? "correct" : "wrong";
+}
+
+// Opens a file also if its checksum is wrong. For a folder, opens what --weights would.
+File open(const std::string& text) {
+  File file{text, "", {}, {}};
+  if (fs::is_regular_file(text)) {
+    file.bytes = read_whole_file(text);
+    if (!train::is_weights_file(file.bytes))
+      throw UserError("inspect: " + text +
+                      " is no file of weights (neither torch.save nor safetensors)");
+  } else {
+    train::Located located = train::locate_weights(text, "inspect");
+    file = {located.file, "", std::move(located.bytes), {}};
+    file.run = train::list_checkpoints(fs::path(file.path).parent_path());
+  }
+  file.checksum = checksum_state(file.path, file.bytes);
+  return file;
+}
+
+struct Count {
+  int64_t parameters = 0, bytes = 0;
+  std::set<std::string> types;
+};
+
+Count count(const train::StoredTensors& tensors) {
+  Count sum;
+  for (const auto& [name, tensor] : tensors) {
+    const auto bytes = static_cast<int64_t>(tensor.bytes());
+    sum.bytes += bytes;
+    if (!train::is_buffer(name))
+      sum.parameters += bytes / static_cast<int64_t>(train::bytes_of(tensor.element));
+    if (!name.ends_with("num_batches_tracked")) sum.types.insert(train::name_of(tensor.element));
+  }
+  return sum;
+}
+
+// Returns the number of outputs of the classifier; 0 if it is unknown.
+int64_t classes_in(const train::KnownModel& known, const FileContents& contents) {
+  for (const auto& [name, stored] : known.fit.taken) {
+    if (name != train::default_network(known.name).info.classifier) continue;
+    for (const auto& [theirs, tensor] : contents.weights)
+      if (theirs == stored) return tensor.sizes.at(0);
+  }
+  return 0;
+}
+
+std::string model_text(const std::optional<train::KnownModel>& known,
+                       const FileContents& contents) {
+  if (!known) return "none that shoal knows";
+  std::string text = known->name + ", " + known->fit.family->name + "'s names";
+  if (const int64_t classes = classes_in(*known, contents))
+    text += strf(", %lld classes", static_cast<long long>(classes));
+  if (!known->fit.complete())
+    text += strf("; %zu tensors do not fit: ", known->fit.misfits.size()) +
+            train::first_of(train::sentences(known->fit.misfits), 2);
+  if (!known->fit.unused.empty())
+    text +=
+        strf("; %zu others: ", known->fit.unused.size()) + train::first_of(known->fit.unused, 2);
+  return text;
+}
+
+std::string run_text(const std::vector<train::CheckpointEntry>& run) {
+  if (run.empty()) return "";
+  std::string text = strf("%zu checkpoints, newest ", run.size()) + run.front().name;
+  if (const auto best = train::best_of(run))
+    text += ", best " + best->name + strf(" with Acc@1 %.3f", *best->top1);
+  return text;
+}
+
+std::string entry_text(const FileContents::Entry& entry) {
+  const Count sum = count(entry.tensors);
+  return (entry.name.empty() ? "" : entry.name + ": ") +
+         strf("%zu tensors, %s parameters, %s, %.1f MB", entry.tensors.size(),
+              grouped(sum.parameters).c_str(),
+              joined({sum.types.begin(), sum.types.end()}, "/").c_str(),
+              static_cast<double>(sum.bytes) / 1e6);
+}
+
+std::string pairs_text(const FileContents::Texts& pairs) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : pairs) texts.push_back(name + "=" + value.substr(0, 60));
+  return joined(texts, "  ");
+}
+
+// The settings and values that fit on one screen.
+FileContents::Texts selected(const FileContents::Texts& all, const std::set<std::string>& names) {
+  FileContents::Texts some;
+  for (const auto& pair : all)
+    if (names.contains(pair.first)) some.push_back(pair);
+  return some;
+}
+
+void print_tensors(const FileContents& contents) {
+  for (const auto& entry : contents.entries)
+    for (const auto& [name, tensor] : entry.tensors)
+      log::line(printable((entry.name.empty() ? "" : entry.name + "  ") + name + "  " +
+                          train::shape_text(tensor.sizes) + "  " + train::name_of(tensor.element)));
+}
+
+void print(const Arguments& arguments, const File& file, const FileContents& contents,
+           const std::optional<train::KnownModel>& known) {
+  const auto show = [](const char* heading, const std::string& text) {
+    if (!text.empty()) log::line(strf("%-10s", heading) + printable(text));
+  };
+  show("file", file.path + strf(", %.1f MB", static_cast<double>(file.bytes.size()) / 1e6));
+  show("run", run_text(file.run));
+  show("format", contents.format);
+  show("checksum", file.checksum);
+  show("model", model_text(known, contents));
+  for (const auto& entry : contents.entries)
+    show(&entry == &contents.entries.front() ? "entries" : "", entry_text(entry));
+  if (!contents.used.empty()) show("used", contents.used + " (--weights-entry selects another)");
+  show("classes", train::first_of(contents.classes, 12));
+  const auto& values = contents.values;
+  show("values", pairs_text(contents.is_ours
+                                ? selected(values, {"arch", "epoch", "step", "top1", "best_top1",
+                                                    "best_epoch", "val_size", "averaged", "torch"})
+                                : FileContents::Texts(
+                                      values.begin(),
+                                      values.begin() + static_cast<std::ptrdiff_t>(
+                                                           std::min<size_t>(values.size(), 20)))));
+  show("settings",
+       pairs_text(selected(contents.settings, {"epochs", "global_batch_size", "optimizer", "lr",
+                                               "schedule", "weight_decay", "size", "ema", "amp",
+                                               "seed", "label_smoothing", "val_split"})));
+  if (arguments.tensors) print_tensors(contents);
+}
+
+Json to_json(const Arguments& arguments, const File& file, const FileContents& contents,
+             const std::optional<train::KnownModel>& known) {
+  Json json = {{"file", file.path},
+               {"bytes", file.bytes.size()},
+               {"format", contents.format},
+               {"checksum", file.checksum}};
+  if (known)
+    json["model"] = {{"name", known->name},
+                     {"names", known->fit.family->name},
+                     {"classes", classes_in(*known, contents)},
+                     {"misfits", train::sentences(known->fit.misfits)},
+                     {"unused", known->fit.unused}};
+  for (const auto& entry : file.run) json["checkpoints"].push_back(entry.name);
+  for (const auto& entry : contents.entries) {
+    const Count sum = count(entry.tensors);
+    json["entries"].push_back({{"name", entry.name},
+                               {"tensors", entry.tensors.size()},
+                               {"parameters", sum.parameters},
+                               {"dtypes", sum.types},
+                               {"bytes", sum.bytes}});
+    for (const auto& [name, tensor] : entry.tensors)
+      if (arguments.tensors)
+        json["tensors"].push_back({{"entry", entry.name},
+                                   {"name", name},
+                                   {"shape", tensor.sizes},
+                                   {"dtype", train::name_of(tensor.element)}});
+  }
+  json["used"] = contents.used;
+  json["classes"] = contents.classes;
+  for (const auto& [name, value] : contents.values) json["values"][name] = value;
+  for (const auto& [name, value] : contents.settings) json["settings"][name] = value;
+  return json;
+}
+
+}  // namespace
+
+int inspect_command(const Arguments& arguments) {
+  log::set_level(arguments.job.log_level, 0);
+  if (arguments.paths.size() != 1)
+    throw UserError("inspect needs one path: a file of weights, a run or an export folder");
+  const File file = open(arguments.paths[0]);
+  const FileContents contents = train::read_contents(file.bytes, file.path);
+  const auto known = train::model_like(train::shapes_of(contents.weights));
+  if (arguments.json)
+    log::line(to_json(arguments, file, contents, known)
+                  .dump(1, ' ', false, Json::error_handler_t::replace));
+  else
+    print(arguments, file, contents, known);
+  return file.checksum == "wrong" ? 1 : 0;
+}
+
+}  // namespace shoal::app

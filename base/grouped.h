@@ -1,0 +1,18 @@
+#pragma once
+// Numbers for people.
+
+#include <cstdint>
+#include <string>
+
+namespace shoal {
+
+// Returns `value` with commas between groups of three digits: "5,288,548".
+inline std::string grouped(int64_t value) {
+  std::string text = std::to_string(value);
+  const int64_t first = value < 0 ? 1 : 0;
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > first; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+}  // namespace shoal

@@ -1,0 +1,172 @@
+// Converts weights in other programs' names (tests/golden/make_weight_names.py).
+#include "train/weights/adapt_weights.h"
+
+#include <ATen/ops/full.h>
+
+#include <catch2/catch.hpp>
+#include <iomanip>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "models/model.h"
+#include "tests/train/weights/golden_names.h"
+#include "train/weights/weights_file.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Contains;
+
+namespace {
+
+// Weights of a model in which the n-th tensor contains n.
+NamedTensors numbered(const std::string& model, int64_t classes) {
+  NamedTensors tensors;
+  for (const auto& [name, sizes] : shapes_of(default_network(model, classes)))
+    tensors.emplace_back(name, at::full(sizes, static_cast<double>(tensors.size())));
+  return tensors;
+}
+
+CheckpointData file_of(NamedTensors tensors, const std::string& their_model = "weights.pth") {
+  CheckpointData data;
+  data.model = std::move(tensors);
+  data.text[kTheirModel] = their_model;
+  return data;
+}
+
+CheckpointData b0_in(const std::string& family, const std::string& their_model = "weights.pth") {
+  const GoldenNames golden = golden_names(family);
+  NamedTensors tensors = numbered("efficientnet_b0", 5);
+  for (auto& [name, value] : tensors) name = golden.names.at(name);
+  return file_of(std::move(tensors), their_model);
+}
+
+// Checks that the n-th tensor contains n; running variances n + shift.
+void check_numbered(const NamedTensors& tensors, double shift) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, value] = tensors[i];
+    INFO(name);
+    const double wanted = static_cast<double>(i) + (name.ends_with("running_var") ? shift : 0);
+    CHECK(value.flatten()[0].item<double>() == Approx(wanted).epsilon(1e-12));
+  }
+}
+
+std::string refusal(const CheckpointData& data, const std::string& model, bool partial = false) {
+  try {
+    adapt_weights(data, default_network(model), partial);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+uint64_t fnv(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+TEST_CASE("names and shapes of EfficientNet B0 to B7 are those of timm and efficientnet_pytorch") {
+  for (const NameFamily& family : name_families()) {
+    if (!family.rename) continue;
+    const auto hashes = golden_names(family.name).hashes;
+    REQUIRE(hashes.size() == 8);
+    for (const auto& [model, hash] : hashes) {
+      INFO(family.name << " " << model);
+      const TensorShapes ours = shapes_of(default_network(model));
+      const std::vector<std::string> theirs = names_in(family, ours);
+      std::set<std::string> lines;
+      for (size_t i = 0; i < ours.size(); ++i) {
+        std::string shape;
+        for (const int64_t size : ours[i].sizes)
+          shape += (shape.empty() ? "" : ",") + std::to_string(size);
+        lines.insert(ours[i].name + " " + theirs[i] + " [" + shape + "]\n");
+      }
+      std::string text;
+      for (const std::string& line : lines) text += line;
+      std::ostringstream hex;
+      hex << std::hex << std::setw(16) << std::setfill('0') << fnv(text);
+      CHECK(hex.str() == hash);
+    }
+  }
+}
+
+TEST_CASE("weights in other names get the model's names, and variances its batch norm's eps") {
+  const models::Network b0 = default_network("efficientnet_b0");
+  const AdaptedWeights timm = adapt_weights(b0_in("timm"), b0);
+  CHECK(timm.tensors.size() == 360);
+  CHECK(timm.note == "in timm's names");
+  CHECK(timm.warnings.empty());
+  check_numbered(timm.tensors, 0);
+
+  const AdaptedWeights other = adapt_weights(b0_in("efficientnet_pytorch"), b0);
+  CHECK(other.note ==
+        "in efficientnet_pytorch's names, batch norm converted from eps 0.001 to 1e-05");
+  check_numbered(other.tensors, 1e-3 - 1e-5);
+  REQUIRE(other.warnings.size() == 1);
+  CHECK_THAT(other.warnings[0], Contains("pads like TensorFlow, efficientnet_b0 symmetrically") &&
+                                    Contains("--val-size 225"));
+
+  const AdaptedWeights tensorflow = adapt_weights(b0_in("timm", "tf_efficientnet_b0_ns"), b0);
+  check_numbered(tensorflow.tensors, 1e-3 - 1e-5);
+  REQUIRE(tensorflow.warnings.size() == 1);
+  CHECK_THAT(tensorflow.warnings[0], Contains("tf_efficientnet_b0_ns"));
+}
+
+TEST_CASE("weights of EfficientNet-Lite need no conversion") {
+  const models::Network lite = default_network("efficientnet_lite0", 5);
+  NamedTensors tensors = numbered("efficientnet_lite0", 5);
+  const std::vector<std::string> names = names_in(name_families()[2], shapes_of(lite));
+  REQUIRE(names.size() == tensors.size());
+  for (size_t i = 0; i < names.size(); ++i) tensors[i].first = names[i];
+  const AdaptedWeights adapted = adapt_weights(file_of(tensors), lite);
+  CHECK(adapted.note == "in efficientnet_pytorch's names");
+  CHECK(adapted.warnings.empty());
+  check_numbered(adapted.tensors, 0);
+}
+
+TEST_CASE("weights of another model are refused with the first differences and the likely model") {
+  CHECK_THAT(refusal(file_of(numbered("efficientnet_b2", 10)), "efficientnet_b0"),
+             Contains("not weights of --model efficientnet_b0") && Contains("has the shape") &&
+                 Contains("look like efficientnet_b2") && Contains("more"));
+  CHECK_THAT(refusal(file_of(numbered("resnet34", 10)), "resnet18"),
+             Contains("look like resnet34"));
+  CHECK_THAT(refusal(b0_in("timm"), "resnet18"), Contains("look like efficientnet_b0"));
+  CHECK_THAT(refusal(file_of({{"net.weight", at::full({2}, 1)}}), "resnet18"),
+             Contains("no model that shoal knows"));
+  NamedTensors cut = numbered("resnet18", 10);
+  cut.erase(cut.begin());
+  CHECK_THAT(refusal(file_of(cut), "resnet18"), Contains("conv1.weight is missing"));
+}
+
+TEST_CASE("with --load-partial the tensors that fit are taken") {
+  NamedTensors changed = numbered("resnet18", 10);
+  changed[0].second = at::full({64, 1, 7, 7}, 1.0);
+  changed.erase(changed.begin() + 1);
+  const AdaptedWeights adapted = adapt_weights(file_of(changed), default_network("resnet18"), true);
+  CHECK(adapted.tensors.size() == 120);
+  CHECK(adapted.fit.misfits.size() == 2);
+  for (const auto& [name, value] : adapted.tensors) CHECK(name != "conv1.weight");
+  CHECK_FALSE(refusal(b0_in("timm"), "resnet18", true).empty());  // nothing fits
+}
+
+TEST_CASE("tensors that the model does not have are named") {
+  NamedTensors more = numbered("resnet18", 10);
+  more.emplace_back("fc2.weight", at::full({2}, 1));
+  const auto warnings = adapt_weights(file_of(more), default_network("resnet18")).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("ignored 1") && Contains("fc2.weight"));
+}
+
+TEST_CASE("the model of a file is recognized by names and shapes") {
+  for (const char* name : {"efficientnet_b0", "efficientnet_b7", "resnet18", "resnet152"}) {
+    const auto known = model_like(file_of(numbered(name, 7)));
+    REQUIRE(known);
+    CHECK(known->name == name);
+    CHECK(known->fit.complete());
+  }
+  CHECK(model_like(b0_in("efficientnet_pytorch"))->name == "efficientnet_b0");
+  CHECK_FALSE(model_like(file_of({{"net.weight", at::full({2}, 1)}})));
+}

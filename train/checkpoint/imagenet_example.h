@@ -1,0 +1,36 @@
+#pragma once
+// Continues runs of PyTorch's imagenet example (pytorch/examples, imagenet/main.py). Its
+// checkpoint.pth.tar is the state at the end of an epoch:
+//
+//   {"epoch": finished epochs, "arch": …, "state_dict": …, "best_acc1": …,
+//    "optimizer": SGD's state dict, "scheduler": StepLR's state dict (since 2022)}
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/checkpoint/position.h"
+#include "train/job/job.h"
+#include "train/step/trainer.h"
+#include "train/weights/checkpoint_file.h"
+
+namespace shoal::train {
+
+// Returns weights, momentum, epoch, best accuracy and the settings that the file contains, without
+// class names and steps. Returns nothing if it is not such a file. Throws UserError if its network
+// or optimizer cannot be continued, std::runtime_error if it is damaged; both name `file`.
+std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& bytes,
+                                                    const std::string& file);
+
+// Whether `data` comes from read_imagenet_example().
+bool is_imagenet_example(const CheckpointData& data);
+
+// Loads such data into the trainer and returns the position at the start of its next epoch. Averaged
+// weights (--ema) start from the weights. Reports what the file does not contain to `warn`. Throws
+// UserError if the number of classes differs.
+Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
+                                  const ResolvedJob& job,
+                                  const std::function<void(const std::string&)>& warn);
+
+}  // namespace shoal::train

@@ -1,0 +1,147 @@
+#include "train/weights/adapt_weights.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <variant>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/catalogue.h"
+#include "train/weights/model_file.h"
+#include "train/weights/weights_file.h"
+
+namespace shoal::train {
+namespace {
+
+TensorShapes shapes_in(const NamedTensors& tensors) {
+  TensorShapes shapes;
+  for (const auto& [name, value] : tensors) shapes.push_back({name, value.sizes().vec()});
+  return shapes;
+}
+
+// "classifier.1.weight" → "classifier.1"
+std::string layer_of(const std::string& name) {
+  return name.substr(0, name.rfind('.'));
+}
+
+Fit fit_model(const models::Network& model, const TensorShapes& file) {
+  return fit_tensors(shapes_of(model), layer_of(model.info.classifier), file);
+}
+
+// The properties of a network's layers that differ between programs.
+struct Layers {
+  double eps = 0;             // of batch norm
+  bool same_padding = false;  // as TensorFlow's
+};
+Layers layers_of(const models::Network& network) {
+  Layers layers;
+  for (const models::Node& node : network.nodes) {
+    if (const auto* norm = std::get_if<models::Norm>(&node.operation)) layers.eps = norm->eps;
+    if (const auto* convolution = std::get_if<models::Convolution>(&node.operation))
+      layers.same_padding |= convolution->padding == models::Padding::same;
+  }
+  return layers;
+}
+
+[[noreturn]] void refuse(const std::string& model, const Fit& fit, const TensorShapes& file) {
+  if (fit.needs_grey()) throw UserError("the weights are for greyscale images; add --channels 1");
+  const auto known = model_like(file);
+  std::string text = "these are not weights of --model " + model + ": " +
+                     first_of(sentences(fit.misfits)) + " (of " +
+                     std::to_string(fit.taken.size() + fit.misfits.size()) + " tensors).";
+  if (known && known->name != model)
+    text += " They look like " + known->name + ": use --model " + known->name;
+  else if (fit.taken.empty())
+    text += " They look like no model that shoal knows (`shoal models`)";
+  else
+    text += " `shoal inspect FILE --tensors` lists what the file contains";
+  throw UserError(text);
+}
+
+}  // namespace
+
+models::Network default_network(const std::string& name, int64_t classes, int64_t channels) {
+  models::ModelOptions options;
+  options.name = name;
+  options.classes = classes;
+  options.channels = channels;
+  return models::make_network(options);
+}
+
+TensorShapes shapes_of(const models::Network& network) {
+  TensorShapes shapes;
+  for (const auto& parameter : network.parameters)
+    shapes.push_back({parameter.name, parameter.shape});
+  for (const auto& statistics : network.statistics) {
+    shapes.push_back({statistics.name + ".running_mean", {statistics.channels}});
+    shapes.push_back({statistics.name + ".running_var", {statistics.channels}});
+    shapes.push_back({statistics.name + ".num_batches_tracked", {}});
+  }
+  return shapes;
+}
+
+bool names_tensorflow(const std::string& name) {
+  return name.find("tf_efficientnet") != std::string::npos;
+}
+
+std::optional<KnownModel> model_like(const TensorShapes& file) {
+  std::optional<KnownModel> best;
+  for (const std::string& name : models::names()) {
+    Fit fit = fit_model(default_network(name), file);
+    if (!best || fit.share() > best->fit.share()) best = KnownModel{name, std::move(fit)};
+  }
+  if (!best || best->fit.share() < 0.5) return std::nullopt;
+  if (best->fit.needs_grey())
+    best->fit = fit_model(default_network(best->name, 1000, /*channels=*/1), file);
+  return best;
+}
+
+std::optional<KnownModel> model_like(const CheckpointData& data) {
+  return model_like(shapes_in(finished_weights(data)));
+}
+
+AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& model,
+                             bool partial) {
+  const NamedTensors weights = finished_weights(data);
+  const TensorShapes file = shapes_in(weights);
+  AdaptedWeights adapted;
+  Fit& fit = adapted.fit = fit_model(model, file);
+  const std::string& name = model.info.name;
+  const bool none = std::none_of(fit.taken.begin(), fit.taken.end(),
+                                 [](const auto& taken) { return !is_buffer(taken.first); });
+  if (!fit.complete() && (!partial || none)) refuse(name, fit, file);
+
+  // torchvision's networks have the same layers as shoal's.
+  const Layers ours = layers_of(model);
+  const auto named = data.text.find(kTheirModel);
+  const bool tensorflow =
+      fit.family->rename && named != data.text.end() && names_tensorflow(named->second);
+  const Layers theirs = !fit.family->rename ? ours
+                        : tensorflow        ? Layers{kTensorFlowEps, true}
+                                     : Layers{fit.family->batch_norm_eps, fit.family->same_padding};
+  const double shift = theirs.eps - ours.eps;
+  const std::unordered_map<std::string, at::Tensor> by_name(weights.begin(), weights.end());
+  for (const auto& [own, stored] : fit.taken) {
+    const at::Tensor& value = by_name.at(stored);
+    const bool shifted = shift != 0 && own.ends_with(".running_var");
+    adapted.tensors.emplace_back(own, shifted ? value.to(at::kDouble).add(shift) : value);
+  }
+
+  adapted.note = std::string("in ") + fit.family->name + "'s names";
+  if (shift != 0)
+    adapted.note += strf(", batch norm converted from eps %g to %g", theirs.eps, ours.eps);
+  if (theirs.same_padding != ours.same_padding)
+    adapted.warnings.push_back(
+        strf("their network (%s) pads %s, %s %s: results differ slightly, except with image sizes "
+             "32 × N + 1 such as --val-size 225",
+             tensorflow ? named->second.c_str() : fit.family->name,
+             theirs.same_padding ? "like TensorFlow" : "symmetrically", name.c_str(),
+             ours.same_padding ? "like TensorFlow" : "symmetrically"));
+  if (!fit.unused.empty())
+    adapted.warnings.push_back("ignored " + std::to_string(fit.unused.size()) +
+                               " tensor(s) of the weights, which " + name +
+                               " does not have: " + first_of(fit.unused));
+  return adapted;
+}
+
+}  // namespace shoal::train

@@ -1,0 +1,48 @@
+#pragma once
+// Compares the tensors in a file with those of a model. Torch-free.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/weights/name_families.h"
+#include "train/weights/stored_tensor.h"
+
+namespace shoal::train {
+
+// A tensor of the model that the file lacks or has in another shape.
+struct Misfit {
+  TensorShape wanted;
+  std::string stored_name;                           // in the file's family of names
+  std::optional<std::vector<int64_t>> stored_sizes;  // unset: the file does not have it
+  // "conv1.weight has the shape 64×3×7×7, in the file 64×1×7×7", "… is missing"
+  std::string sentence() const;
+};
+
+struct Fit {
+  const NameFamily* family = nullptr;
+  std::vector<std::pair<std::string, std::string>> taken;  // the model's name, the file's name
+  std::vector<Misfit> misfits;
+  std::vector<std::string> unused;  // tensors of the file that the model does not have
+
+  bool complete() const { return misfits.empty(); }
+  // Whether all would fit if the model had one channel instead of three.
+  bool needs_grey() const;
+  // Share of the tensors of both that fit, 0 to 1.
+  double share() const;
+};
+
+// Uses the family of names in which most tensors fit. The number of classes may differ: the first
+// size of tensors of the layer `classifier` ("fc") is not compared. In a model of greyscale images,
+// the first convolution may be one of RGB images (fit_channels() in preprocessing.h).
+Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
+
+// Returns the first entries of a list: "a, b, c and 9 more".
+std::string first_of(const std::vector<std::string>& list, size_t most = 3);
+std::vector<std::string> sentences(const std::vector<Misfit>& misfits);
+
+std::string shape_text(const std::vector<int64_t>& sizes);  // "64×3×7×7", "scalar"
+TensorShapes shapes_of(const StoredTensors& tensors);
+
+}  // namespace shoal::train

@@ -1,0 +1,23 @@
+#pragma once
+// The mean of the weights of several checkpoints of one model.
+
+#include "train/weights/checkpoint_file.h"
+
+namespace shoal::train {
+
+// Sums in double. All tensor lists must have the same names and shapes. Of integers, such as
+// num_batches_tracked, keeps the last value.
+class WeightAverage {
+ public:
+  void add(const NamedTensors& weights);
+  // The mean of what was added and of `more`, in the dtypes of what was added first.
+  NamedTensors mean_with(const NamedTensors& more) const;
+  NamedTensors mean() const;  // of what was added, at least one
+
+ private:
+  NamedTensors sums_;  // in double; integers: the last value
+  std::vector<at::ScalarType> types_;
+  int64_t count_ = 0;
+};
+
+}  // namespace shoal::train
