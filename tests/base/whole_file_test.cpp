@@ -216,8 +216,9 @@ TEST_CASE("a folder that cannot be opened to flush it is an error") {
     const rlimit none{0, usual.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &none);
   };
-  CHECK_THROWS_WITH(write_whole(file, "x", {.before_rename = open_no_more}),
-                    Contains(file.string()) && Contains("Too many open files"));
+  CHECK_THROWS_WITH(
+      write_whole(file, "x", {.before_rename = open_no_more}),
+      Contains("flush " + directory.path().string()) && Contains("Too many open files"));
   ::setrlimit(RLIMIT_NOFILE, &usual);
   CHECK(text_of(file) == "x");
 }

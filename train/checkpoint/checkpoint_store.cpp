@@ -280,7 +280,7 @@ void CheckpointStore::prune_to(int64_t keep) {
   }
   if (unmarked.empty()) return;
   try {
-    flush_folder(directory_);  // also after a power loss, markers go first
+    flush_folder(directory_);           // also after a power loss, markers go first
   } catch (const std::system_error&) {  // makes space nevertheless; the next save reports the disk
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);
