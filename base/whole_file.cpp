@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -46,17 +48,18 @@ void rename_to(const fs::path& part, const fs::path& path) {
   if (::rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
-// Warns, once, where directories cannot be flushed: on some network mounts, or without the right to
-// read them.
-void flush_directory_of(const fs::path& path) {
+// Calls fsync(2) or syncfs(2) for a folder. Warns, once, where that is impossible: on some network
+// mounts, or without the right to read the folder.
+void flush_by(int (*call)(int descriptor), const fs::path& folder) {
   static std::atomic<bool> warned{false};
-  const Descriptor file = open_file(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY);
-  if (file.is_open() && ::fsync(file.number()) == 0) return;
+  const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  if (file.is_open() && call(file.number()) == 0) return;
   const int error = errno;
-  if (error != EINVAL && error != ENOTSUP && error != EROFS && error != EACCES)
-    fail(path, "flush", error);
+  constexpr int kUnsupported[] = {EINVAL, ENOTSUP, ENOSYS, EROFS, EACCES};
+  if (std::ranges::find(kUnsupported, error) == std::end(kUnsupported))
+    fail(folder, "flush", error);
   if (!warned.exchange(true))
-    log::warning("the file system cannot flush the folder " + directory_of(path).string() + " (" +
+    log::warning("the file system cannot flush the folder " + folder.string() + " (" +
                  std::generic_category().message(error) +
                  "): a power loss may undo the newest files");
 }
@@ -91,7 +94,7 @@ void write_whole(const fs::path& path, const std::function<void(const ByteSink&)
     ::unlink(part.c_str());  // frees its space, in case the disk is full
     throw;
   }
-  if (options.flush) flush_directory_of(path);
+  if (options.flush) flush_folder(directory_of(path));
 }
 
 void write_whole(const fs::path& path, const std::string& text, const WholeFileOptions& options) {
@@ -101,7 +104,7 @@ void write_whole(const fs::path& path, const std::string& text, const WholeFileO
 
 void move_into_place(const fs::path& part, const fs::path& path) {
   rename_to(part, path);
-  flush_directory_of(path);
+  flush_folder(directory_of(path));
 }
 
 bool can_rename(const fs::path& from, const fs::path& to) {
@@ -130,9 +133,12 @@ void create_folders(const fs::path& folder) {
   if (error) throw std::system_error(error, "cannot create the folder " + folder.string());
 }
 
+void flush_folder(const fs::path& folder) {
+  flush_by(::fsync, folder);
+}
+
 void flush_file_system(const fs::path& folder) {
-  const Descriptor file = open_file(folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (!file.is_open() || ::syncfs(file.number()) != 0) fail(folder, "flush");
+  flush_by(::syncfs, folder);
 }
 
 std::vector<char> read_whole_file(const fs::path& path) {

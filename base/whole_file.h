@@ -32,8 +32,7 @@ struct WholeFileOptions {
 // new ones. Calls `produce` with a sink that accepts the bytes in pieces of any size. Writes to a
 // temporary file, flushes it, renames it, and flushes the directory. Removes the temporary file
 // when anything fails, and passes on an exception of `produce`. The umask decides the file's
-// permissions. Throws std::system_error with the path and the system's reason. Logs one warning per
-// process if the file system cannot flush directories.
+// permissions. Throws std::system_error with the path and the system's reason.
 void write_whole(const std::filesystem::path& path,
                  const std::function<void(const ByteSink&)>& produce,
                  const WholeFileOptions& options = {});
@@ -57,7 +56,12 @@ void remove_parts(const std::filesystem::path& folder,
 // Creates a folder and those above it. Throws std::system_error with the path and the reason.
 void create_folders(const std::filesystem::path& folder);
 
-// Flushes all data written to the file system that contains `folder`. Throws std::system_error.
+// Flushes the names in a folder: after a power loss, files that were renamed or removed before are
+// so. Without it, a later change may reach the disk before an earlier one. Throws
+// std::system_error. Logs one warning per process if the file system cannot flush folders.
+void flush_folder(const std::filesystem::path& folder);
+
+// The same for all data written to the file system that contains `folder`.
 void flush_file_system(const std::filesystem::path& folder);
 
 // Returns all bytes of a file. Throws std::system_error with the path and the system's reason.

@@ -31,6 +31,7 @@ namespace {
 constexpr std::pair<int, const char*> kAdvice[] = {
     {ENOSPC, "free disk space, or use another disk (--output, --checkpoint-dir)"},
     {EFBIG, "raise the limit of file sizes: ulimit -f unlimited"},
+    {EACCES, "change its permissions, or choose another path"},
     {EMFILE, "raise the limit of open files: ulimit -n 4096"},
     {EAGAIN, "raise the limit of processes and threads: ulimit -u 4096"}};
 
@@ -46,6 +47,14 @@ std::string first_sentence(std::string text) {
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text.empty() ? "failed without a message" : text;
+}
+
+// The message of std::filesystem names its function instead of what it could not do.
+std::string message_of(const std::exception& error) {
+  const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (!file || file->path1().empty()) return error.what();
+  const std::string other = file->path2().empty() ? "" : " and " + file->path2().string();
+  return "cannot use " + file->path1().string() + other + ": " + file->code().message();
 }
 
 // Returns true in the first of our launcher's workers that calls it, or if our launcher is not
@@ -85,7 +94,7 @@ std::string describe(const std::exception& error) {
       return "out of memory: the address space is limited; raise the limit: ulimit -v unlimited";
     return "out of memory; lower --batch-size, --size or --workers, or use a larger machine";
   }
-  std::string text = first_sentence(error.what());
+  std::string text = first_sentence(message_of(error));
   if (text.starts_with(log::kStdoutFailed)) return text;
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   for (const auto& [code, advice] : kAdvice) {

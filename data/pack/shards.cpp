@@ -133,6 +133,7 @@ void ShardList::replace() {
     fs::remove(place(shard));
   const std::string unfinished = place(static_cast<int64_t>(old.next.size())).string();
   for (const char* extension : {".partial", ".partial.table"}) fs::remove(unfinished + extension);
+  flush_folder(target_);  // also after a power loss, the list is the last file to appear
   move_into_place(fs::path(folder_) / kList, fs::path(target_) / kList);
   fs::remove_all(folder_);
 }

@@ -184,6 +184,11 @@ TEST_CASE("a file system that cannot flush folders gets a warning, one that fail
       write_whole(folder / "file", std::to_string(error));
       if (failing.count() != 1) return 1;
     }
+    for (const int error : {EINVAL, ENOSYS}) {
+      const test::FailingCalls failing("syncfs", is_folder, error);
+      flush_file_system(folder);
+      if (failing.count() != 1) return 2;
+    }
     return 0;
   });
   CHECK(written.code == 0);
@@ -192,6 +197,14 @@ TEST_CASE("a file system that cannot flush folders gets a warning, one that fail
   CHECK(text_of(folder / "file") == std::to_string(ENOTSUP));
   const test::FailingCalls broken("fsync", is_folder, EIO);
   CHECK_THROWS_WITH(write_whole(folder / "file", "x"), Contains("Input/output"));
+}
+
+TEST_CASE("a file system that cannot be flushed because of an error is an error") {
+  const test::TemporaryDirectory directory;
+  const test::FailingCalls broken(
+      "syncfs", [](const std::string&) { return true; }, EIO);
+  CHECK_THROWS_WITH(flush_file_system(directory.path()),
+                    Contains(directory.path().string()) && Contains("Input/output"));
 }
 
 TEST_CASE("a folder that cannot be opened to flush it is an error") {
@@ -203,8 +216,9 @@ TEST_CASE("a folder that cannot be opened to flush it is an error") {
     const rlimit none{0, usual.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &none);
   };
-  CHECK_THROWS_WITH(write_whole(file, "x", {.before_rename = open_no_more}),
-                    Contains(file.string()) && Contains("Too many open files"));
+  CHECK_THROWS_WITH(
+      write_whole(file, "x", {.before_rename = open_no_more}),
+      Contains("flush " + directory.path().string()) && Contains("Too many open files"));
   ::setrlimit(RLIMIT_NOFILE, &usual);
   CHECK(text_of(file) == "x");
 }

@@ -31,6 +31,23 @@ TEST_CASE("a single process opens no network connection") {
   world.shutdown();
 }
 
+TEST_CASE("a single process that makes no progress is reported, again after twice the wait") {
+  std::promise<std::string> first, second;
+  int reports = 0;
+  dist::HeartbeatOptions options;
+  options.patience = std::chrono::milliseconds(20);
+  options.notify = [&](const std::string& text) {
+    if (++reports <= 2) (reports == 1 ? first : second).set_value(text);
+  };
+  const dist::Heartbeat heartbeat(dist::single_process(), options,
+                                  std::make_shared<const dist::Progress>());
+  for (std::promise<std::string>* const report : {&first, &second}) {
+    auto text = report->get_future();
+    REQUIRE(text.wait_for(std::chrono::minutes(1)) == std::future_status::ready);
+    CHECK_THAT(text.get(), Contains("no progress for") && Contains("this process"));
+  }
+}
+
 TEST_CASE("a rank that cannot reach the master names the address", "[slow]") {
   const uint16_t port = dist::free_port();
   const auto env = dist::for_local_worker(2, 1, port);

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import re
 import shutil
 import zipfile
+from pathlib import Path
 
 from trial import ROOT, Tools, Trial
 
@@ -12,6 +14,8 @@ JPEGS = ("baseline_420", "baseline_444", "grey", "progressive", "restart")
 
 # Files of somebody else, which no run may touch.
 STRANGERS = ("notes.txt", "checkpoints/notes.txt", "checkpoints/epoch-best.pt", "model/notes.part")
+
+KEEP = 2  # newest checkpoints that stay, in addition to the best one
 
 # After a fault, these empty files may be missing or in another folder.
 LOCKS = (".lock", "lock")
@@ -55,7 +59,7 @@ class Training(Trial):
             "train", "--data", self.tools.images, "--output", self.output,
             "--export-dir", self.output / "model", "--model", "efficientnet_b0", "--size", "32",
             "--nproc", str(self.world), "--global-batch-size", "12", "--epochs", "2",
-            "--lr", "0.02", "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "1",
+            "--lr", "0.02", "--checkpoint-steps", "2", "--keep", str(KEEP), "--print-freq", "1",
             "--threads", "1", "--workers", "1", "--seed", "7",
         ]
         # fmt: on
@@ -85,9 +89,15 @@ class Training(Trial):
             found.append("model.safetensors is not whole")
         return found
 
+    def names(self):
+        """The checkpoints with a marker."""
+        return {marker.stem for marker in self.checkpoints.glob("epoch-*.json")}
+
     def newest(self):
-        markers = self.checkpoints.glob("epoch-*.json")
-        return max((step_of(marker.stem) for marker in markers), default=0)
+        return max(map(step_of, self.names()), default=0)
+
+    def manifest(self):
+        return json.loads((self.checkpoints / "manifest.json").read_text())
 
     def between_rename_and_marker(self):
         """Whether a checkpoint is in place but its marker is not."""
@@ -98,7 +108,7 @@ class Training(Trial):
 
     def durable(self):
         """What a power loss after the end may not change. The history is not flushed."""
-        last = json.loads((self.checkpoints / "manifest.json").read_text())["last"]
+        last = self.manifest()["last"]
         return {
             "outcome": json.loads((self.output / "summary.json").read_text())["outcome"],
             "the last checkpoint's name": last,
@@ -151,6 +161,20 @@ class Writing(Trial):
     def durable(self):
         """What a power loss after the end may not change."""
         return self.result()
+
+
+def with_checkpoints(result, best, more):
+    """The result of a run that has also saved the checkpoints `more`: the newest ones stay.
+
+    Rank 0 saves its state when it loses another process. `best`: the file that stays in any case.
+    """
+    files = set(result["files"])
+    names = {Path(file).stem for file in files if re.fullmatch(r"checkpoints/epoch-.*\d\.pt", file)}
+    newest = sorted(names | more, key=step_of)[-KEEP:]
+    for name in names | more:
+        both = {f"checkpoints/{name}.pt", f"checkpoints/{name}.json"}
+        files = files | both if name in newest or f"{name}.pt" == best else files - both
+    return result | {"files": sorted(files)}
 
 
 def step_of(name):

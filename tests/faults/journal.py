@@ -172,7 +172,16 @@ class Disk:
             or (self.open[handle] is None and change.folder == call.path)
         ]
         self.names = self.now(durable)
-        self.changes = [change for change in self.changes if change not in durable]
+        # A durable rename into this folder has also moved the name out of another one.
+        self.changes = [
+            change
+            for number, change in enumerate(self.changes)
+            if change not in durable
+            and not any(
+                later in durable and later.removes == change.adds is not None
+                for later in self.changes[number + 1 :]
+            )
+        ]
 
     def left(self, variant):
         """Returns what a power loss leaves now: path → (File, how much of its content)."""

@@ -71,6 +71,10 @@ int fsync(int descriptor) {
   return fails("fsync", descriptor) ? -1 : next("fsync", &::fsync, descriptor);
 }
 
+int syncfs(int descriptor) noexcept {
+  return fails("syncfs", descriptor) ? -1 : next("syncfs", &::syncfs, descriptor);
+}
+
 int rename(const char* from, const char* to) noexcept {
   if (fails("rename", std::string(from) + " " + to)) return -1;
   return next("rename", &::rename, from, to);

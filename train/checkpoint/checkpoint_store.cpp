@@ -23,10 +23,12 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (error) throw std::system_error(error, "cannot rename " + from.string());
 }
 
-void remove_or_throw(const fs::path& path) {
+// Removes a marker, also from the disk: a power loss must not bring it back beside another file.
+void remove_marker(const fs::path& path) {
   std::error_code error;
-  fs::remove(path, error);
+  const bool removed = fs::remove(path, error);
   if (error) throw std::system_error(error, "cannot remove " + path.string());
+  if (removed) flush_folder(path.parent_path());
 }
 
 bool is_full_disk(const std::system_error& error) {
@@ -111,16 +113,21 @@ void CheckpointStore::complete_unmarked(const Warn& warn) {
 
 void CheckpointStore::set_aside_after(int64_t epoch, int64_t step, const Warn& warn) {
   std::string names;
-  for (const auto& entry : list_checkpoints(directory_)) {
-    if (std::tie(entry.step, entry.epoch) <= std::tie(step, epoch)) break;
-    for (const std::string& name : {entry.name + ".json", entry.name + ".pt"}) {
+  auto later = list_checkpoints(directory_);
+  std::erase_if(later, [&](const auto& entry) {
+    return std::tie(entry.step, entry.epoch) <= std::tie(step, epoch);
+  });
+  if (later.empty()) return;
+  for (const auto& entry : later) names += (names.empty() ? "" : ", ") + entry.name;
+  for (const char* extension : {".json", ".pt"}) {
+    for (const auto& entry : later) {
+      const std::string name = entry.name + extension;
       std::error_code none;
       if (fs::exists(in_directory(name), none))  // the marker may be alone
         rename_or_throw(in_directory(name), in_directory("superseded-" + name));
     }
-    names += (names.empty() ? "" : ", ") + entry.name;
+    flush_folder(directory_);  // also after a power loss, markers go first
   }
-  if (names.empty()) return;
   write_manifest();
   warn("this run continues before " + names + "; those checkpoints are kept as superseded-… in " +
        directory_.string() + " and may be deleted");
@@ -136,7 +143,9 @@ CheckpointEntry CheckpointStore::save(int64_t epoch, int64_t step, std::optional
   try {
     return write(entry, produce);
   } catch (const std::system_error& error) {
-    if (is_full_disk(error)) prune_to(std::max<int64_t>(1, keep_ - 1));
+    std::error_code none;
+    const bool counts = fs::exists(in_directory(entry.name + ".json"), none);  // among the newest
+    if (is_full_disk(error)) prune_to(counts ? keep_ : std::max<int64_t>(1, keep_ - 1));
   }
   return write(entry, produce);
 }
@@ -163,7 +172,7 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
     };
     // The marker goes before the file that it describes changes.
     write_whole(path(entry), sum_and_write,
-                {.aside = temporary_, .before_rename = [&] { remove_or_throw(marker); }});
+                {.aside = temporary_, .before_rename = [&] { remove_marker(marker); }});
     entry.checksum = sum.hex();
     write_file(entry.name + ".json", marker_text(entry));
   }
@@ -261,14 +270,20 @@ void CheckpointStore::prune_to(int64_t keep) {
   const auto kept = std::find_if(list.begin(), list.end(), [&](const CheckpointEntry& entry) {
     return entry.step < protected_before_;
   });
+  std::vector<fs::path> unmarked;
+  std::error_code error;
   for (size_t i = static_cast<size_t>(keep); i < list.size(); ++i) {
     const std::string& name = list[i].name;
     if ((top && name == top->name) || name == protected_name_) continue;
     if (kept != list.end() && name == kept->name) continue;
-    std::error_code error;
-    fs::remove(in_directory(name + ".json"), error);
-    if (!error) fs::remove(path(list[i]), error);
+    if (fs::remove(in_directory(name + ".json"), error)) unmarked.push_back(path(list[i]));
   }
+  if (unmarked.empty()) return;
+  try {
+    flush_folder(directory_);           // also after a power loss, markers go first
+  } catch (const std::system_error&) {  // makes space nevertheless; the next save reports the disk
+  }
+  for (const fs::path& file : unmarked) fs::remove(file, error);
 }
 
 std::vector<char> read_checked(const fs::path& file) {

@@ -18,6 +18,8 @@
 
 using namespace shoal;
 using Catch::Contains;
+using Catch::StartsWith;
+namespace fs = std::filesystem;
 using test::capture;
 using test::Captured;
 using test::Folder;
@@ -87,6 +89,14 @@ TEST_CASE("errors for lack of memory and a full disk say what to do") {
   const std::filesystem::filesystem_error full("write",
                                                std::make_error_code(std::errc::no_space_on_device));
   CHECK_THAT(app::describe(full), Contains("--output"));
+}
+
+TEST_CASE("an error of std::filesystem is a sentence with the path and what to do") {
+  const auto denied = std::make_error_code(std::errc::permission_denied);
+  const std::string one = app::describe(fs::filesystem_error("cannot check", "/a", denied));
+  CHECK_THAT(one, StartsWith("cannot use /a: Permission denied; ") && Contains("permissions"));
+  CHECK_THAT(app::describe(fs::filesystem_error("cannot rename", "/a", "/b", denied)),
+             StartsWith("cannot use /a and /b: "));
 }
 
 TEST_CASE("with several workers, the message names the rank") {

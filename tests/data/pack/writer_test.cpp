@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -9,6 +10,7 @@
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "tests/data/pack/support.h"
+#include "tests/support/failing_calls.h"
 
 using namespace shoal;
 using namespace shoal::data;
@@ -239,6 +241,30 @@ TEST_CASE("a set in shards is replaced when the new one is complete, and nothing
   std::set<std::string> expected = {"notes.pack.txt", "shards.txt"};
   for (const std::string& file : packed_files(set)) expected.insert(fs::path(file).filename());
   CHECK(names == expected);
+}
+
+TEST_CASE("the files of a replacement are on the disk before its list") {
+  const test::TemporaryDirectory directory;
+  const fs::path set = directory.path() / "set", other = directory.path() / "other";
+  const auto before = noise_images(23), after = noise_images(22);
+  PackOptions options;
+  options.shard_bytes = 100'000;
+  write_pack(*before, set, options);
+  write_pack(*after, other, options);
+  options.overwrite = true;
+  const auto moved = [&](const std::string& file) {
+    return file_bytes(set / fs::path(file).filename()) == file_bytes(file);
+  };
+  bool seen = false;
+  const auto look = [&](const std::string& path) {
+    seen = seen || (path == set.string() && std::ranges::all_of(packed_files(other), moved) &&
+                    file_bytes(set / "shards.txt") != file_bytes(other / "shards.txt"));
+    return false;
+  };
+  const test::FailingCalls flushes("fsync", look, EIO);
+  write_pack(*after, set, options);
+  CHECK(seen);
+  CHECK(file_bytes(set / "shards.txt") == file_bytes(other / "shards.txt"));
 }
 
 TEST_CASE("a replacement that was interrupted between its files is not read, and is completed") {

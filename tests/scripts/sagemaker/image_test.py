@@ -148,9 +148,46 @@ class Pins(unittest.TestCase):
         order = [self.dockerfile.index(word) for word in ("curl -f", "sha256sum -c", "tar xzf")]
         self.assertEqual(order, sorted(order))
 
-    def test_the_build_context_is_an_allow_list(self):
-        lines = (ROOT / ".dockerignore").read_text().splitlines()
-        self.assertEqual(next(line for line in lines if not line.startswith("#")), "*")
+
+class Context(unittest.TestCase):
+    lines = [
+        line
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    secrets = (".env", "id_rsa", ".aws/credentials", ".git/config", "tests/key.cpp",
+               "app/.env", "app/.curlrc", "app/key.pem", "app/key.crt", "app/password.html",
+               "data/train/a.jpg", "scripts/setup/.netrc")  # fmt: skip
+
+    @staticmethod
+    def contains(path, lines):
+        """Whether a file is in the build context: the last line that matches decides."""
+        included = True
+        for line in lines:
+            pattern = line.lstrip("!").replace(".", r"\.").replace("?", "[^/]")
+            pattern = re.sub(r"\*\*/|\*", lambda s: "(.*/)?" if s[0] == "**/" else "[^/]*", pattern)
+            names = [path, *map(str, Path(path).parents[:-1])]  # the last one is "."
+            if any(re.fullmatch(pattern, name) for name in names):
+                included = line.startswith("!")
+        return included
+
+    def test_it_is_an_allow_list(self):
+        self.assertEqual(self.lines[0], "*")
+
+    def test_it_has_all_sources(self):
+        for folder in ("app", "base", "data", "dist", "models", "ops", "train"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.is_file() and not path.name.startswith("."):
+                    name = path.relative_to(ROOT).as_posix()
+                    self.assertTrue(self.contains(name, self.lines), name)
+
+    def test_it_has_no_secrets_and_needs_each_of_its_lines_for_that(self):
+        for name in self.secrets:
+            self.assertFalse(self.contains(name, self.lines), name)
+        for line in self.lines:
+            others = [other for other in self.lines if other != line]
+            kept_out_by_it = [name for name in self.secrets if self.contains(name, others)]
+            self.assertEqual(bool(kept_out_by_it), not line.startswith("!"), line)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,25 @@ using test::no_warning;
 using train::CheckpointStore;
 namespace fs = std::filesystem;
 
+namespace {
+
+// Whether the folder was flushed during `change` when a checkpoint had lost its marker and was
+// still `text`.
+bool loses_marker_first(const fs::path& folder, const std::string& name, const std::string& text,
+                        const std::function<void()>& change) {
+  bool seen = false;
+  const auto look = [&](const std::string& path) {
+    seen = seen || (path == folder.string() && !fs::exists(folder / (name + ".json")) &&
+                    test::read_text(folder / (name + ".pt")) == text);
+    return false;
+  };
+  const test::FailingCalls flushes("fsync", look, EIO);
+  change();
+  return seen;
+}
+
+}  // namespace
+
 TEST_CASE("where files cannot be renamed from beside the folder, they are written inside",
           "[slow]") {
   const test::TemporaryDirectory directory;
@@ -63,6 +82,21 @@ TEST_CASE("a full disk is tried again without the checkpoints that would be prun
   REQUIRE(in_folder(directory.path() / ".c-tmp") == Names{"lock"});
 }
 
+TEST_CASE(
+    "on a full disk, a checkpoint that lacks only its place in the manifest is not one too many") {
+  const test::TemporaryDirectory directory;
+  CheckpointStore store(directory.path() / "c", 2);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  store.save(0, 2, std::nullopt, bytes_of("two"));
+  const auto is_manifest = [](const std::string& path) {
+    return path.find("manifest.json") != path.npos;
+  };
+  const test::FailingCalls full("write", is_manifest, ENOSPC);
+  CHECK_THROWS(store.save(0, 3, std::nullopt, bytes_of("three")));
+  CHECK(store.names() == Names{"epoch-0000-step-00000003", kSecond});
+}
+
 TEST_CASE("a failed rename or flush is tried again; the checkpoints stay") {
   const test::TemporaryDirectory directory;
   CheckpointStore store(directory.path() / "c", 1);
@@ -78,6 +112,37 @@ TEST_CASE("a failed rename or flush is tried again; the checkpoints stay") {
   const test::FailingCalls once("fsync", is_second, EIO, 1);
   store.save(0, 2, std::nullopt, bytes_of("two"));
   REQUIRE(store.names() == Names{kSecond});
+}
+
+TEST_CASE("a marker is gone from the disk before its checkpoint changes") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "c";
+  CheckpointStore store(folder, 1);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  CHECK(loses_marker_first(folder, kFirst, "one",
+                           [&] { store.save(0, 2, std::nullopt, bytes_of("two")); }));
+  CHECK(store.names() == Names{kSecond});
+  CHECK(loses_marker_first(folder, kSecond, "two",
+                           [&] { store.save(0, 2, 50.0, bytes_of("evaluated")); }));
+  CHECK(loses_marker_first(folder, kSecond, "evaluated",
+                           [&] { store.set_aside_after(0, 1, [](const std::string&) {}); }));
+  CHECK(store.names().empty());
+}
+
+TEST_CASE("pruning makes space also if the folder cannot be flushed") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "c";
+  CheckpointStore store(folder, 1);
+  store.open_for_writing();
+  store.save(0, 1, std::nullopt, bytes_of("one"));
+  const auto is_pruning = [&](const std::string& path) {
+    return path == folder.string() && !fs::exists(folder / (std::string(kFirst) + ".json"));
+  };
+  const test::FailingCalls broken("fsync", is_pruning, EIO);
+  store.save(0, 2, std::nullopt, bytes_of("two"));
+  CHECK(broken.count() == 1);
+  CHECK(store.names() == Names{kSecond});
 }
 
 TEST_CASE("a failed write leaves no checkpoint") {
