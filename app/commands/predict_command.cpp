@@ -153,10 +153,7 @@ int predict_command(const Arguments& arguments) {
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
-  if (const std::string& names = arguments.job.classes_file; !names.empty()) {
-    weights.classes = read_class_names(names);
-    check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
-  }
+  take_class_names(arguments, weights);
   log::info(weights.origin);
   Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;

@@ -1,5 +1,6 @@
 #include "app/commands/weights.h"
 
+#include "app/commands/datasets.h"
 #include "app/weights/fetch.h"
 #include "base/log.h"
 #include "dist/env/env.h"
@@ -90,6 +91,10 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   weights.classes = data.classes;
   weights.ema = !data.ema.empty();
   weights.val_split = train::val_split_in(data.settings);
+  if (opened.is_ours()) {
+    weights.epoch = data.integer("epoch");
+    weights.step = data.integer("step");
+  }
   train::Job& job = weights.job = arguments.job;
   job.model.name = model_name(arguments, opened);
   job.model.classes = count_classes(opened, job.model);
@@ -108,6 +113,13 @@ void check_class_count(const Weights& weights, size_t names, const std::string& 
   throw UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
                   " outputs, but " + whose + " " + std::to_string(names) +
                   " classes; the numbers must be equal");
+}
+
+void take_class_names(const Arguments& arguments, Weights& weights) {
+  const std::string& names = arguments.job.classes_file;
+  if (names.empty()) return;
+  weights.classes = read_class_names(names);
+  check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
 }
 
 }  // namespace shoal::app

@@ -25,6 +25,7 @@ struct Weights {
   // Another program's file gets the model's defaults.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
+  int64_t epoch = 0, step = 0;       // training progress; 0 if unknown
 };
 
 // Returns the function that turns --weights into a path and downloads the file if needed
@@ -38,5 +39,9 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group = {});
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
 // `whose`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
+
+// Replaces the class names by those of --classes, if it is given. Throws UserError if their number
+// does not fit the model.
+void take_class_names(const Arguments& arguments, Weights& weights);
 
 }  // namespace shoal::app

@@ -16,7 +16,7 @@ Option help_row() {
           .unset_is("none");
   option.kind = Kind::optional_value;
   option.bare = kCommonHelp;
-  return option;
+  return std::move(option).short_form('h');
 }
 
 // Other programs write model names with hyphens (efficientnet-b4) instead of underscores.
@@ -36,7 +36,7 @@ void add_model(std::vector<Option>& table) {
       {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
-       model_row(kEval | kPredict, "Network for --weights; `shoal models` lists them",
+       model_row(kEval | kPredict | kExport, "Network for --weights; `shoal models` lists them",
                  FIELD(weights_model))
            .unset_is("the network named in the file, or known by the name of the weights"),
        row("layers", kModels, "NAME",
@@ -44,7 +44,7 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("lists the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Initial weights (eval, predict: required): a run, a file (.pth, …), a URL, a name (see "
+           "Initial weights (eval, predict, export: required): a run, a file (.pth, …), a URL, a name (see "
            "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
            "torchvision's)",
            JOB(weights))
@@ -163,6 +163,7 @@ std::vector<Option> build() {
   add_schedule(table);
   add_machine(table);
   add_output(table);
+  add_export(table);
   add_packing(table);
   add_measuring(table);
   return table;

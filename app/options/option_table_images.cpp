@@ -82,7 +82,7 @@ void add_splits(std::vector<Option>& table) {
                          JOB(bad_images))
            .changes_results(),
        classes_row(),
-       row("classes", kPredict, "FILE",
+       row("classes", kPredict | kExport, "FILE",
            "File with the class names, one per line in the order of the model's outputs",
            JOB(classes_file))
            .unset_is("the class names stored with the weights, else numbers")});

@@ -95,7 +95,9 @@ CheckpointData snapshot(const Trainer& trainer, const Position& position, const 
   data.integers["samples"] = position.step * job.global_batch_size * job.mix.images_per_row();
   data.integers["world_size"] = job.world_size;
   data.integers["threads"] = job.threads;
-  put_preprocessing(job, data);
+  data::TransformOptions evaluation = job.transform;
+  evaluation.interpolation = job.val_interpolation;
+  put_preprocessing(evaluation, job.crop_pct, data);
   data.integers["classes"] = job.model.classes;
   data.text["arch"] = job.model.name;
   data.text["kernels"] = kernels_of(job);

@@ -104,4 +104,7 @@ class Trainer {
 // names what is missing or has another shape.
 void load_weights(models::Classifier& model, const CheckpointData& data, bool ema);
 
+// Returns contiguous CPU copies of a model's parameters and buffers, by their names.
+NamedTensors weights_of(models::Classifier& model);
+
 }  // namespace shoal::train

@@ -40,15 +40,16 @@ int64_t channels_in(const CheckpointData& data) {
   });
 }
 
-void put_preprocessing(const ResolvedJob& job, CheckpointData& data) {
-  data.integers["val_size"] = job.val_size;
-  data.integers["val_resize"] = job.val_resize;
+void put_preprocessing(const data::TransformOptions& evaluation, double crop_pct,
+                       CheckpointData& data) {
+  data.integers["val_size"] = evaluation.eval_size;
+  data.integers["val_resize"] = evaluation.eval_resize;
   data.text["interpolation"] =
-      job.val_interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
-  data.text["mean"] = text_of(job.transform.normalization.mean);
-  data.text["std"] = text_of(job.transform.normalization.std);
-  data.text["channels"] = std::to_string(job.transform.channels);
-  if (job.crop_pct > 0) data.text["crop_pct"] = number(job.crop_pct);
+      evaluation.interpolation == data::Interpolation::bicubic ? "bicubic" : "bilinear";
+  data.text["mean"] = text_of(evaluation.normalization.mean);
+  data.text["std"] = text_of(evaluation.normalization.std);
+  data.text["channels"] = std::to_string(evaluation.channels);
+  if (crop_pct > 0) data.text["crop_pct"] = number(crop_pct);
 }
 
 Normalization normalization_in(const CheckpointData& data) {

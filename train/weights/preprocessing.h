@@ -6,8 +6,9 @@
 
 namespace shoal::train {
 
-// Stores the preprocessing of evaluation in `data`.
-void put_preprocessing(const ResolvedJob& job, CheckpointData& data);
+// Stores the preprocessing of evaluation in `data`. `crop_pct`: --crop-pct; 0: not given.
+void put_preprocessing(const data::TransformOptions& evaluation, double crop_pct,
+                       CheckpointData& data);
 
 // Returns the number of channels in `data`; 3 in older files. Throws like normalization_in().
 int64_t channels_in(const CheckpointData& data);
