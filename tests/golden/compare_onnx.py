@@ -60,8 +60,9 @@ def random_weights(shoal, network, folder):
             tensors[name] = random.uniform(0.5, 1.5, values.shape)
         elif values.ndim > 1:
             tensors[name] = random.normal(0, numpy.prod(values.shape[1:]) ** -0.5, values.shape)
-        elif values.ndim == 1:  # batch norm and biases
-            tensors[name] = random.normal(float(name.endswith(".weight")), 0.2, values.shape)
+        elif values.ndim == 1:  # batch norm and biases; small at the end of ResNet's deep branches
+            mean = 0.2 if name.endswith("bn3.weight") else float(name.endswith(".weight"))
+            tensors[name] = random.normal(mean, 0.2, values.shape)
     save_file({name: numpy.array(values, numpy.float32) for name, values in tensors.items()}, file)
     names = folder / "names.txt"
     names.write_text("\n".join(CLASSES))
