@@ -28,7 +28,7 @@ struct Candidate {
 Weights open_one(const Arguments& arguments, const std::string& path) {
   Arguments one = arguments;
   one.job.weights = path;
-  if (!arguments.average_ema) one.job.weights_entry = "model";
+  if (!arguments.use_ema) one.job.weights_entry = "model";
   return open_weights(one);
 }
 

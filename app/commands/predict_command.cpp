@@ -13,8 +13,6 @@
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
 #include "app/launch/machine.h"
-#include "app/weights/imagenet_classes.h"
-#include "app/weights/remote_weights.h"
 #include "base/log.h"
 #include "data/errors.h"
 #include "data/folder/images.h"
@@ -147,19 +145,6 @@ void print(const Arguments& arguments, const Prediction& prediction) {
   log::line(printable(line));
 }
 
-// Takes the class names from --classes, or ImageNet's for weights that are known by name.
-void name_classes(Weights& weights, const train::Job& job) {
-  const std::string& names = job.classes_file;
-  if (names == kImageNet)
-    weights.classes = imagenet_classes();
-  else if (!names.empty())
-    weights.classes = read_class_names(names);
-  else if (find_known_weights(job.weights) && weights.job.model.classes == kImageNetClasses)
-    weights.classes = imagenet_classes();
-  if (!names.empty())
-    check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
-}
-
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
@@ -168,7 +153,7 @@ int predict_command(const Arguments& arguments) {
   if (arguments.csv && arguments.json) throw UserError("--csv and --json are both set; omit one");
   const auto images = open_sources(arguments);
   Weights weights = open_weights(arguments);
-  name_classes(weights, arguments.job);
+  take_class_names(arguments, weights);
   log_origin(weights);
   Predictor predictor(weights, arguments.topk);
   at::NoGradGuard no_grad;

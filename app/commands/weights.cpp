@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "app/commands/datasets.h"
 #include "app/weights/fetch.h"
+#include "app/weights/imagenet_classes.h"
+#include "app/weights/remote_weights.h"
 #include "base/log.h"
 #include "dist/env/env.h"
 #include "models/catalogue.h"
@@ -92,6 +95,10 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   weights.classes = data.classes;
   weights.ema = !data.ema.empty();
   weights.val_split = train::val_split_in(data.settings);
+  if (opened.is_ours()) {
+    weights.epoch = data.integer("epoch");
+    weights.step = data.integer("step");
+  }
   train::Job& job = weights.job = arguments.job;
   job.model.name = model_name(arguments, opened);
   if (opened.is_ours()) train::take_preprocessing(data, job);
@@ -116,6 +123,19 @@ void check_class_count(const Weights& weights, size_t names, const std::string& 
   throw UserError(weights.file + ": its classifier has " + std::to_string(outputs) +
                   " outputs, but " + whose + " " + std::to_string(names) +
                   " classes; the numbers must be equal");
+}
+
+void take_class_names(const Arguments& arguments, Weights& weights) {
+  const std::string& names = arguments.job.classes_file;
+  const bool imagenet =
+      names == kImageNet || (names.empty() && find_known_weights(arguments.job.weights) &&
+                             weights.job.model.classes == kImageNetClasses);
+  if (imagenet)
+    weights.classes = imagenet_classes();
+  else if (!names.empty())
+    weights.classes = read_class_names(names);
+  if (!names.empty())
+    check_class_count(weights, weights.classes.size(), "--classes " + names + " names");
 }
 
 }  // namespace shoal::app

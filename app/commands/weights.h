@@ -26,6 +26,7 @@ struct Weights {
   // Another program's file gets the model's defaults.
   train::Job job;
   data::TransformOptions transform;  // for evaluation
+  int64_t epoch = 0, step = 0;       // training progress; 0 if unknown
 };
 
 // Returns the function that turns --weights into a path and downloads the file if needed
@@ -43,5 +44,9 @@ void log_origin(const Weights& weights);
 // Throws UserError unless `names`, a number of classes, equals the model's number of outputs.
 // `whose`: subject and verb for the message, such as "the data has".
 void check_class_count(const Weights& weights, size_t names, const std::string& whose);
+
+// Takes the class names from --classes, or ImageNet's for weights that are known by name. Throws
+// UserError if their number does not fit the model.
+void take_class_names(const Arguments& arguments, Weights& weights);
 
 }  // namespace shoal::app

@@ -7,10 +7,20 @@
 
 namespace shoal::app {
 
+namespace {
+
+// Returns the word on the command line.
+std::string word_of(std::string name) {
+  if (name.ends_with('_')) name.pop_back();
+  return name;
+}
+
+}  // namespace
+
 const std::vector<CommandRow>& commands() {
   static const std::vector<CommandRow> table = {
 #define COMMAND(name, constant, paths, run_in_shoal, run_in_worker, usage, summary) \
-  {Command::name, #name, usage, summary, paths},
+  {Command::name, word_of(#name), usage, summary, paths},
 #include "app/options/commands.def"
   };
   return table;

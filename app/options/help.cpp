@@ -19,15 +19,16 @@ constexpr int kScreen = 40;  // lines of a typical terminal
 std::string left_side(const Option& option) {
   const std::string value =
       option.choices.empty() ? option.placeholder : joined(option.choices, "|");
+  const std::string dashes = option.letter ? std::string("  -") + option.letter + ", --" : "  --";
   switch (option.kind) {
     case Kind::flag:
-      return "  --[no-]" + option.name;
+      return dashes + "[no-]" + option.name;
     case Kind::optional_value:
-      return (option.name == "help" ? "  -h, --" : "  --") + option.name + " [" + value + "]";
+      return dashes + option.name + " [" + value + "]";
     case Kind::value:
       break;
   }
-  return "  --" + option.name + " " + value;
+  return dashes + option.name + " " + value;
 }
 
 std::string right_side(const Option& option, const Arguments& defaults) {

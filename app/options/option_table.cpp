@@ -16,7 +16,7 @@ Option help_row() {
           .unset_is("none");
   option.kind = Kind::optional_value;
   option.bare = kCommonHelp;
-  return option;
+  return std::move(option).short_form('h');
 }
 
 // Other programs write model names with hyphens (efficientnet-b4) instead of underscores.
@@ -36,8 +36,8 @@ void add_model(std::vector<Option>& table) {
       {model_row(kTrain | kCommon, "Network to train; `shoal models` lists them", JOB(model.name))
            .changes_results(MayDiffer::never, kStartAnew)
            .of_evaluation(),
-       model_row(kEval | kPredict | kAverage, "Network for --weights; `shoal models` lists them",
-                 FIELD(weights_model))
+       model_row(kEval | kPredict | kExport | kAverage,
+                 "Network for --weights; `shoal models` lists them", FIELD(weights_model))
            .unset_is(
                "the network named in the file, known by the name of the weights, or recognized "
                "by the tensors"),
@@ -45,10 +45,9 @@ void add_model(std::vector<Option>& table) {
            "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
            .unset_is("lists the networks"),
-       row("ema", kAverage, "", "Use the averaged weights of checkpoints that have them",
-           FIELD(average_ema)),
        row("weights", kRun | kCommon, "WHAT",
-           "Initial weights (eval, predict: required): a run, a file (.pth, …), a URL, a name (see "
+           "Initial weights (eval, predict, export: required): a run, a file (.pth, …), a URL, a "
+           "name (see "
            "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
            "torchvision's)",
            JOB(weights))
@@ -172,6 +171,7 @@ std::vector<Option> build() {
   add_schedule(table);
   add_machine(table);
   add_output(table);
+  add_export(table);
   add_packing(table);
   add_measuring(table);
   return table;

@@ -82,7 +82,7 @@ void add_splits(std::vector<Option>& table) {
                          JOB(bad_images))
            .changes_results(),
        classes_row(),
-       row("classes", kPredict, "FILE|imagenet",
+       row("classes", kPredict | kExport, "FILE|imagenet",
            "File with the class names, one per line in the order of the model's outputs, or "
            "`imagenet` for ImageNet's 1000 classes",
            JOB(classes_file))

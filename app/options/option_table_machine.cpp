@@ -68,7 +68,7 @@ void add_hosts(std::vector<Option>& table, const char* group) {
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, 1024),
-       row("threads", kRun | kBench, "N",
+       row("threads", kTrain | kEval | kPredict | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
            .within(1, 1024)});

@@ -73,6 +73,11 @@ Option Option::spells_lists(std::string spelling) && {
   return std::move(*this);
 }
 
+Option Option::short_form(char letter_of_option) && {
+  letter = letter_of_option;
+  return std::move(*this);
+}
+
 Option Option::also_called(std::vector<std::string> names) && {
   other_names = std::move(names);
   return std::move(*this);

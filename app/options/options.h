@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/options/commands.h"
+#include "train/job/export_file_options.h"
 #include "train/job/job.h"
 
 namespace shoal::app {
@@ -48,8 +49,10 @@ enum class PrepareAs { folders, tars, packs };
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `average`, `inspect`: weights; `pack`: source and destination; `bench`:
-  // what to measure, and the images; `prepare`: name of the dataset, source and destination.
+  // Positional arguments. `predict`: images or folders; `export`, `average`,
+  // `inspect`: weights; `pack`: source and
+  // destination; `bench`: what to measure, and the images; `prepare`: name of the dataset, source
+  // and destination.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -60,15 +63,17 @@ struct Arguments {
   std::string layers;         // models: network whose layers to list; empty: list networks
   // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
   std::string weights_cache;
-  std::string recipe;              // the applied recipe; "list": print all recipes
-  bool json = false, csv = false;  // output format of the commands that have it
-  int64_t topk = 5;                // predict: number of classes to print per image
-  bool logits = false;             // predict: also print logits
-  std::string average_output;      // average: file to write
-  bool average_ema = true;         // average: use averaged weights if there are any
-  bool tensors = false;            // inspect: list all tensors
-  bool definitions = false;        // metrics: print MetricDefinitions
-  bool launcher = false;           // doctor: show how ranks would be determined
+  std::string recipe;                    // the applied recipe; "list": print all recipes
+  bool json = false, csv = false;        // output format of the commands that have it
+  int64_t topk = 5;                      // predict: number of classes to print per image
+  bool logits = false;                   // predict: also print logits
+  std::string average_output;            // average: file to write
+  bool tensors = false;                  // inspect: list all tensors
+  bool definitions = false;              // metrics: print MetricDefinitions
+  bool launcher = false;                 // doctor: show how ranks would be determined
+  train::ExportFileOptions export_file;  // export: what to write
+  std::string export_to;                 // export: the file; empty: NETWORK.onnx, …
+  bool use_ema = true;                   // average, export: averaged weights if there are any
   data::PackOptions pack;
   BenchOptions bench;
   PrepareAs prepare_as = PrepareAs::folders;
@@ -116,6 +121,7 @@ struct Saving {
 
 struct Option {
   std::string name;                      // without dashes
+  char letter = 0;                       // one-letter form, 'o' for -o; 0: none
   std::vector<std::string> other_names;  // in other programs, for "did you mean"
   std::string group;                     // heading in --help
   unsigned commands = 0;                 // bits of Command, and kCommon
@@ -146,6 +152,7 @@ struct Option {
   Option unset_is(std::string meaning) &&;
   Option off_is(std::string value) &&;
   Option spells_lists(std::string spelling) &&;
+  Option short_form(char letter_of_option) &&;
   Option also_called(std::vector<std::string> names) &&;
   Option within(double low, double high) &&;      // low <= value <= high
   Option from_below(double low, double high) &&;  // low <= value < high

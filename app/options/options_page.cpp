@@ -64,9 +64,10 @@ std::string options_page() {
     group = option.group;
     std::string meaning = option.help;
     if (option.range) meaning += ", `" + option.range->formula(value_name(option)) + "`";
-    page += "| `--" + option.name + "` | " + cell(values_of(option)) + " | " + cell(meaning) +
-            " | " + cell(default_of(option, defaults)) + " | " + resume_of(option) + " | " +
-            commands_of(option) + " |\n";
+    const std::string letter = option.letter ? std::string("`-") + option.letter + "`, " : "";
+    page += "| " + letter + "`--" + option.name + "` | " + cell(values_of(option)) + " | " +
+            cell(meaning) + " | " + cell(default_of(option, defaults)) + " | " + resume_of(option) +
+            " | " + commands_of(option) + " |\n";
   }
   return page;
 }

@@ -19,6 +19,13 @@ const Option* find_negated(Command command, const std::string& name) {
   return option && (option->kind == Kind::flag || !option->off.empty()) ? option : nullptr;
 }
 
+// Returns the command's option with that one-letter form, or null.
+const Option* find_letter(Command command, char letter) {
+  for (const Option& option : options())
+    if (option.letter == letter && option.is_for(command)) return &option;
+  return nullptr;
+}
+
 // Whether `next` is the value of an option that was written without "=". Null: no word follows.
 bool takes(Command command, const std::string& written, Kind kind, const Words& choices,
            const std::string* next) {
@@ -85,9 +92,7 @@ class Rewriter {
         break;
       }
       const std::string* next = i + 1 < words.size() ? &words[i + 1] : nullptr;
-      if (word == "-h") {
-        i += long_option("--help", next);
-      } else if (word.size() < 2 || word[0] != '-') {
+      if (word.size() < 2 || word[0] != '-') {
         result_.words.push_back(word);
       } else if (word[1] != '-') {
         i += short_option(word, next);
@@ -135,9 +140,13 @@ class Rewriter {
     return took;
   }
 
-  // Handles other programs' one-letter options: -x VALUE, -xVALUE and -x=VALUE.
+  // Handles one-letter options, ours and other programs': -x VALUE, -xVALUE and -x=VALUE.
   bool short_option(const std::string& word, const std::string* next) {
     const std::string name = word.substr(1, 1);
+    if (const Option* option = find_letter(command_, word[1])) {
+      const std::string value = word.size() == 2 ? "" : "=" + word.substr(word[2] == '=' ? 3 : 2);
+      return long_option("--" + option->name + value, next);
+    }
     const ForeignOption* other = foreign(name);
     if (!other || (other->kind == Kind::flag && word.size() > 2))
       return unknown(word, word.size() == 2 ? next : nullptr);

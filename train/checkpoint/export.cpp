@@ -5,14 +5,18 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
+#include "models/catalogue.h"
 #include "train/report/sinks.h"
 #include "train/weights/model_file.h"
+#include "train/weights/onnx_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::train {
@@ -21,25 +25,80 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+// Describes the images that the model expects.
+Json images_of(const CheckpointData& data) {
+  const Normalization normalization = normalization_in(data);
+  const auto per_channel = [&](const ChannelValues& values) {
+    return std::vector<double>(values.begin(), values.begin() + channels_in(data));
+  };
+  return {{"resize", data.integer("val_resize")},          {"crop", data.integer("val_size")},
+          {"interpolation", data.string("interpolation")}, {"channels", channels_in(data)},
+          {"mean", per_channel(normalization.mean)},       {"std", per_channel(normalization.std)}};
+}
+
 Json settings_of(const CheckpointData& data, const Exported& which) {
   Json json = {{"model", data.string("arch")},  {"classes", data.integer("classes")},
                {"averaged", !data.ema.empty()}, {"epoch", data.integer("epoch")},
                {"step", data.integer("step")},  {"weights", which.best ? "best" : "last"}};
   if (which.top1) json["top1"] = *which.top1;
   if (data.numbers.contains("best_top1")) json["best_top1"] = data.number("best_top1");
-  const Normalization normalization = normalization_in(data);
-  const auto per_channel = [&](const ChannelValues& values) {
-    return std::vector<double>(values.begin(), values.begin() + channels_in(data));
-  };
-  json["images"] = {
-      {"resize", data.integer("val_resize")},          {"crop", data.integer("val_size")},
-      {"interpolation", data.string("interpolation")}, {"channels", channels_in(data)},
-      {"mean", per_channel(normalization.mean)},       {"std", per_channel(normalization.std)}};
+  json["images"] = images_of(data);
   for (const auto& [name, value] : data.settings) json["settings"][name] = value;
   return json;
 }
 
+// The metadata of an ONNX model. Lists and numbers are JSON.
+std::vector<std::pair<std::string, std::string>> onnx_metadata(const CheckpointData& data) {
+  Json json = {{"model", data.string("arch")},
+               {"averaged", !data.ema.empty()},
+               {"epoch", data.integer("epoch")},
+               {"step", data.integer("step")}};
+  if (!data.classes.empty()) json["class_names"] = data.classes;
+  json.update(images_of(data));
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [key, value] : json.items())
+    texts.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  return texts;
+}
+
+std::string onnx_of(const CheckpointData& data, const ExportFileOptions& options) {
+  models::ModelOptions model;
+  model.name = data.string("arch");
+  model.classes = data.integer("classes");
+  model.channels = channels_in(data);
+  const models::Network network = models::make_network(model);
+  std::map<std::string, at::Tensor> floats;
+  for (const auto& [name, value] : finished_weights(data))
+    if (value.is_floating_point()) floats[name] = value.to(at::kFloat).contiguous();
+  const auto find = [&](const std::string& name) -> std::span<const float> {
+    const auto it = floats.find(name);
+    if (it == floats.end()) return {};
+    return {it->second.const_data_ptr<float>(), static_cast<size_t>(it->second.numel())};
+  };
+  Job job;
+  take_preprocessing(data, job);
+  return onnx_file(network, find,
+                   {.evaluation = evaluation_transform(job, network.info),
+                    .dynamic_batch = options.dynamic_batch,
+                    .with_preprocessing = options.with_preprocessing,
+                    .metadata = onnx_metadata(data)});
+}
+
 }  // namespace
+
+void export_file(const CheckpointData& data, const ExportFileOptions& options,
+                 const fs::path& file) {
+  using Format = ExportFileOptions::Format;
+  switch (options.format.value()) {
+    case Format::onnx:
+      return write_whole(file, onnx_of(data, options));
+    case Format::safetensors:
+      return write_whole(file, [&](const ByteSink& sink) { write_model(data, sink); });
+    case Format::torchvision:
+      return write_whole(
+          file, [&](const ByteSink& sink) { write_state_dict(finished_weights(data), sink); });
+  }
+}
 
 void open_export_folder(const std::string& folder) {
   std::error_code error;  // reported by the access check below

@@ -4,12 +4,16 @@
 //   FOLDER/model.safetensors   the weights (train/weights/model_file.h)
 //   FOLDER/classes.json        class name → label
 //   FOLDER/settings.json       image preprocessing, training progress and all settings
+//
+// or as a single file in one of several formats.
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/checkpoint/position.h"
+#include "train/job/export_file_options.h"
 #include "train/job/job.h"
 #include "train/report/report.h"
 #include "train/weights/checkpoint_file.h"
@@ -31,5 +35,11 @@ void export_model(const CheckpointData& data, const std::string& folder, const E
 // evaluation is not in `store`. Throws std::runtime_error like export_model().
 Exported export_run(const ResolvedJob& job, const CheckpointStore& store, const Position& position,
                     const std::function<CheckpointData()>& last);
+
+// Writes the weights as one file (ExportFileOptions), the averaged ones if there are any. Replaces
+// an existing file as a whole. `data`: with arch, classes and preprocessing; --format must be set.
+// Throws std::runtime_error with path and reason, or if the weights do not fit the network.
+void export_file(const CheckpointData& data, const ExportFileOptions& options,
+                 const std::filesystem::path& file);
 
 }  // namespace shoal::train

@@ -126,26 +126,14 @@ CheckpointData read(TorchArchive file) {
   return data;
 }
 
-}  // namespace
-
-int64_t CheckpointData::integer(const std::string& name) const {
-  return find(integers, name);
-}
-double CheckpointData::number(const std::string& name) const {
-  return find(numbers, name);
-}
-const std::string& CheckpointData::string(const std::string& name) const {
-  return find(text, name);
-}
-
-void write_checkpoint(const CheckpointData& data,
-                      const std::function<void(const void*, size_t)>& sink) {
+// Writes a file of torch.save whose content is the dict.
+void write_dict(const Dict& dict, const std::function<void(const void*, size_t)>& sink) {
   std::vector<char> pickle;
   torch::jit::Pickler pickler(
       [&](const char* bytes, size_t size) { pickle.insert(pickle.end(), bytes, bytes + size); },
       nullptr, nullptr, nullptr, nullptr, /*tag_aggregates=*/false);
   pickler.protocol();
-  pickler.pushIValue(to_dict(data));
+  pickler.pushIValue(dict);
   pickler.stop();
   // If a write fails, the writer's destructor throws, which would end the program. So the exception
   // is kept and rethrown after the writer has finished.
@@ -162,6 +150,28 @@ void write_checkpoint(const CheckpointData& data,
                                      writer);
   writer.writeEndOfFile();
   if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+int64_t CheckpointData::integer(const std::string& name) const {
+  return find(integers, name);
+}
+double CheckpointData::number(const std::string& name) const {
+  return find(numbers, name);
+}
+const std::string& CheckpointData::string(const std::string& name) const {
+  return find(text, name);
+}
+
+void write_checkpoint(const CheckpointData& data,
+                      const std::function<void(const void*, size_t)>& sink) {
+  write_dict(to_dict(data), sink);
+}
+
+void write_state_dict(const NamedTensors& tensors,
+                      const std::function<void(const void*, size_t)>& sink) {
+  write_dict(tensors_dict(tensors), sink);
 }
 
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where) {

@@ -39,6 +39,10 @@ struct CheckpointData {
 void write_checkpoint(const CheckpointData& data,
                       const std::function<void(const void*, size_t)>& sink);
 
+// Writes a state dict alone: torch.load(weights_only=True) returns {name → tensor}.
+void write_state_dict(const NamedTensors& tensors,
+                      const std::function<void(const void*, size_t)>& sink);
+
 // Parses a checkpoint. `where` appears in messages. Throws std::runtime_error if the bytes are not
 // a checkpoint of shoal.
 CheckpointData read_checkpoint(const std::vector<char>& bytes, const std::string& where);

@@ -1,0 +1,120 @@
+// shoal export: writes trained weights as one file for other programs.
+#include <algorithm>
+#include <filesystem>
+
+#include "app/commands/commands.h"
+#include "app/commands/session.h"
+#include "app/commands/weights.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "train/checkpoint/export.h"
+#include "train/step/trainer.h"
+#include "train/weights/preprocessing.h"
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Format = train::ExportFileOptions::Format;
+
+struct FormatRow {
+  Format format;
+  std::vector<std::string> endings;  // the first one is for new names
+};
+
+const std::vector<FormatRow>& formats() {
+  static const std::vector<FormatRow> rows = {{Format::onnx, {".onnx"}},
+                                              {Format::safetensors, {".safetensors"}},
+                                              {Format::torchvision, {".pth", ".pt"}}};
+  return rows;
+}
+
+Format format_of(const Arguments& arguments) {
+  if (arguments.export_file.format) return *arguments.export_file.format;
+  const std::string ending = fs::path(arguments.export_to).extension();
+  for (const FormatRow& row : formats())
+    if (std::find(row.endings.begin(), row.endings.end(), ending) != row.endings.end())
+      return row.format;
+  return Format::onnx;
+}
+
+// Moves the positional CHECKPOINT to --weights, and sets the format.
+void settle(Arguments& arguments) {
+  std::string& weights = arguments.job.weights;
+  std::vector<std::string>& paths = arguments.paths;
+  if (paths.size() + (weights.empty() ? 0 : 1) != 1)
+    throw UserError(
+        "export needs one CHECKPOINT: a run, a file of weights, or a name that --weights accepts");
+  if (weights.empty()) weights = paths.front();
+  train::ExportFileOptions& options = arguments.export_file;
+  options.format = format_of(arguments);
+  for (const auto& [given, name] : {std::pair(options.dynamic_batch, "--dynamic-batch"),
+                                    std::pair(options.with_preprocessing, "--with-preprocessing")})
+    if (given && options.format != Format::onnx)
+      throw UserError(std::string(name) + " is only for --format onnx; remove it");
+}
+
+void check_output(const fs::path& file) {
+  if (file.empty()) return;
+  if (fs::is_directory(file))
+    throw UserError("--output " + file.string() + " is a folder; name a file");
+  const fs::path folder = file.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder))
+    throw UserError("--output " + file.string() + ": there is no folder " + folder.string() +
+                    "; create it first");
+}
+
+// Opens the weights that --ema or --no-ema selects.
+Weights open_selected(Arguments arguments) {
+  Weights weights = open_weights(arguments);
+  const bool given = arguments.origins.contains("ema");
+  if (arguments.use_ema && given && !weights.ema)
+    throw UserError("--ema: " + weights.file + " has no averaged weights; remove --ema");
+  if (arguments.use_ema || !weights.ema) return weights;
+  if (!arguments.job.weights_entry.empty())
+    throw UserError("--no-ema: --weights-entry " + arguments.job.weights_entry +
+                    " selects averaged weights; remove one of the two");
+  arguments.job.weights_entry = "model";
+  try {
+    return open_weights(arguments);
+  } catch (const UserError& error) {
+    throw UserError(std::string("--no-ema: ") + error.what());
+  }
+}
+
+train::CheckpointData data_of(const Weights& weights) {
+  train::CheckpointData data;
+  (weights.ema ? data.ema : data.model) = train::weights_of(*weights.model);
+  data.text = {{"arch", weights.job.model.name}};
+  data.integers = {
+      {"epoch", weights.epoch}, {"step", weights.step}, {"classes", weights.job.model.classes}};
+  train::put_preprocessing(weights.transform, weights.job.crop_pct.value_or(0), data);
+  data.classes = weights.classes;
+  return data;
+}
+
+}  // namespace
+
+int export_command(const Arguments& given) {
+  Arguments arguments = given;
+  begin(arguments.job, dist::Env{});
+  settle(arguments);
+  check_output(arguments.export_to);
+  Weights weights = open_selected(arguments);
+  take_class_names(arguments, weights);
+  log_origin(weights);
+  std::string file = arguments.export_to;
+  if (file.empty()) {
+    file = weights.job.model.name;
+    for (const FormatRow& row : formats())
+      if (row.format == arguments.export_file.format) file += row.endings.front();
+  }
+  train::export_file(data_of(weights), arguments.export_file, file);
+  log::line(printable(
+      strf("%s: %s, %lld classes, %s weights, %.1f MB", file.c_str(),
+           weights.job.model.name.c_str(), static_cast<long long>(weights.job.model.classes),
+           weights.ema ? "averaged" : "trained", static_cast<double>(fs::file_size(file)) / 1e6)));
+  return 0;
+}
+
+}  // namespace shoal::app

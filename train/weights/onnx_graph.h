@@ -1,0 +1,64 @@
+#pragma once
+// Builds an ONNX model. Hides protobuf, whose headers cannot be included together with LibTorch's.
+// Torch-free. Sources: https://onnx.ai/onnx/repo-docs/IR.html, https://onnx.ai/onnx/operators
+//
+// Values (tensors between nodes) are identified by their names.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace shoal::train {
+
+// Element types, with ONNX's numbers.
+enum class OnnxType : int { f32 = 1, u8 = 2, i64 = 7 };
+
+// A dimension of an input or output: its size or, if calls may choose it, its name.
+using OnnxDimension = std::variant<int64_t, std::string>;
+
+class OnnxGraph {
+ public:
+  using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>>;
+  using Attributes = std::vector<std::pair<std::string, Attribute>>;
+
+  explicit OnnxGraph(const std::string& name);
+  ~OnnxGraph();
+  OnnxGraph(const OnnxGraph&) = delete;
+  OnnxGraph& operator=(const OnnxGraph&) = delete;
+
+  // Sets the start of the names of the nodes and constants that follow: "features.0.0/Conv".
+  void set_scope(const std::string& scope) { scope_ = scope; }
+
+  // The next functions add a value and return its name.
+  std::string input(const std::string& name, OnnxType type,
+                    const std::vector<OnnxDimension>& shape);
+  std::string tensor(const std::string& name, std::span<const float> values,
+                     const std::vector<int64_t>& shape);
+  std::string scalar(float value);
+  std::string integers(const std::vector<int64_t>& values);  // 1-D
+  // Adds a node with one output. An empty name in `inputs` omits an optional input.
+  std::string node(const std::string& operation, const std::vector<std::string>& inputs,
+                   const Attributes& attributes = {});
+
+  // Makes the last node's output an output of the model and calls it `name`.
+  void output(const std::string& name, const std::vector<OnnxDimension>& shape);
+
+  // Adds an entry to the model's metadata.
+  void describe(const std::string& key, const std::string& value);
+
+  // Returns the file. Throws std::runtime_error if it would be larger than protobuf's 2 GiB.
+  std::string bytes() const;
+
+ private:
+  std::string unused_name(const std::string& kind);
+
+  struct Model;
+  const std::unique_ptr<Model> model_;
+  std::string scope_;
+};
+
+}  // namespace shoal::train
