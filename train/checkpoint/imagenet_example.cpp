@@ -100,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> settings_in(const PickleValue& 
   } else {
     // `lr` is that of the last finished epoch.
     const double last = std::max<double>(0, static_cast<double>(root.find("epoch")->integer) - 1);
-    lr /= std::pow(rate, std::floor(last / every));
+    lr *= std::pow(1 / rate, std::floor(last / every));
   }
   const PickleValue* const nesterov = group.find("nesterov");
   return {{"model", arch},

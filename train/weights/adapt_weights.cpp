@@ -46,9 +46,10 @@ Layers layers_of(const models::Network& network) {
 [[noreturn]] void refuse(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.needs_grey()) throw UserError("the weights are for greyscale images; add --channels 1");
   const auto known = model_like(file);
-  std::string text = "these are not weights of --model " + model + ": " +
-                     first_of(sentences(fit.misfits)) + " (of " +
-                     std::to_string(fit.taken.size() + fit.misfits.size()) + " tensors).";
+  std::string text = "these are not weights of --model " + model + ": ";
+  text += fit.complete() ? "it does not have " + first_of(fit.unused) + "."
+                         : first_of(sentences(fit.misfits)) + " (of " +
+                               std::to_string(fit.taken.size() + fit.misfits.size()) + " tensors).";
   if (known && known->name != model)
     text += " They look like " + known->name + ": use --model " + known->name;
   else if (fit.taken.empty())
@@ -56,6 +57,14 @@ Layers layers_of(const models::Network& network) {
   else
     text += " `shoal inspect FILE --tensors` lists what the file contains";
   throw UserError(text);
+}
+
+// Whether a complete fit leaves so many tensors unused that they are those of another model, such as
+// ResNet-34 for ResNet-18.
+bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
+  if (fit.unused.empty()) return false;
+  const auto known = model_like(file);
+  return known && known->name != model && known->fit.complete();
 }
 
 }  // namespace
@@ -109,7 +118,8 @@ AdaptedWeights adapt_weights(const CheckpointData& data, const models::Network& 
   const std::string& name = model.info.name;
   const bool none = std::none_of(fit.taken.begin(), fit.taken.end(),
                                  [](const auto& taken) { return !is_buffer(taken.first); });
-  if (!fit.complete() && (!partial || none)) refuse(name, fit, file);
+  if (fit.complete() ? !partial && is_part_of_other(name, fit, file) : !partial || none)
+    refuse(name, fit, file);
 
   // torchvision's networks have the same layers as shoal's.
   const Layers ours = layers_of(model);

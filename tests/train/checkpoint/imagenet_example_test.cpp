@@ -59,7 +59,7 @@ TEST_CASE("a checkpoint of the imagenet example has weights, momentum, epoch and
                                                                  {"optimizer", "sgd"},
                                                                  {"momentum", "0.8"},
                                                                  {"nesterov", "false"},
-                                                                 {"weight_decay", "0.0002"},
+                                                                 {"weight_decay", "2e-04"},
                                                                  {"lr", "0.05"},
                                                                  {"schedule", "step"},
                                                                  {"decay_epochs", "30"},
