@@ -35,12 +35,6 @@ bool is_full_disk(const std::system_error& error) {
   return error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT;
 }
 
-std::string checksum_of(const std::vector<char>& bytes) {
-  Checksum sum;
-  sum.update(bytes.data(), bytes.size());
-  return sum.hex();
-}
-
 }  // namespace
 
 CheckpointStore::CheckpointStore(fs::path directory, int64_t keep, Examine examine)
@@ -182,78 +176,6 @@ CheckpointEntry CheckpointStore::write(CheckpointEntry entry,
   return entry;
 }
 
-std::vector<CheckpointEntry> CheckpointStore::entries() const {
-  auto list = list_checkpoints(directory_);
-  std::erase_if(list, [](const auto& entry) { return entry.marker != Marker::good; });
-  return list;
-}
-
-std::vector<std::string> CheckpointStore::names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : list_checkpoints(directory_)) names.push_back(entry.name);
-  return names;
-}
-
-std::optional<CheckpointEntry> CheckpointStore::best() const {
-  return best_of(entries());
-}
-
-fs::path CheckpointStore::path(const CheckpointEntry& entry) const {
-  return in_directory(entry.name + ".pt");
-}
-
-std::vector<char> CheckpointStore::read(const CheckpointEntry& entry) const {
-  auto bytes = read_whole_file(path(entry));
-  const std::string sum = checksum_of(bytes);
-  if (static_cast<int64_t>(bytes.size()) != entry.bytes || sum != entry.checksum) {
-    throw std::runtime_error("checkpoint " + path(entry).string() + " is damaged (" +
-                             std::to_string(bytes.size()) + " of " + std::to_string(entry.bytes) +
-                             " bytes, checksum " + sum + " instead of " + entry.checksum + ")");
-  }
-  return bytes;
-}
-
-// Returns a checkpoint without a marker, and what its marker would contain. Throws
-// std::runtime_error if it is not whole.
-std::pair<CheckpointEntry, std::vector<char>> CheckpointStore::read_unmarked(
-    const CheckpointEntry& entry) const {
-  const std::string file = path(entry).string(), lacks = "checkpoint " + file + " has no marker";
-  std::vector<char> bytes = read_whole_file(file);
-  if (!examine_) throw std::runtime_error(lacks);
-  CheckpointEntry whole;
-  try {
-    whole = examine_(bytes, file);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(lacks + " and is not whole: " + error.what());
-  }
-  whole.name = checkpoint_name(whole.epoch, whole.step);
-  if (whole.name != entry.name)
-    throw std::runtime_error(lacks + ", and its contents are those of " + whole.name);
-  whole.bytes = static_cast<int64_t>(bytes.size());
-  whole.checksum = checksum_of(bytes);
-  return {std::move(whole), std::move(bytes)};
-}
-
-std::optional<std::pair<CheckpointEntry, std::vector<char>>> CheckpointStore::newest_good(
-    const Warn& warn, int64_t before) const {
-  auto list = list_checkpoints(directory_);
-  std::erase_if(list, [&](const CheckpointEntry& entry) { return entry.step >= before; });
-  for (const auto& entry : list) {
-    try {
-      if (entry.marker == Marker::good) return std::pair{entry, read(entry)};
-      if (entry.marker == Marker::missing) return read_unmarked(entry);
-      throw std::runtime_error("the marker " + in_directory(entry.name + ".json").string() +
-                               " is damaged");
-    } catch (const std::runtime_error& error) {
-      warn(std::string(error.what()) + "; trying the previous one");
-    }
-  }
-  if (list.empty()) return std::nullopt;
-  throw std::runtime_error(
-      "none of the " + std::to_string(list.size()) + " checkpoints in " + directory_.string() +
-      " can be read; restore one, or start from scratch with another --checkpoint-dir");
-}
-
 void CheckpointStore::protect(const fs::path& file) {
   std::error_code none;
   if (fs::equivalent(file, in_directory(file.filename().string()), none))
@@ -284,15 +206,6 @@ void CheckpointStore::prune_to(int64_t keep) {
   } catch (const std::system_error&) {  // makes space nevertheless; the next save reports the disk
   }
   for (const fs::path& file : unmarked) fs::remove(file, error);
-}
-
-std::vector<char> read_checked(const fs::path& file) {
-  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const auto entry = parse_checkpoint_name(file.stem().string())
-                         ? read_marker(fs::path(file).replace_extension(".json"))
-                         : std::nullopt;
-  if (entry && file.extension() == ".pt") return CheckpointStore(directory, 1).read(*entry);
-  return read_whole_file(file);
 }
 
 }  // namespace shoal::train
