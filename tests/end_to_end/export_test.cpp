@@ -119,7 +119,8 @@ TEST_CASE("exported safetensors and state dicts give predict's logits") {
   run({"export", t.output, "-o", t.path("m.pth")});
   const std::string names = t.path("names.txt");
   std::ofstream text(names);
-  for (const auto& [name, label] : Json::parse(test::read_text(t.output + "/classes.json")).items())
+  const Json labels = Json::parse(test::read_text(t.output + "/classes.json"));
+  for (const auto& [name, label] : labels.items())
     text << name << "\n";  // sorted by name, like the labels
   text.close();
   const Words state_dict = {"--weights", t.path("m.pth"), "--model", "resnet18", "--val-size",

@@ -18,6 +18,14 @@ TEST_CASE("values may follow as a word or after an equals sign, and the last one
   CHECK(parsed({"--output", "a=b"}).job.output == "a=b");
 }
 
+TEST_CASE("an option's letter takes its value like the long form") {
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"-o", "m.onnx"}, {"-om.onnx"}, {"-o=m.onnx"}})
+    CHECK(app::parse(Command::export_, words).export_to == "m.onnx");
+  CHECK_THROWS_WITH(app::parse(Command::export_, {"-o"}), Contains("--output needs a value"));
+  CHECK_THROWS_WITH(app::parse(Command::predict, {"-o", "x"}), Contains("-o"));
+}
+
 TEST_CASE("flags may be given alone, negated, or with a value") {
   CHECK(parsed({"--sync-bn"}).job.sync_bn);
   CHECK(parsed({"--sync_bn", "True"}).job.sync_bn);

@@ -15,10 +15,10 @@ TEST_CASE("help of a command lists exactly its options, each once with its defau
     for (const app::Option& option : app::options()) {
       // Options of different commands may have the same name and different meanings.
       const app::Option* const row = app::find_option(command, option.name);
-      const bool mine = row != nullptr && row->kind == option.kind;
+      const bool mine = row != nullptr && row->kind == option.kind && row->letter == option.letter;
       const bool flag = option.kind == app::Kind::flag;
-      const std::string name =
-          option.name == "help" ? "-h, --help" : (flag ? "--[no-]" : "--") + option.name;
+      const std::string letter = option.letter ? std::string("-") + option.letter + ", " : "";
+      const std::string name = letter + (flag ? "--[no-]" : "--") + option.name;
       INFO(app::command_name(command) << " " << name);
       const bool shown = text.find("\n  " + name + " ") != text.npos ||
                          text.find("\n  " + name + "\n") != text.npos;
