@@ -137,7 +137,7 @@ def main():
     parser.add_argument("networks", nargs="*")
     arguments = parser.parse_args()
     shoal = arguments.program
-    files = sorted(arguments.images.rglob("*.jp*g"))
+    files = sorted(arguments.images.rglob("*.[jJ][pP]*[gG]"))
     files = [file for file in files if Image.open(file).mode in ("RGB", "L")]
     known = [row["name"] for row in json.loads(run(shoal, "models", "--json"))]
     good = True
