@@ -75,7 +75,7 @@ class TorchReader {
   void for_each_item(const PickleValue& dict, Use use) {
     for (size_t i = 0; dict.kind == Kind::dict && i + 1 < dict.items.size(); i += 2) {
       const std::string key = key_text(*dict.items[i]);
-      file_.spend(sizeof key + key.size());
+      file_.spend(sizeof(std::string) + key.size());
       use(key, *dict.items[i + 1]);
     }
   }
@@ -96,7 +96,7 @@ class TorchReader {
     }
     if (key != "classes") return key == "arch" || key == "epoch" || key == "step";  // copies
     for (const PickleValue* name : value.items) {
-      file_.spend(sizeof name->text + name->text.size());
+      file_.spend(sizeof(std::string) + name->text.size());
       contents_.classes.push_back(name->text);
     }
     return true;
