@@ -47,12 +47,11 @@ void add_model(std::vector<Option>& table) {
            .unset_is("lists the networks"),
        row("weights", kRun | kCommon, "WHAT",
            "Initial weights (eval, predict, export: required): a run, a file (.pth, …), a URL, a "
-           "name (see "
-           "`shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
+           "name (see `shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
            "torchvision's)",
            JOB(weights))
            .unset_is("random"),
-       row("weights-cache", kRun | kAverage | kInspect | kWeightsCommand, "DIR",
+       row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
        row("weights-entry", kRun, "NAME",

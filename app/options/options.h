@@ -49,10 +49,9 @@ enum class PrepareAs { folders, tars, packs };
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `export`, `average`,
-  // `inspect`: weights; `pack`: source and
-  // destination; `bench`: what to measure, and the images; `prepare`: name of the dataset, source
-  // and destination.
+  // Positional arguments. `predict`: images or folders; `export`, `average`, `inspect`: weights;
+  // `pack`: source and destination; `bench`: what to measure, and the images; `prepare`: name of
+  // the dataset, source and destination.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given

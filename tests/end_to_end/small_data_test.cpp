@@ -11,17 +11,13 @@
 
 using namespace shoal;
 using Catch::Contains;
+using test::joined;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 // Three classes with 24, 8 and 4 training images.
 struct Data {

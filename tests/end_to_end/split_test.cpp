@@ -8,17 +8,13 @@
 
 using namespace shoal;
 using Catch::Contains;
+using test::joined;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 // 80 training images, and no validation images.
 struct Data {

@@ -47,6 +47,10 @@ std::vector<Outcome> run_together(const std::vector<Invocation>& invocations,
 // Returns what a program under `watch` has written to stderr so far.
 std::string stderr_of(pid_t process);
 
+// Returns `words` followed by `more`.
+std::vector<std::string> joined(std::vector<std::string> words,
+                                const std::vector<std::string>& more);
+
 std::string read_text(const std::filesystem::path& path);
 int count_of(const std::string& text, const std::string& part);
 std::vector<std::string> lines_of(const std::string& text);
