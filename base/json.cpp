@@ -21,4 +21,9 @@ bool nests_too_deep(std::string_view text) {
   return false;
 }
 
+std::optional<int64_t> whole_number(const nlohmann::json& value) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX) return std::nullopt;
+  return value.get<int64_t>();
+}
+
 }  // namespace shoal

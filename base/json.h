@@ -1,7 +1,9 @@
 #pragma once
 // Parses JSON that others may have written.
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 namespace shoal {
@@ -20,5 +22,9 @@ Json parse_json(std::string_view text) {
   if (nests_too_deep(text)) return Json(Json::value_t::discarded);
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
+
+// Returns a whole number from 0 to 2^63 - 1, nothing for other values. The library's get<int64_t>()
+// also converts fractions and numbers out of range, the latter with undefined behaviour.
+std::optional<int64_t> whole_number(const nlohmann::json& value);
 
 }  // namespace shoal

@@ -12,8 +12,8 @@ constexpr size_t kLongestLabel = 200;  // bytes
 constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
 std::optional<LabelText> from_json(const nlohmann::json& value) {
-  if (value.is_number_unsigned() && value.get<uint64_t>() <= INT32_MAX)
-    return LabelText{value.get<int64_t>(), ""};
+  if (const auto number = whole_number(value); number && *number <= INT32_MAX)
+    return LabelText{*number, ""};
   if (value.is_string()) return parse_label(value.get_ref<const std::string&>());
   return std::nullopt;
 }

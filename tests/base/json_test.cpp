@@ -38,3 +38,14 @@ TEST_CASE("what is not JSON is discarded") {
     CHECK(parse_json(text).is_discarded());
   }
 }
+
+TEST_CASE("whole numbers are read exactly, other values are not converted") {
+  const auto number = [](const char* text) { return shoal::whole_number(parse_json(text)); };
+  CHECK(number("0") == 0);
+  CHECK(number("9223372036854775807") == INT64_MAX);
+  for (const char* text : {"9223372036854775808", "11111111111111111111111115", "-1", "2.5", "2.0",
+                           "1e3", "true", "null", "\"2\"", "[2]"}) {
+    INFO(text);
+    CHECK_FALSE(number(text));
+  }
+}

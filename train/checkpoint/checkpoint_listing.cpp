@@ -90,9 +90,12 @@ std::optional<CheckpointEntry> read_marker(const fs::path& path) {
   CheckpointEntry entry;
   entry.name = path.stem().string();
   try {
-    entry.epoch = json.at("epoch").get<int64_t>();
-    entry.step = json.at("step").get<int64_t>();
-    entry.bytes = json.at("bytes").get<int64_t>();
+    const auto epoch = whole_number(json.at("epoch")), step = whole_number(json.at("step")),
+               bytes = whole_number(json.at("bytes"));
+    if (!epoch || !step || !bytes) return std::nullopt;
+    entry.epoch = *epoch;
+    entry.step = *step;
+    entry.bytes = *bytes;
     entry.checksum = json.at("checksum").get<std::string>();
     if (json.contains("top1")) entry.top1 = json.at("top1").get<double>();
   } catch (const nlohmann::json::exception&) {

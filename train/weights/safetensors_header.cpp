@@ -32,13 +32,12 @@ uint64_t header_length(std::span<const char> bytes) {
   return length;
 }
 
-// The library would also convert fractions and numbers that are too large.
 std::vector<int64_t> whole_numbers(const nlohmann::json& list) {
   std::vector<int64_t> numbers;
   for (const nlohmann::json& value : list) {
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX)
-      throw std::runtime_error("a size or offset is not a whole number");
-    numbers.push_back(value.get<int64_t>());
+    const auto number = whole_number(value);
+    if (!number) throw std::runtime_error("a size or offset is not a whole number");
+    numbers.push_back(*number);
   }
   return numbers;
 }
