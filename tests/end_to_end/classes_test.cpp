@@ -30,7 +30,7 @@ struct Data {
                                  const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = {
         "train",   "--data",   data.string(), "--output", (root() / output).string(),
-        "--model", "resnet18", "--size",      "32",       "--batch-size",
+        "--model", "efficientnet_b0", "--size",      "32",       "--batch-size",
         "10",      "--epochs", "1",           "--lr",     "0.01"};
     words.insert(words.end(), more.begin(), more.end());
     return words;

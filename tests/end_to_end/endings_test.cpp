@@ -26,7 +26,7 @@ struct Place {
     // clang-format off
     std::vector<std::string> words = {
         "train", "--data", (root() / "data").string(), "--output", output().string(),
-        "--model", "resnet18", "--size", "32", "--batch-size", "2", "--lr", "0.01",
+        "--model", "efficientnet_b0", "--size", "32", "--batch-size", "2", "--lr", "0.01",
         "--epochs", "1000", "--print-freq", "1", "--threads", "1", "--workers", "1"};
     // clang-format on
     words.insert(words.end(), more.begin(), more.end());

@@ -31,7 +31,7 @@ struct Run {
     // clang-format off
     std::vector<std::string> words = {
         "train", "--data", (root() / "data").string(), "--output", output().string(),
-        "--model", "resnet18", "--size", "32", "--batch-size", "5", "--epochs", "1", "--lr", "0.05",
+        "--model", "efficientnet_b0", "--size", "32", "--batch-size", "5", "--epochs", "1", "--lr", "0.05",
         "--schedule", "constant", "--seed", "3"};
     // clang-format on
     words.insert(words.end(), more.begin(), more.end());
@@ -125,7 +125,7 @@ TEST_CASE("the summary stores numbers as JSON numbers, and all that is needed to
   CHECK(settings.at("lr") == 0.05);
   CHECK(settings.at("size") == 32);
   CHECK(settings.at("nesterov") == true);
-  CHECK(settings.at("model") == "resnet18");
+  CHECK(settings.at("model") == "efficientnet_b0");
   CHECK(summary.at("data").at("train") == (run.root() / "data/train").string());
   CHECK(summary.at("data").at("val") == (run.root() / "data/val").string());
   CHECK(summary.at("command").get<std::string>().starts_with("shoal train --data "));

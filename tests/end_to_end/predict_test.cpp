@@ -27,7 +27,7 @@ struct Model {
     test::make_images(data, 30, 9, 3, 48);
     // clang-format off
     const auto outcome = test::run_shoal({
-        "train", "--data", data, "--output", run, "--model", "resnet18", "--size", "32",
+        "train", "--data", data, "--output", run, "--model", "efficientnet_lite0", "--size", "32",
         "--batch-size", "10", "--epochs", "1", "--lr", "0.02"});
     // clang-format on
     INFO(outcome.err);

@@ -22,7 +22,7 @@ struct Data {
   test::Outcome train(const std::string& name, const Words& more) const {
     // clang-format off
     Words words = {"train", "--data", images(), "--output", run(name), "--threads", "1",
-                   "--model", "resnet18", "--size", "32", "--batch-size", "6", "--epochs", "2",
+                   "--model", "efficientnet_b0", "--size", "32", "--batch-size", "6", "--epochs", "2",
                    "--lr", "0.02"};
     // clang-format on
     words.insert(words.end(), more.begin(), more.end());
@@ -68,7 +68,7 @@ TEST_CASE(
   CHECK(images == json({{"channels", 1},
                         {"resize", 40},
                         {"crop", 32},
-                        {"interpolation", "bilinear"},
+                        {"interpolation", "bicubic"},
                         {"mean", {0.4}},
                         {"std", {0.25}}}));
   const json own = evaluated({"--checkpoint", data.run("whole"), "--data", data.images()});
@@ -98,7 +98,7 @@ TEST_CASE("a run that starts from other weights takes their mean, and sums them 
   const auto tuned = data.train("tuned", from), summed = data.train("summed", grey);
   CHECK_THAT(tuned.err, Contains("  mean=0.5  "));
   CHECK_THAT(tuned.err, !Contains("are summed"));
-  CHECK_THAT(summed.err, Contains("conv1.weight are summed over red, green and blue"));
+  CHECK_THAT(summed.err, Contains("features.0.0.weight are summed over red, green and blue"));
   CHECK_THAT(summed.err, Contains("channels=1  mean=0.5  "));
   // The other way round does not work.
   const auto refused = test::run_shoal(

@@ -45,7 +45,7 @@ std::vector<std::string> run_words(const fs::path& root, const std::string& data
       "train", "--nproc", "2", "--data", (root / data).string(), "--output", (root / output).string(),
       "--model", "resnet18", "--size", "32", "--batch-size", "8", "--epochs", "1", "--lr", "0.005",
       "--label-smoothing", "0.2", "--crop-scale-min", "0.8",
-      "--max-steps", "60", "--checkpoint-steps", std::to_string(kCheckpointSteps), "--keep", "2",
+      "--max-steps", "50", "--checkpoint-steps", std::to_string(kCheckpointSteps), "--keep", "2",
       "--print-freq", "1"};
   // clang-format on
   words.insert(words.end(), more.begin(), more.end());

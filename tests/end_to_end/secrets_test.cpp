@@ -63,7 +63,7 @@ TEST_CASE("a run that succeeds writes and prints no secret of its environment") 
   // clang-format off
   const std::vector<std::string> words = {
       "train", "--data", (directory.path() / "data").string(), "--output", output.string(),
-      "--export-dir", exported.string(), "--model", "resnet18", "--size", "32", "--epochs", "1",
+      "--export-dir", exported.string(), "--model", "efficientnet_b0", "--size", "32", "--epochs", "1",
       "--batch-size", "5", "--lr", "0.05", "--nproc", "2", "--log-level", "debug"};
   // clang-format on
   const auto run = test::run_shoal(words, kEnvironment);

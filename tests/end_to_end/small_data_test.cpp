@@ -43,7 +43,7 @@ struct Data {
   Words train(const std::string& name, const Words& more) const {
     // clang-format off
     return joined({"train", "--data", root() / "data", "--output", root() / name, "--threads", "1",
-                   "--model", "resnet18", "--size", "32", "--global-batch-size", "6",
+                   "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "6",
                    "--lr", "0.01"}, more);
     // clang-format on
   }

@@ -27,7 +27,7 @@ struct Data {
   std::string output(const std::string& name) const { return root() / name; }
   Words train(const std::string& name, const Words& more) const {
     // clang-format off
-    return joined({"train", "--data", data(), "--output", output(name), "--model", "resnet18",
+    return joined({"train", "--data", data(), "--output", output(name), "--model", "efficientnet_b0",
                    "--size", "32", "--global-batch-size", "8", "--lr", "0.01", "--epochs", "1"}, more);
     // clang-format on
   }
@@ -114,7 +114,7 @@ TEST_CASE("--val-split is refused if validation images exist or none can be held
   fs::rename(d.root() / "val", d.root() / "data/val");
   check_refused(d.train("out", split), d.data() + "/val");
   const auto named = test::run_shoal({"train", "--train", d.data() + "/train", "--val-split",
-                                      "0.25", "--output", d.output("named"), "--model", "resnet18",
+                                      "0.25", "--output", d.output("named"), "--model", "efficientnet_b0",
                                       "--size", "32", "--batch-size", "8", "--max-steps", "2"});
   INFO(named.err);
   CHECK(named.exit_code == 0);

@@ -30,7 +30,7 @@ struct Run {
   std::vector<std::string> words(const std::vector<std::string>& more = {}) const {
     // clang-format off
     std::vector<std::string> words = {
-        "train", "--data", (root() / "data").string(), "--output", output().string(), "--model", "resnet18",
+        "train", "--data", (root() / "data").string(), "--output", output().string(), "--model", "efficientnet_b0",
         "--size", "32", "--batch-size", "4", "--epochs", "1", "--lr", "0.01", "--print-freq", "1", "--threads", "1"};
     // clang-format on
     words.insert(words.end(), more.begin(), more.end());
@@ -264,7 +264,7 @@ TEST_CASE(
                        "--output",
                        run.output().string(),
                        "--model",
-                       "resnet18",
+                       "efficientnet_b0",
                        "--size",
                        "32",
                        "--batch-size",

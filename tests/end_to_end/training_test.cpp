@@ -76,7 +76,7 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   // clang-format off
   const auto run = test::run_shoal({
       "train", "--data", (directory.path() / "data").string(), "--output", output, "--nproc", "2",
-      "--model", "resnet18", "--size", "32", "--batch-size", "8", "--epochs", "2", "--lr", "0.01",
+      "--model", "efficientnet_b0", "--size", "32", "--batch-size", "8", "--epochs", "2", "--lr", "0.01",
       "--print-freq", "2"});
   // clang-format on
   INFO(run.err);
@@ -150,7 +150,7 @@ TEST_CASE("the data hash is the same at any world size and thread count") {
     // clang-format off
     const auto run = test::run_shoal({
         "train", "--data", data, "--output", output, "--nproc", nproc, "--workers", workers,
-        "--model", "resnet18", "--size", "32", "--global-batch-size", "12", "--mixup", "0.2",
+        "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--mixup", "0.2",
         "--epochs", "1", "--lr", "0.01", "--log-level", "debug"});
     // clang-format on
     INFO(run.err);
@@ -169,7 +169,7 @@ TEST_CASE("eval and predict read what training wrote") {
   test::make_images(data, 60, 11, 3, 48);
   // clang-format off
   const auto run = test::run_shoal({
-      "train", "--data", data, "--output", output, "--model", "resnet18", "--size", "32",
+      "train", "--data", data, "--output", output, "--model", "efficientnet_b0", "--size", "32",
       "--batch-size", "10", "--epochs", "2", "--lr", "0.02", "--ema", "0.9"});
   // clang-format on
   INFO(run.err);
@@ -249,7 +249,7 @@ TEST_CASE("options without effect are warned about, one line for each") {
                                       "--output",
                                       (directory.path() / "run").string(),
                                       "--model",
-                                      "resnet18",
+                                      "efficientnet_b0",
                                       "--size",
                                       "32",
                                       "--batch-size",

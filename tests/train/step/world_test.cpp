@@ -58,7 +58,7 @@ train::ResolvedJob job_of(const std::string& model, bool float64, int64_t world)
   job.sync_bn = true;
   job.accumulate = 2;
   job.global_batch_size = 24;
-  job.size = 48;
+  job.size = 32;
   job.mix.mixup = 0.2;
   job.model.drop_path = 0.2;
   job.model.dropout = 0.2;
@@ -156,7 +156,7 @@ void compare_worlds(const std::string& model) {
   const SharedDirectory shared;
   const fs::path& directory = shared.path();
   for (int world : {1, 2, 3}) {
-    train_ranks(model, true, world, 10, directory / (model + "-64-" + std::to_string(world)));
+    train_ranks(model, true, world, 6, directory / (model + "-64-" + std::to_string(world)));
   }
   for (const std::string part : {"parameters", "statistics", "average", "averaged statistics"}) {
     const auto at_world = [&](int world) {
