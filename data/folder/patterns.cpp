@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostNames = 1'000'000;
+constexpr size_t kMostSearches = 10'000;  // each reads the whole folder
 
 std::optional<int64_t> whole_number(std::string_view text) {
   int64_t value = 0;
@@ -89,8 +90,13 @@ bool is_pattern(const std::string& text) {
 std::vector<std::string> expand_pattern(const std::string& pattern) {
   std::vector<std::string> names, paths;
   expand_braces(pattern, pattern, names);
+  size_t searches = 0;
   for (const std::string& name : names) {
     if (has_wildcard(name) && !fs::exists(name)) {
+      if (++searches > kMostSearches)
+        throw std::invalid_argument(pattern +
+                                    " searches its folder more than 10,000 times; use braces or "
+                                    "wildcards, but not both");
       auto found = matches(name);
       std::sort(found.begin(), found.end());
       paths.insert(paths.end(), found.begin(), found.end());
