@@ -136,13 +136,13 @@ void require_same(const fs::path& run, const fs::path& expected) {
 }  // namespace
 
 TEST_CASE("one process killed at random moments and resumed ends bit-equal") {
-  compare(1, 7, 2);
+  compare(1, 4, 2);
 }
 TEST_CASE("two processes killed at random moments and resumed end bit-equal") {
-  compare(2, 7, 2);
+  compare(2, 4, 2);
 }
 TEST_CASE("three processes killed at random moments and resumed end bit-equal") {
-  compare(3, 6, 1);
+  compare(3, 4, 1);
 }
 
 TEST_CASE("a run can resume with another world size and uses the same images in the same order") {
