@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "base/nearest.h"
-#include "models/efficientnet.h"
-#include "models/resnet.h"
+#include "models/networks/efficientnet.h"
+#include "models/networks/resnet.h"
 
 namespace shoal::models {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Evaluates models on the images of --data or --val, for eval and average.
 
-#include "app/commands/datasets.h"
+#include "app/commands/data/datasets.h"
 #include "app/commands/weights.h"
 #include "data/loader/loader.h"
 #include "dist/connect.h"

@@ -12,7 +12,7 @@
 #include "base/whole_file.h"
 #include "train/checkpoint/resume.h"
 #include "train/weights/adapt_weights.h"
-#include "train/weights/file_contents.h"
+#include "train/weights/formats/file_contents.h"
 
 namespace shoal::app {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/commands/datasets.h"
+#include "app/commands/data/datasets.h"
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
 #include "app/launch/machine.h"

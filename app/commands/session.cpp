@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "app/commands/agreement.h"
-#include "app/commands/class_weights.h"
+#include "app/commands/data/agreement.h"
+#include "app/commands/data/class_weights.h"
 #include "app/launch/checks.h"
 #include "app/launch/machine.h"
 #include "app/options/settings/saved_settings.h"

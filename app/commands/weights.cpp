@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "app/commands/datasets.h"
+#include "app/commands/data/datasets.h"
 #include "app/weights/fetch.h"
 #include "app/weights/imagenet_classes.h"
 #include "app/weights/remote_weights.h"

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/file_lock.h"
 #include "base/log.h"
+#include "base/net/sha256.h"
 #include "base/secrets.h"
-#include "base/sha256.h"
 #include "base/whole_file.h"
 
 namespace shoal::app {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/weights/remote_weights.h"
-#include "base/download.h"
+#include "base/net/download.h"
 
 namespace shoal::app {
 

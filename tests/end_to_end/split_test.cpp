@@ -113,9 +113,10 @@ TEST_CASE("--val-split is refused if validation images exist or none can be held
   check_refused(d.train("out", {"--val-split", "1e-9"}), "--val-split");
   fs::rename(d.root() / "val", d.root() / "data/val");
   check_refused(d.train("out", split), d.data() + "/val");
-  const auto named = test::run_shoal({"train", "--train", d.data() + "/train", "--val-split",
-                                      "0.25", "--output", d.output("named"), "--model", "efficientnet_b0",
-                                      "--size", "32", "--batch-size", "8", "--max-steps", "2"});
+  const auto named =
+      test::run_shoal({"train", "--train", d.data() + "/train", "--val-split", "0.25", "--output",
+                       d.output("named"), "--model", "efficientnet_b0", "--size", "32",
+                       "--batch-size", "8", "--max-steps", "2"});
   INFO(named.err);
   CHECK(named.exit_code == 0);
   check_refused({"eval", "--checkpoint", d.output("named"), "--train", d.data() + "/train", "--val",

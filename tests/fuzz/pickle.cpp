@@ -1,5 +1,5 @@
 // Fuzzes the reader of Python pickles.
-#include "train/weights/pickle.h"
+#include "train/weights/formats/pickle.h"
 
 #include <cstdint>
 #include <stdexcept>

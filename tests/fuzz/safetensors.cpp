@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/weights/safetensors_header.h"
+#include "train/weights/formats/safetensors_header.h"
 
 using namespace shoal::train;
 

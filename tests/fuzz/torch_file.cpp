@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "train/weights/state_dict.h"
+#include "train/weights/formats/state_dict.h"
 
 using namespace shoal::train;
 

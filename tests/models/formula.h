@@ -1,5 +1,5 @@
 #pragma once
-// The weight formula documented in tests/golden/make_models.py.
+// The weight formula documented in tests/golden/scripts/make_models.py.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,4 +1,4 @@
-// Compares every network with torchvision's in float64 (tests/golden/make_models.py).
+// Compares every network with torchvision's in float64 (tests/golden/scripts/make_models.py).
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

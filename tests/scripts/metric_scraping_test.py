@@ -1,6 +1,6 @@
 """Applies the metric definitions to complete logs of real runs, with different regex engines.
 
-The logs, and the histories with the unrounded values, were recorded by tests/golden/make_logs.
+The logs, and the histories with the unrounded values, were recorded by tests/golden/scripts/make_logs.
 Environment: SHOAL_PROGRAM is the built program; SHOAL_ENGINE is python, re2 or javascript;
 SHOAL_NODE is node's path, for javascript.
 """

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/download.h"
-#include "base/sha256.h"
+#include "base/net/download.h"
+#include "base/net/sha256.h"
 #include "tests/support/capture.h"
 #include "tests/support/http_server.h"
 

@@ -16,7 +16,7 @@
 #include "models/catalogue.h"
 #include "train/report/sinks.h"
 #include "train/weights/model_file.h"
-#include "train/weights/onnx_file.h"
+#include "train/weights/onnx/onnx_file.h"
 #include "train/weights/preprocessing.h"
 
 namespace shoal::train {

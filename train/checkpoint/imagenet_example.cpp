@@ -12,9 +12,9 @@
 #include "models/catalogue.h"
 #include "train/checkpoint/changed_settings.h"
 #include "train/weights/adapt_weights.h"
-#include "train/weights/parse_file.h"
-#include "train/weights/torch_archive.h"
-#include "train/weights/torch_tensor.h"
+#include "train/weights/formats/parse_file.h"
+#include "train/weights/formats/torch_archive.h"
+#include "train/weights/formats/torch_tensor.h"
 #include "train/weights/weights_file.h"
 
 namespace shoal::train {

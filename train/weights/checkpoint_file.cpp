@@ -8,9 +8,9 @@
 #include <exception>
 #include <stdexcept>
 
-#include "train/weights/parse_file.h"
-#include "train/weights/torch_archive.h"
-#include "train/weights/torch_tensor.h"
+#include "train/weights/formats/parse_file.h"
+#include "train/weights/formats/torch_archive.h"
+#include "train/weights/formats/torch_tensor.h"
 
 namespace shoal::train {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "train/weights/safetensors.h"
+#include "train/weights/formats/safetensors.h"
 
 namespace shoal::train {
 namespace {

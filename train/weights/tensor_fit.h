@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "train/weights/formats/stored_tensor.h"
 #include "train/weights/name_families.h"
-#include "train/weights/stored_tensor.h"
 
 namespace shoal::train {
 

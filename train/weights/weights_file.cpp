@@ -9,11 +9,11 @@
 
 #include "base/grouped.h"
 #include "train/job/job.h"
+#include "train/weights/formats/safetensors.h"
+#include "train/weights/formats/torch_archive.h"
+#include "train/weights/formats/torch_file.h"
 #include "train/weights/model_file.h"
 #include "train/weights/name_families.h"
-#include "train/weights/safetensors.h"
-#include "train/weights/torch_archive.h"
-#include "train/weights/torch_file.h"
 
 namespace shoal::train {
 namespace {

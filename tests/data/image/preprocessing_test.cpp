@@ -1,5 +1,5 @@
 // Tests greyscale images and flips against Pillow and torchvision
-// (tests/golden/make_preprocessing.py).
+// (tests/golden/scripts/make_preprocessing.py).
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -10,8 +10,8 @@
 #include "tests/support/temporary_directory.h"
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/job/job.h"
+#include "train/weights/formats/safetensors.h"
 #include "train/weights/model_file.h"
-#include "train/weights/safetensors.h"
 
 using namespace shoal;
 using namespace shoal::train;

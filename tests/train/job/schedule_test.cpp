@@ -1,4 +1,4 @@
-// Compares our schedules with those of PyTorch and timm (tests/golden/make_optimizers.py).
+// Compares our schedules with those of PyTorch and timm (tests/golden/scripts/make_optimizers.py).
 
 #include "train/job/schedule.h"
 

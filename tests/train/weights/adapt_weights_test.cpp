@@ -1,4 +1,4 @@
-// Converts weights in other programs' names (tests/golden/make_weight_names.py).
+// Converts weights in other programs' names (tests/golden/scripts/make_weight_names.py).
 #include "train/weights/adapt_weights.h"
 
 #include <ATen/ops/full.h>

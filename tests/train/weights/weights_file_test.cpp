@@ -1,4 +1,4 @@
-// Reads weights files of shoal and of other programs (tests/golden/make_weights.py).
+// Reads weights files of shoal and of other programs (tests/golden/scripts/make_weights.py).
 #include "train/weights/weights_file.h"
 
 #include <ATen/ops/full.h>
@@ -9,7 +9,7 @@
 
 #include "train/checkpoint/checkpoint_store.h"
 #include "train/job/job.h"
-#include "train/weights/safetensors.h"
+#include "train/weights/formats/safetensors.h"
 
 using namespace shoal;
 using namespace shoal::train;

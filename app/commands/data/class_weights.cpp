@@ -1,0 +1,149 @@
+#include "app/commands/data/class_weights.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <system_error>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/whole_file.h"
+#include "data/dataset.h"
+#include "data/loader/balance.h"
+#include "dist/gather.h"
+
+namespace shoal::app {
+namespace {
+
+using Given = std::map<std::string, double>;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw UserError("--class-weights " + path + ": " + why);
+}
+
+void add(Given& given, const std::string& path, const std::string& name, double weight) {
+  if (!std::isfinite(weight) || weight < 0)
+    refuse(path, "the weight of '" + name + "' must be a number of 0 or more");
+  if (!given.emplace(name, weight).second) refuse(path, "class '" + name + "' has two weights");
+}
+
+Given from_json(const std::string& path, const nlohmann::json& json,
+                const std::vector<std::string>& classes) {
+  Given given;
+  const auto weight_in = [&](const nlohmann::json& value, const std::string& name) {
+    add(given, path, name, value.is_number() ? value.get<double>() : -1);
+  };
+  if (json.is_array() && json.size() != classes.size())
+    refuse(path, strf("the list has %zu weights, but there are %zu classes", json.size(),
+                      classes.size()));
+  if (json.is_array())
+    for (size_t c = 0; c < classes.size(); ++c) weight_in(json[c], classes[c]);
+  else
+    for (const auto& [name, value] : json.items()) weight_in(value, name);
+  return given;
+}
+
+// The name of a class may contain blanks; the weight is the last word of its line.
+Given from_lines(const std::string& path, const std::string& text) {
+  Given given;
+  int64_t number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    const size_t end = line.find_last_not_of(" \t\r");
+    if (end == line.npos) continue;
+    const size_t blank = line.find_last_of(" \t", end);
+    const size_t name_end = blank == line.npos ? blank : line.find_last_not_of(" \t", blank);
+    double weight = 0;
+    const char* const last = line.data() + end + 1;
+    const auto result =
+        std::from_chars(line.data() + (blank == line.npos ? 0 : blank + 1), last, weight);
+    if (name_end == line.npos || result.ec != std::errc() || result.ptr != last)
+      refuse(path, strf("line %lld is not `CLASS WEIGHT`", static_cast<long long>(number)));
+    add(given, path, line.substr(0, name_end + 1), weight);
+  }
+  return given;
+}
+
+// Returns how often an epoch uses each class, over all hosts.
+std::vector<int64_t> uses_per_epoch(const train::ResolvedJob& job, const data::Dataset& train,
+                                    const dist::Communicator& communicator) {
+  std::vector<int64_t> counts = data::class_counts(train);
+  if (job.balance > 0)
+    counts = data::balanced_counts(
+        counts, job.balance, std::accumulate(counts.begin(), counts.end(), int64_t{0}), job.seed);
+  if (!job.train_sharded) return counts;
+  at::Tensor sums = at::tensor(counts, at::kLong);
+  if (communicator.env.local_rank != 0) sums.zero_();  // the ranks of a host have the same images
+  communicator.main.all_reduce_sum(sums);
+  const auto* const all = sums.const_data_ptr<int64_t>();
+  return {all, all + counts.size()};
+}
+
+// Returns the content of a file on rank 0; empty if it cannot be read. Collective.
+std::string read_on_leader(const std::string& path, const dist::Communicator& communicator) {
+  std::string text;
+  try {
+    if (communicator.rank() == 0) {
+      const std::vector<char> bytes = read_whole_file(path);
+      text.assign(bytes.begin(), bytes.end());
+    }
+  } catch (const std::system_error&) {  // refused on all ranks
+  }
+  return dist::gather_text(communicator.main, text)[0];
+}
+
+}  // namespace
+
+std::vector<double> parse_class_weights(const std::string& path, const std::string& text,
+                                        const std::vector<std::string>& classes) {
+  if (text.empty()) refuse(path, "it is neither none, balanced, nor a file that can be read");
+  const nlohmann::json json = parse_json(text);
+  const bool is_json = json.is_array() || json.is_object();
+  const Given given = is_json ? from_json(path, json, classes) : from_lines(path, text);
+  std::vector<double> weights;
+  std::vector<std::string> missing, unknown;
+  for (const std::string& name : classes) {
+    const auto found = given.find(name);
+    if (found == given.end())
+      missing.push_back(name);
+    else
+      weights.push_back(found->second);
+  }
+  for (const auto& [name, weight] : given)
+    if (std::find(classes.begin(), classes.end(), name) == classes.end()) unknown.push_back(name);
+  if (!unknown.empty()) refuse(path, "unknown classes: " + data::quoted_names(unknown));
+  if (!missing.empty()) refuse(path, "classes without a weight: " + data::quoted_names(missing));
+  return weights;
+}
+
+std::vector<double> class_weights(const train::ResolvedJob& job, const data::Source& train,
+                                  const dist::Communicator& communicator) {
+  if (job.class_weighting == "none") return {};
+  const auto* const images = dynamic_cast<const data::Dataset*>(&train);
+  if (!images)
+    throw UserError("--class-weights " + job.class_weighting +
+                    " needs the number of images of each class, which is unknown for images that "
+                    "are read sequentially; omit it");
+  const std::vector<int64_t> uses = uses_per_epoch(job, *images, communicator);
+  std::vector<double> weights;
+  if (job.class_weighting == "balanced")
+    for (const int64_t n : uses) weights.push_back(n > 0 ? 1 / static_cast<double>(n) : 0);
+  else
+    weights = parse_class_weights(
+        job.class_weighting, read_on_leader(job.class_weighting, communicator), images->classes());
+  double sum = 0, all = 0;
+  for (size_t c = 0; c < weights.size(); ++c) {
+    sum += weights[c] * static_cast<double>(uses[c]);
+    all += static_cast<double>(uses[c]);
+  }
+  if (sum <= 0) refuse(job.class_weighting, "all training images have weight 0");
+  for (double& weight : weights) weight *= all / sum;
+  weights.resize(static_cast<size_t>(job.model.classes), 0);  // --classes may name more
+  return weights;
+}
+
+}  // namespace shoal::app

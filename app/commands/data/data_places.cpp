@@ -1,0 +1,121 @@
+#include "app/commands/data/data_places.h"
+
+#include <filesystem>
+
+#include "base/hash.h"
+#include "base/log.h"
+
+namespace shoal::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+Split find_split(const train::Job& job, const std::string& name, const std::string& named) {
+  if (!named.empty()) return {name, "--" + name, data::resolve(named)};
+  if (job.data.empty()) return {name, "--data", {}};
+  if (auto found = data::find_split(job.data, name)) return {name, "--data", *found};
+  return {name, "--data", {data::Location::Kind::path, job.data + "/" + name, false}};
+}
+
+}  // namespace
+
+DataPlaces find_data(const train::Job& job) {
+  return {find_split(job, "train", job.train_dir), find_split(job, "val", job.val_dir)};
+}
+
+std::string cache_folder(const train::Job& job) {
+  return job.cache_dir.value_or(job.output + "/cache");
+}
+
+std::string index_folder(const train::Job& job, const DataPlaces& places) {
+  if (!job.seek_index || places.train.location.text.empty()) return "";
+  std::string name = fs::absolute(places.train.location.text).lexically_normal().native();
+  // Indexes are stored by position in the training images, which these options change.
+  if (job.val_split > 0) name += strf(":%g", job.val_split);
+  if (!job.portion.all()) name += ":" + portion_text(job);
+  return cache_folder(job) + "/seek-" + hex(hash_bytes(name));
+}
+
+std::string portion_text(const train::Job& job) {
+  const data::Portion& portion = job.portion;
+  return portion.per_class > 0 ? "--per-class " + std::to_string(portion.per_class)
+                               : strf("--fraction %g", portion.fraction);
+}
+
+void take_held_out(train::Job& job, const DataPlaces& places, double share, bool leader) {
+  if (leader && job.val_split > share && share > 0)
+    log::warning(
+        strf("--val-split is %g, but the run held out only %g: some of these images were used for "
+             "training",
+             job.val_split, share));
+  const bool has_source = !job.data.empty() || !job.train_dir.empty();
+  const bool has_val = !job.val_dir.empty() || places.val.found();
+  if (job.val_split == 0 && has_source && !has_val) job.val_split = share;
+}
+
+void check_data_exists(const train::Job& job, const DataPlaces& places) {
+  if (!job.data.empty() && !data::resolve(job.data).exists)
+    throw UserError("--data: '" + job.data + "' does not exist");
+  for (const Split* split : {&places.train, &places.val})
+    if (split->option != "--data" && !split->location.exists)
+      throw UserError(split->option + ": '" + split->location.text + "' does not exist");
+}
+
+void check_split_exists(const train::Job& job, const Split& split) {
+  if (split.found() || split.option != "--data") return;
+  const bool train = split.name == "train";
+  const std::string also = train ? "" : ", or hold out training images with --val-split 0.1";
+  if (job.data.empty()) {
+    const bool other = !(train ? job.val_dir : job.train_dir).empty();
+    throw UserError(std::string("no ") + (train ? "training" : "validation") + " images given: " +
+                    (other ? "add --" + split.name + " DIR|FILE" + also
+                           : "add --data DIR (containing train/ and val/), or --train and --val"));
+  }
+  if (!fs::exists(job.data)) throw UserError("--data: '" + job.data + "' does not exist");
+  const fs::path parent = fs::absolute(job.data).lexically_normal() / "..";
+  const bool is_split = fs::exists(parent / "train") && fs::exists(parent / "val");
+  throw UserError(
+      "--data: " + job.data + " contains no " + data::split_places(split.name) +
+      (is_split            ? "; use its parent folder: --data " + parent.lexically_normal().string()
+       : job.val_split > 0 ? "; give them separately: --train DIR|FILE"
+                           : "; give them separately: --train DIR|FILE --val DIR|FILE" + also));
+}
+
+void check_val_split(const train::Job& job, const DataPlaces& places) {
+  const std::string option = strf("--val-split %g", job.val_split);
+  if (!job.val_dir.empty())
+    throw UserError(option + " and --val " + job.val_dir +
+                    " both select the validation images; remove one of them");
+  if (places.val.found())
+    throw UserError(option + " is for data without validation images, but there is " +
+                    places.val.location.text +
+                    "; remove it, or name only the training images: --train " +
+                    places.train.location.text);
+  if (places.train.location.is_pipe())
+    throw UserError(
+        option +
+        " cannot split images that come through a pipe; give validation images with --val PATH");
+  if (!job.val_labels.empty()) throw UserError("--val-labels cannot be used with " + option);
+}
+
+void check_synsets(const train::Job& job) {
+  if (!job.val_synsets.empty() && job.val_labels.empty())
+    throw UserError("--val-synsets has no effect without --val-labels");
+}
+
+void check_source_options(const train::Job& job, const DataPlaces& places, bool with_train) {
+  check_synsets(job);
+  if (with_train && places.train.location.is_pipe() && !job.portion.all())
+    throw UserError(portion_text(job) +
+                    " cannot select among images that come through a pipe, because only files "
+                    "can be listed; omit it, or give the images as files");
+  if (job.tfrecord_keys.empty()) return;
+  const auto may_be_records = [](const Split& split) {
+    return split.location.is_pipe() || data::holds_tf_records(split.location);
+  };
+  const bool reads_train = with_train || job.val_split > 0;
+  if (may_be_records(places.val) || (reads_train && may_be_records(places.train))) return;
+  throw UserError("--tfrecord-keys has no effect: the images are not TFRecords");
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,201 @@
+#include "app/commands/data/datasets.h"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "app/commands/data/agreement.h"
+#include "app/commands/data/opening.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "data/sources/cached_dataset.h"
+#include "data/sources/relabelled.h"
+#include "data/sources/split.h"
+
+namespace shoal::app {
+namespace {
+
+// Returns the names in --classes FILE. Without a file, and if `numbered`, returns the N numbers
+// from 0 for --classes N, padded with zeros.
+Classes class_names(const train::Job& job, bool numbered) {
+  if (!job.classes_file.empty()) return read_class_names(job.classes_file);
+  const int64_t count = numbered ? job.classes.value_or(0) : 0;
+  const size_t digits = std::to_string(count - 1).size();
+  Classes names;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    names.push_back(std::string(digits - number.size(), '0') + number);
+  }
+  return names;
+}
+
+// The classes that labels refer to. Empty: the classes of the images themselves.
+struct KnownClasses {
+  Classes names;
+  std::string whose;  // for messages: "the training images", "the checkpoint"
+};
+
+// Relabels validation images with the classes of the training images or of the model. Some of these
+// classes may have no validation images.
+std::shared_ptr<const data::Dataset> with_known_classes(
+    std::shared_ptr<const data::Dataset> dataset, const Opening& opening,
+    const KnownClasses& known) {
+  const Classes own = dataset->classes();
+  if (known.names.empty() || own == known.names) return dataset;
+  try {
+    dataset = data::with_classes(dataset, known.names, known.whose);
+  } catch (const std::invalid_argument& error) {
+    const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
+    throw UserError(opening.split.option + ": classes of the validation images are " +
+                    error.what() +
+                    (numbers ? ". If labels are numbers, give the class names with --classes FILE"
+                             : "; rename or remove them"));
+  }
+  if (opening.communicator.env.rank == 0 && own.size() < known.names.size())
+    log::info(
+        strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
+             "of them",
+             own.size(), known.names.size(), known.whose.c_str()));
+  return dataset;
+}
+
+// With --cache, wraps the dataset to keep encoded images in memory.
+std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> images,
+                                           const train::Job& job) {
+  auto dataset = std::dynamic_pointer_cast<const data::Dataset>(images);
+  if (job.cache_bytes == 0 || !dataset) return images;
+  return std::make_shared<data::CachedDataset>(std::move(dataset), job.cache_bytes);
+}
+
+// Returns the portion of the training images that --fraction or --per-class selects.
+std::shared_ptr<const data::Dataset> selected(const Opening& opening,
+                                              std::shared_ptr<const data::Dataset> images) {
+  const data::Portion& portion = opening.job.portion;
+  if (portion.all()) return images;
+  const int64_t all = images->size();
+  auto taken = data::portion_of(std::move(images), portion);
+  if (opening.communicator.env.rank == 0)
+    log::info(strf("%s: training on %lld of %lld images%s", portion_text(opening.job).c_str(),
+                   static_cast<long long>(taken->size()), static_cast<long long>(all),
+                   opening.sharded() ? " of the first host" : ""));
+  return taken;
+}
+
+// Opens the images of one split. Collective.
+std::shared_ptr<const data::Source> open_split(const Opening& opening, const KnownClasses& known) {
+  check_split_exists(opening.job, opening.split);
+  if (opening.piped()) return open_pipe(opening, known.names);
+  auto dataset = open_listed(opening, known.names);
+  dataset = opening.split.name == "val" ? with_known_classes(dataset, opening, known)
+                                        : selected(opening, dataset);
+  return as_read(opening, dataset);
+}
+
+// Returns one part of the images `all` for --val-split. With --sharded, a host may have no
+// validation image but must have a training image. Collective.
+std::shared_ptr<const data::Source> take_part(const Opening& opening,
+                                              std::shared_ptr<const data::Dataset> all,
+                                              data::Part part) {
+  const train::Job& job = opening.job;
+  const int64_t images = all->size();
+  const auto taken = data::part_of(std::move(all), part, job.val_split);
+  Shares shares{taken->size(), taken->size()};
+  if (opening.sharded()) shares = count_shares(*taken, opening.communicator);
+  const bool training = part == data::Part::train;
+  if (training ? shares.smallest == 0 : shares.all == 0)
+    throw UserError(strf("--val-split %g leaves no %s image of %lld%s; use another share",
+                         job.val_split, training ? "training" : "validation",
+                         static_cast<long long>(images),
+                         opening.sharded() && training ? " on a host" : ""));
+  if (!training && opening.communicator.env.rank == 0)
+    log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
+                   job.val_split, static_cast<long long>(taken->size()),
+                   static_cast<long long>(images), opening.source().c_str()));
+  return as_read(opening, training ? selected(opening, taken) : taken);
+}
+
+// Checks that the images have exactly the classes in --classes FILE.
+void check_class_names(const data::Source& images, const train::Job& job, const Classes& names) {
+  if (job.classes_file.empty() || images.classes() == names) return;
+  throw UserError("--classes " + job.classes_file + " names " + std::to_string(names.size()) +
+                  " classes, but the images have " + std::to_string(images.classes().size()) +
+                  ", which differ or have another order; only pipes need --classes FILE");
+}
+
+// Opens both splits from the training images (--val-split). Collective.
+Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool with_train,
+                        const Classes& known, const dist::Communicator& communicator) {
+  check_val_split(job, places);
+  check_split_exists(job, places.train);
+  Opening opening{job, places.train, communicator};
+  const Classes names = class_names(job, /*numbered=*/false);
+  const KnownClasses classes = with_train || known.empty() ? KnownClasses{names, "--classes"}
+                                                           : KnownClasses{known, "the checkpoint"};
+  Datasets datasets;
+  auto all = open_listed(opening, classes.names);
+  check_class_names(*all, job, names);
+  if (with_train) {
+    datasets.train = cached(take_part(opening, all, data::Part::train), job);
+    datasets.train_source = opening.source();
+    // Training and evaluation read forward at the same time, so each one opens the files itself.
+    opening.quiet = true;
+    if (job.forward_reads) all = open_listed(opening, classes.names);
+  } else {
+    all = with_known_classes(all, opening, classes);
+  }
+  datasets.val = take_part(opening, all, data::Part::validation);
+  datasets.val_source = opening.source();
+  return datasets;
+}
+
+}  // namespace
+
+std::vector<std::string> read_class_names(const std::string& path) {
+  Classes names;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty()) names.push_back(line);
+  }
+  if (names.empty())
+    throw UserError("--classes " + path +
+                    " is neither a number nor a file with one class name per line");
+  Classes sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) throw UserError("--classes " + path + " names '" + *twice + "' twice");
+  return names;
+}
+
+Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool with_train,
+                       const std::vector<std::string>& known,
+                       const dist::Communicator& communicator) {
+  check_source_options(job, places, with_train);
+  if (job.val_split > 0) return open_val_split(job, places, with_train, known, communicator);
+  const Opening train{job, places.train, communicator}, val{job, places.val, communicator};
+  if (with_train) check_split_exists(job, places.train);
+  check_split_exists(job, places.val);
+  const bool train_piped = with_train && train.piped();
+  Classes names = class_names(job, train_piped || val.piped());
+  if (names.empty() && train_piped && val.piped()) names = known;  // when resuming
+  const KnownClasses given = {names, "--classes"}, saved = {known, "the checkpoint"};
+  Datasets datasets;
+  // A pipe cannot be searched for classes, so use those of the validation images if they are files.
+  if (train_piped && !val.piped() && names.empty()) datasets.val = open_split(val, saved);
+  if (with_train) {
+    const auto& classes = datasets.val ? KnownClasses{datasets.val->classes(), ""} : given;
+    datasets.train = cached(open_split(train, classes), job);
+    datasets.train_source = train.source();
+  }
+  if (!datasets.val)
+    datasets.val =
+        open_split(val, with_train ? KnownClasses{datasets.train->classes(), "the training images"}
+                        : known.empty() ? given
+                                        : saved);
+  if (with_train) data::check_same_classes(*datasets.train, *datasets.val);
+  check_class_names(*datasets.val, job, names);
+  datasets.val_source = val.source();
+  return datasets;
+}
+
+}  // namespace shoal::app

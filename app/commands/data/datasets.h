@@ -1,0 +1,34 @@
+#pragma once
+// Opens the datasets of a job.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands/data/data_places.h"
+#include "data/source.h"
+#include "dist/connect.h"
+#include "train/job/job.h"
+
+namespace shoal::app {
+
+struct Datasets {
+  std::shared_ptr<const data::Source> train;  // null when only evaluating
+  std::shared_ptr<const data::Source> val;
+  std::string train_source, val_source;  // the folder, file or pattern of each
+};
+
+// Reads the class names in the file of --classes, one per line. Throws UserError if the file has no
+// names or a name appears twice.
+std::vector<std::string> read_class_names(const std::string& path);
+
+// Opens the images in `places` (with --val-split: both splits from the training images) and checks
+// that all ranks have the same images (agreement.h). `known`: the classes of the checkpoint, if
+// there is one; without training images, validation labels are indices into these. Some classes may
+// have no validation images, but validation images must not have other classes. Throws UserError
+// that names the option. Collective.
+Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool with_train,
+                       const std::vector<std::string>& known,
+                       const dist::Communicator& communicator);
+
+}  // namespace shoal::app

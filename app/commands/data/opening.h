@@ -1,0 +1,44 @@
+#pragma once
+// Opens the images of one split on all ranks.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands/data/data_places.h"
+#include "data/dataset.h"
+#include "data/stream/stream.h"
+#include "dist/connect.h"
+#include "train/job/job.h"
+
+namespace shoal::app {
+
+using Classes = std::vector<std::string>;
+
+// The arguments for opening one split.
+struct Opening {
+  const train::Job& job;
+  const Split& split;
+  const dist::Communicator& communicator;
+  bool quiet = false;  // the split was opened before, so do not repeat warnings
+
+  std::string option() const { return "--" + split.name; }
+  const std::string& source() const { return split.location.text; }
+  bool sharded() const { return train::is_sharded(job, split.name); }
+  bool piped() const { return split.location.is_pipe(); }
+};
+
+// Opens the pipe of this process. `known`: its classes. Throws UserError that names the option.
+// Collective.
+std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Classes& known);
+
+// Lists the images of a split in files and checks that all ranks agree (agreement.h). Throws
+// UserError that names the option. Collective.
+std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known);
+
+// Returns the source that this process reads: the dataset itself, or with --forward-reads a source
+// that reads its files sequentially.
+std::shared_ptr<const data::Source> as_read(const Opening& opening,
+                                            const std::shared_ptr<const data::Dataset>& dataset);
+
+}  // namespace shoal::app

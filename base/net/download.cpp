@@ -1,0 +1,229 @@
+#include "base/net/download.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/log.h"
+#include "base/net/http_get.h"
+#include "base/net/sha256.h"
+#include "base/secrets.h"
+#include "base/text.h"
+#include "base/whole_file.h"
+
+namespace shoal {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kProgressBytes = 1'000'000;  // so many bytes from a connection reset the retries
+
+// One download, over one or more connections.
+class Download {
+ public:
+  Download(const std::string& url, const fs::path& path, const DownloadOptions& options)
+      : url_(url),
+        path_(path),
+        part_(path.parent_path() / ("." + path.filename().string() + ".part")),
+        etag_file_(path.parent_path() / ("." + path.filename().string() + ".etag")),
+        options_(options) {}
+
+  std::string run() {
+    open_part();
+    double pause = options_.retry_seconds;
+    for (int failures = 0;;) {
+      const int64_t before = received_;
+      const std::string problem = connect_once();
+      if (problem.empty()) break;
+      if (received_ - before >= kProgressBytes) failures = 0, pause = options_.retry_seconds;
+      if (++failures > options_.retries) throw std::runtime_error(sentence(problem));
+      log::info(sentence(problem) + strf("; trying again from %.1f MB", double(have_) / 1e6));
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+      pause *= 2;
+    }
+    return finish();
+  }
+
+ private:
+  std::string sentence(const std::string& problem) const {
+    return "cannot download " + masked(url_) + ": " + problem;
+  }
+
+  [[noreturn]] void fail_to_write(int error) const {
+    throw std::system_error(error, std::generic_category(), "cannot write " + path_.string());
+  }
+
+  // Opens .NAME.part. Its bytes count only if the server can say whether they are still valid.
+  void open_part() {
+    part_file_ = open_file(part_.c_str(), O_RDWR | O_CREAT);
+    if (!part_file_.is_open()) fail_to_write(errno);
+    std::error_code missing;
+    if (fs::exists(etag_file_, missing)) {
+      const std::vector<char> bytes = read_whole_file(etag_file_);
+      validator_.assign(bytes.begin(), bytes.end());
+    }
+    if (validator_.find_first_of("\r\n") != validator_.npos) validator_.clear();
+    have_ = validator_.empty() ? 0 : ::lseek(part_file_.number(), 0, SEEK_END);
+    if (have_ < 0) fail_to_write(errno);
+  }
+
+  // Receives until the end of the file or of the connection. Returns an empty text if the file is
+  // complete, or why the connection ended if another one may help. Throws if none would.
+  std::string connect_once() {
+    if (validator_.empty()) have_ = 0;
+    refusal_.clear(), write_error_ = 0;
+    body_begun_ = stalled_ = false;
+    last_change_ = Clock::now();
+    HttpGet request{url_, options_.token, options_.certificates, options_.connect_seconds};
+    request.offset = have_;
+    request.if_range = validator_;
+    request.take = [this](const HttpResponse& response, const char* bytes, size_t size) {
+      return take(response, bytes, size);
+    };
+    request.keep_going = [this] { return !is_stalled(); };
+    const HttpResult result = http_get(request);
+    linked_sha256_ = result.response.linked_sha256;
+    return judge(result);
+  }
+
+  // Returns or throws as connect_once() does.
+  std::string judge(const HttpResult& result) {
+    using End = HttpResult::End;
+    const int status = result.response.status;
+    const bool whole = result.end == End::complete && (status == 200 || status == 206);
+    if (whole && !body_begun_) take(result.response, "", 0);  // an empty file
+    if (write_error_ != 0) {
+      ::unlink(part_.c_str());  // frees its space, in case the disk is full
+      fail_to_write(write_error_);
+    }
+    if (!refusal_.empty()) throw std::runtime_error(sentence(refusal_));
+    if (whole) return "";
+    if (status == 416 && have_ > 0) {
+      if (result.response.range_total == have_) return "";
+      validator_.clear();
+      return "the server has fewer bytes than were received before";
+    }
+    if (result.end == End::complete || result.end == End::refused) {
+      const std::string answer = strf("the server answers with HTTP status %d", status);
+      if (status == 408 || status == 429 || status >= 500) return answer;
+      throw HttpError(sentence(answer), status);
+    }
+    const std::string problem =
+        stalled_ ? strf("no data for %g s", options_.stall_seconds) : result.problem;
+    const bool worked = received_ > 0;  // else a first connection fails at once, as when offline
+    if (!worked || result.end == End::forbidden) throw std::runtime_error(sentence(problem));
+    return problem;
+  }
+
+  bool refuse(const std::string& reason) {
+    refusal_ = reason;
+    return false;
+  }
+
+  // Decides where the body goes: behind the bytes of .NAME.part, or in their place. Returns false
+  // if the answer is unusable.
+  bool begin_body(const HttpResponse& response) {
+    body_begun_ = true;
+    if (response.type.starts_with("text/html"))
+      return refuse("the server sent a web page instead of a file");
+    if (response.status == 206) {
+      if (response.range_begin != have_)
+        return refuse("the server sent other bytes than those that were requested");
+      total_ = response.range_total;
+    } else {
+      have_ = 0;
+      total_ = response.length;
+      validator_ = response.validator();
+      if (::ftruncate(part_file_.number(), 0) != 0) write_error_ = errno;
+      save_validator();
+    }
+    if (::lseek(part_file_.number(), have_, SEEK_SET) < 0) write_error_ = errno;
+    if (total_ > options_.max_bytes)
+      return refuse(strf("the file has %.1f GB, more than the limit of %.1f GB",
+                         double(total_) / 1e9, double(options_.max_bytes) / 1e9));
+    return write_error_ == 0;
+  }
+
+  void save_validator() {
+    std::error_code error;
+    fs::remove(etag_file_, error);
+    if (!validator_.empty()) write_whole(etag_file_, validator_, {.flush = false});
+  }
+
+  bool take(const HttpResponse& response, const char* bytes, size_t size) {
+    try {
+      if (!body_begun_ && !begin_body(response)) return false;
+    } catch (const std::system_error& error) {  // libcurl cannot pass on exceptions
+      write_error_ = error.code().value();
+      return false;
+    }
+    if (have_ + static_cast<int64_t>(size) > options_.max_bytes)
+      return refuse(
+          strf("the file has more than the limit of %.1f GB", double(options_.max_bytes) / 1e9));
+    write_error_ = write_all(part_file_.number(), bytes, size);
+    if (write_error_ != 0) return false;
+    have_ += static_cast<int64_t>(size);
+    received_ += static_cast<int64_t>(size);
+    last_change_ = Clock::now();
+    if (options_.progress) options_.progress(have_, total_);
+    return true;
+  }
+
+  bool is_stalled() {
+    stalled_ = Clock::now() - last_change_ > std::chrono::duration<double>(options_.stall_seconds);
+    return stalled_;
+  }
+
+  // Checks the complete file and gives it its name. Returns its SHA-256.
+  std::string finish() {
+    if (::fsync(part_file_.number()) != 0) fail_to_write(errno);
+    if (const int error = part_file_.close()) fail_to_write(error);
+    std::error_code ignored;
+    fs::remove(etag_file_, ignored);
+    const std::string digest = sha256_of(part_);
+    const std::string expected = options_.sha256.empty() ? linked_sha256_ : lower(options_.sha256);
+    if (!digest.starts_with(expected)) {
+      fs::remove(part_, ignored);
+      throw WrongDigest(sentence(
+          "the SHA-256 of the received file is " + digest + ", but it should " +
+          (expected.size() < 64 ? "begin with " : "be ") + expected + "; the file was removed"));
+    }
+    move_into_place(part_, path_);
+    return digest;
+  }
+
+  const std::string url_;
+  const fs::path path_, part_, etag_file_;
+  const DownloadOptions& options_;
+  Descriptor part_file_;
+  int64_t have_ = 0;      // valid bytes in .NAME.part
+  int64_t received_ = 0;  // bytes received by this object, over all connections
+  int64_t total_ = 0;     // size of the file; 0: unknown
+  std::string
+      validator_;  // ETag or date of the bytes in .NAME.part; empty: they cannot be continued
+
+  std::string linked_sha256_;  // stated by the server
+
+  // The connection under way.
+  bool body_begun_ = false;  // its first bytes have been written
+  std::string refusal_;      // why this side ended it
+  int write_error_ = 0;      // errno
+  bool stalled_ = false;
+  Clock::time_point last_change_;
+};
+
+}  // namespace
+
+std::string download(const std::string& url, const fs::path& path, const DownloadOptions& options) {
+  return Download(url, path, options).run();
+}
+
+}  // namespace shoal

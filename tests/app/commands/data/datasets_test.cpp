@@ -1,0 +1,207 @@
+#include "app/commands/data/datasets.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "base/error.h"
+#include "data/dataset.h"
+#include "data/loader/loader.h"
+#include "data/sources/split.h"
+#include "tests/support/program.h"
+#include "tests/support/spawn_ranks.h"
+
+using namespace shoal;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+namespace {
+
+void write_image(const fs::path& path) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << "x";
+}
+
+// Returns a job that reads `data` and keeps no cache.
+train::Job job_of(const fs::path& data) {
+  train::Job job;
+  job.data = data.string();
+  job.cache_dir = "";
+  return job;
+}
+
+app::Datasets open(const train::Job& job, bool with_train = true, const Names& known = {},
+                   const dist::Communicator& world = dist::connect({})) {
+  return app::open_datasets(job, app::find_data(job), with_train, known, world);
+}
+
+const data::Dataset& dataset(const std::shared_ptr<const data::Source>& source) {
+  REQUIRE(source->access() == data::Access::random);
+  return dynamic_cast<const data::Dataset&>(*source);
+}
+
+}  // namespace
+
+TEST_CASE("--data provides both splits, and validation uses the training labels") {
+  const test::TemporaryDirectory folder;
+  for (const char* name :
+       {"train/ant/1.jpg", "train/cat/1.jpg", "train/dog/1.jpg", "val/dog/1.jpg", "val/cat/1.jpg"})
+    write_image(folder.path() / name);
+  const app::Datasets found = open(job_of(folder.path()));
+  CHECK((found.train->size() == 3 && found.val->size() == 2));
+  CHECK(found.val->classes() == Names{"ant", "cat", "dog"});
+  CHECK((dataset(found.val).label(0) == 1 && dataset(found.val).label(1) == 2));
+  CHECK(found.train_source == (folder.path() / "train").string());
+  CHECK(found.val_source == (folder.path() / "val").string());
+
+  // Without training images, labels are indices into the classes of the checkpoint.
+  const app::Datasets only_val = open(job_of(folder.path()), false, {"bee", "cat", "dog", "elk"});
+  CHECK((only_val.train == nullptr && only_val.train_source.empty()));
+  CHECK((dataset(only_val.val).label(0) == 1 && dataset(only_val.val).label(1) == 2));
+  CHECK_THROWS_WITH(open(job_of(folder.path()), false, {"cat", "elk"}),
+                    Contains("--data") && Contains("'dog'"));
+}
+
+TEST_CASE("a missing input is an error that names its option") {
+  const test::TemporaryDirectory folder;
+  CHECK_THROWS_WITH(open({}), Contains("--data"));
+  CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("--data") && Contains("train.pack"));
+  write_image(folder.path() / "train/cat/1.jpg");
+  CHECK_THROWS_WITH(open(job_of(folder.path())), Contains("val.pack") && Contains("--val-split"));
+  CHECK_THROWS_WITH(open(job_of(folder.path() / "train")), Contains("train.pack"));
+  train::Job job = job_of(folder.path());
+  job.val_dir = (folder.path() / "nowhere").string();
+  CHECK_THROWS_WITH(app::check_data_exists(job, app::find_data(job)),
+                    Contains("--val") && Contains("nowhere"));
+  job.val_dir = (folder.path() / "train").string();
+  job.tfrecord_keys = "image=a";
+  CHECK_THROWS_WITH(open(job), Contains("--tfrecord-keys"));
+  job.tfrecord_keys.clear();
+  job.val_split = 0.5;
+  CHECK_THROWS_WITH(open(job), Contains("--val-split") && Contains("--val "));
+  CHECK_THROWS_AS(open(job), UserError);
+}
+
+TEST_CASE("--val-split divides the training images, and evaluation uses the held-out part") {
+  const test::TemporaryDirectory folder;
+  for (int i = 0; i < 40; ++i)
+    write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
+  train::Job job = job_of(folder.path());
+  job.val_split = 0.25;
+  const app::Datasets found = open(job);
+  CHECK(found.train->size() + found.val->size() == 40);
+  CHECK((found.val->size() > 2 && found.val->size() < 20));
+  CHECK(found.train_source == found.val_source);
+
+  train::Job evaluation = job_of(folder.path());
+  app::take_held_out(evaluation, app::find_data(evaluation), 0.25, false);
+  CHECK(evaluation.val_split == 0.25);
+  CHECK(open(evaluation, false, {"cat"}).val->size() == found.val->size());
+  write_image(folder.path() / "val/cat/1.jpg");  // separate validation images take precedence
+  evaluation = job_of(folder.path());
+  app::take_held_out(evaluation, app::find_data(evaluation), 0.25, false);
+  CHECK(evaluation.val_split == 0);
+
+  job.val_split = 1e-9;
+  fs::remove_all(folder.path() / "val");
+  CHECK_THROWS_WITH(open(job), Contains("leaves no validation image"));
+}
+
+TEST_CASE("--fraction and --per-class select training images and leave the held-out part alone") {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"ant", "cat"})
+    for (int i = 0; i < 40; ++i)
+      write_image(folder.path() / "train" / name / (std::to_string(i) + ".jpg"));
+  train::Job job = job_of(folder.path());
+  job.val_split = 0.25;
+  const app::Datasets all = open(job);
+  job.portion.fraction = 0.5;
+  const app::Datasets half = open(job);
+  CHECK(half.val->size() == all.val->size());
+  CHECK(std::abs(2 * half.train->size() - all.train->size()) <= 2);
+  job.cache_dir = folder.path() / "cache";
+  const std::string of_half = app::index_folder(job, app::find_data(job));
+  job.portion = {1, 3};
+  CHECK(app::index_folder(job, app::find_data(job)) != of_half);
+  CHECK(open(job).train->size() == 6);
+  CHECK(open(job).val->size() == all.val->size());
+
+  job.val_split = 0;
+  write_image(folder.path() / "val/ant/1.jpg");
+  CHECK((open(job).train->size() == 6 && open(job).val->size() == 1));
+  job.train_dir = "pipe:" + (folder.path() / "pipe").string();
+  CHECK_THROWS_WITH(open(job), Contains("--per-class 3") && Contains("pipe"));
+}
+
+TEST_CASE("a host without held-out images takes part in evaluation without images") {
+  test::run_ranks(2, "share", [](const dist::Env& env) {
+    const test::TemporaryDirectory folder;
+    train::Job job = job_of(folder.path());
+    job.sharded = "train";
+    job.val_split = 0.25;
+    // The first host has all 40 images; the second host has only those of the training part.
+    for (int i = 0; i < 40; ++i)
+      if (env.rank == 0) write_image(folder.path() / "train/cat" / (std::to_string(i) + ".jpg"));
+    if (env.rank == 1)
+      for (int i = 0; i < 40; ++i) {
+        const std::string name = std::to_string(i) + ".jpg";
+        if (data::is_held_out("cat/" + name, job.val_split)) continue;
+        write_image(folder.path() / "train/cat" / name);
+      }
+    dist::Communicator world = dist::connect(env);
+    world.env.local_rank = 0;
+    world.env.local_world_size = 1;
+    const app::Datasets found = open(job, true, {}, world);
+    REQUIRE((found.val->size() == 0) == (env.rank == 1));
+    data::LoaderOptions options;
+    options.train = false;
+    options.uneven = true;
+    data::Loader loader(found.val, options);
+    loader.start_epoch(0);
+    if (env.rank == 1) REQUIRE(loader.next() == nullptr);
+    // Training needs images on each host; all ranks report the error.
+    job.val_split = 0.999999;
+    REQUIRE_THROWS_WITH(open(job, true, {}, world), Contains("leaves no training image"));
+  });
+}
+
+TEST_CASE("a pipe needs its classes, from the checkpoint, a file or the validation images") {
+  const test::TemporaryDirectory folder;
+  write_image(folder.path() / "val/cat/1.jpg");
+  train::Job job = job_of(folder.path());
+  job.train_dir = "pipe:" + (folder.path() / "p").string();
+  const app::Datasets found = open(job);
+  CHECK((found.train->access() == data::Access::pipe && found.train->size() == 0));
+  CHECK(found.train->classes() == Names{"cat"});
+  job.val_dir = job.train_dir;
+  CHECK_THROWS_WITH(open(job), Contains("--train") && Contains("--classes"));
+  CHECK(open(job, true, {"a", "b"}).train->classes() == Names{"a", "b"});
+  job.classes = 3;
+  CHECK(open(job).val->classes() == Names{"0", "1", "2"});
+}
+
+TEST_CASE("the folder of seek indexes depends on the training images and on the held-out part") {
+  train::Job job = job_of("data");
+  job.cache_dir = "cache";
+  job.train_dir = "/images/a";
+  const auto folder = [&] { return app::index_folder(job, app::find_data(job)); };
+  const std::string first = folder();
+  CHECK_THAT(first, Contains("cache/seek-"));
+  job.val_split = 0.1;
+  CHECK(folder() != first);
+  job.val_split = 0;
+  job.train_dir = "/images/../images/a";
+  CHECK(folder() == first);
+  job.seek_index = false;
+  CHECK(folder().empty());
+}
+
+TEST_CASE("class names are read one per line, and duplicates are an error") {
+  const test::TemporaryDirectory folder;
+  const std::string path = (folder.path() / "names").string();
+  std::ofstream(path) << "cat\r\ndog \n\n";
+  CHECK(app::read_class_names(path) == Names{"cat", "dog"});
+  std::ofstream(path) << "cat\ncat\n";
+  CHECK_THROWS_WITH(app::read_class_names(path), Contains("'cat' twice"));
+  CHECK_THROWS_AS(app::read_class_names(path + " that is not there"), UserError);
+}

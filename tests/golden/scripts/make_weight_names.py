@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Writes weight_names.txt and weights/*_example*.pth.tar*, for the tests of weights in other
+programs' names.
+
+    pip install torch==2.11.0 torchvision==0.26.0 timm==1.0.31 efficientnet_pytorch==0.7.1
+    python3 tests/golden/scripts/make_weight_names.py
+
+The three programs register the tensors of an EfficientNet in the same order, so the n-th entries of
+two state dicts belong together. The script checks that with the logits of B0: it copies the weights
+in this order and compares with torchvision's logits, at a size (225) where all programs pad alike.
+
+Lines of weight_names.txt:
+    name FAMILY MODEL TORCHVISION'S-NAME NAME SHAPE    for efficientnet_b0
+    hash FAMILY MODEL HASH    FNV-1a-64 of the sorted lines "TORCHVISION'S-NAME NAME [d0,d1,...]\\n"
+"""
+
+import gzip
+import io
+import pathlib
+
+import timm
+import torch
+import torchvision
+from efficientnet_pytorch import EfficientNet
+
+OUT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def fnv(text):
+    h = 0xCBF29CE484222325
+    for byte in text.encode():
+        h = ((h ^ byte) * 0x100000001B3) % 2**64
+    return h
+
+
+def timm_model(number):
+    return timm.create_model(f"efficientnet_b{number}", num_classes=1000)
+
+
+def efficientnet_pytorch_model(number):
+    eps = 1e-3 if number > 4 else 1e-5  # as torchvision's
+    return EfficientNet.from_name(f"efficientnet-b{number}", image_size=225, batch_norm_epsilon=eps)
+
+
+FAMILIES = {"timm": timm_model, "efficientnet_pytorch": efficientnet_pytorch_model}
+
+
+def check_logits(ours, theirs):
+    """Returns the largest difference of logits, relative to their standard deviation."""
+    torch.manual_seed(0)
+    images = torch.randn(4, 3, 225, 225)
+    with torch.no_grad():
+        for module in ours.modules():
+            if isinstance(module, torch.nn.BatchNorm2d):
+                module.momentum = 1.0  # takes the statistics of these images
+        ours.train()(images)
+        theirs.load_state_dict(dict(zip(theirs.state_dict(), ours.state_dict().values())))
+        wanted, found = ours.eval()(images), theirs.eval()(images)
+    difference = ((wanted - found).abs().max() / wanted.std()).item()
+    assert difference < 1e-4, difference
+    return difference
+
+
+def write_names():
+    lines = []
+    for family, make in FAMILIES.items():
+        for number in range(8):
+            model = f"efficientnet_b{number}"
+            ours, theirs = getattr(torchvision.models, model)(), make(number)
+            rows = []
+            for (name, value), (other, same) in zip(ours.state_dict().items(), theirs.state_dict().items(), strict=True):
+                assert value.shape == same.shape, (name, other)
+                rows.append(f"{name} {other} [{','.join(map(str, value.shape))}]")
+            if number == 0:
+                print(family, "largest difference of logits:", check_logits(ours, theirs))
+                lines += [f"name {family} {model} {row}" for row in rows]
+            lines.append(f"hash {family} {model} {fnv(''.join(sorted(row + chr(10) for row in rows))):016x}")
+    (OUT / "weight_names.txt").write_text("\n".join(lines) + "\n")
+
+
+def constant(index, like):
+    """Returns a tensor of equal elements, so that files compress well."""
+    return torch.full(like.shape, (index + 1) / 1024) if like.dim() else like
+
+
+def save_compressed(checkpoint, name, **format):
+    """Saves with torch.save and gzip."""
+    file = io.BytesIO()
+    torch.save(checkpoint, file, **format)
+    (OUT / "weights" / name).write_bytes(gzip.compress(file.getvalue(), 9, mtime=0))
+
+
+def write_small_example():
+    """Writes the same layout for a tiny model."""
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    torch.save({"epoch": 1, "arch": "linear", "state_dict": model.state_dict(), "best_acc1": torch.tensor(5.0),
+                "optimizer": optimizer.state_dict()}, OUT / "weights/small_example.pth.tar")
+
+
+def write_example():
+    """Writes checkpoints with the layout of pytorch/examples' imagenet/main.py after two epochs.
+
+    The n-th tensor of the state dict contains (n + 1) / 1024, the momentum of the n-th parameter
+    -(n + 1) / 1024.
+    """
+    torch.manual_seed(0)
+    model = torchvision.models.resnet18(num_classes=3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.8, weight_decay=0.0002)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=30, gamma=0.1)
+    model(torch.zeros(2, 3, 32, 32)).sum().backward()
+    for _ in range(2):
+        optimizer.step()
+        scheduler.step()
+    state = {f"module.{name}": constant(i, value) for i, (name, value) in enumerate(model.state_dict().items())}
+    optimizer_state = optimizer.state_dict()
+    for index, entry in optimizer_state["state"].items():
+        entry["momentum_buffer"] = torch.full(entry["momentum_buffer"].shape, -(index + 1) / 1024)
+    checkpoint = {
+        "epoch": 2,
+        "arch": "resnet18",
+        "state_dict": state,
+        "best_acc1": torch.tensor(41.5),
+        "optimizer": optimizer_state,
+        "scheduler": scheduler.state_dict(),
+    }
+    save_compressed(checkpoint, "imagenet_example.pth.tar.gz")
+    # Versions before 2022: no scheduler, the learning rate of the last epoch in the group.
+    del checkpoint["scheduler"]
+    checkpoint["epoch"] = 35
+    checkpoint["best_acc1"] = 41.5
+    for group in optimizer_state["param_groups"]:
+        del group["initial_lr"]
+        group["lr"] = 0.005
+    save_compressed(checkpoint, "imagenet_example_old.pth.tar.gz", _use_new_zipfile_serialization=False)
+
+
+if __name__ == "__main__":
+    write_names()
+    write_example()
+    write_small_example()

@@ -1,0 +1,120 @@
+// Files of torch.save by hand that ask for memory outside of them, or for too much of it.
+#include "train/weights/formats/torch_archive.h"
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "tests/train/weights/formats/hostile.h"
+#include "train/weights/formats/state_dict.h"
+
+using namespace shoal::train;
+using Catch::Contains;
+
+namespace {
+
+constexpr size_t kStorageBytes = 4 * sizeof(float);
+
+std::vector<char> archive_of(const std::string& items, size_t storage = kStorageBytes) {
+  return zip_of({{"a/data.pkl", pickled_dict(items)}, {"a/data/0", std::string(storage, '\1')}});
+}
+
+StoredStateDict read(const std::vector<char>& bytes) {
+  TorchArchive file(bytes);
+  return find_state_dict(file, "");
+}
+
+std::string refusal(const HandMadeTensor& tensor) {
+  try {
+    read(archive_of(pickled("fc.weight") + pickled(tensor)));
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a tensor that lies inside its storage is read, also a strided one") {
+  const auto bytes = archive_of(pickled("w") + pickled(HandMadeTensor{1, {3}, {1}}));
+  const StoredTensors tensors = read(bytes).tensors;
+  REQUIRE(tensors.size() == 1);
+  CHECK(tensors[0].first == "w");
+  CHECK(tensors[0].second.bytes() == 12);
+  const std::string values = "0a1b2c3d4e5f";
+  StoredTensor transposed{Element::i16, {3, 2}, {1, 3}, values.data()};
+  std::string copy(12, ' ');
+  copy_elements(transposed, copy.data());
+  CHECK(copy == "0a3d1b4e2c5f");
+}
+
+TEST_CASE("a tensor that does not lie inside its storage is refused") {
+  constexpr int64_t kLarge = INT32_MAX;
+  for (const HandMadeTensor& tensor : {
+           HandMadeTensor{kLarge, {2}, {kLarge}},
+           HandMadeTensor{0, {2}, {kLarge}},
+           HandMadeTensor{0, {2}, {INT32_MIN}},
+           HandMadeTensor{kLarge, {2}, {INT32_MIN}},
+           HandMadeTensor{-1'000'000, {4}, {1}},
+           HandMadeTensor{5, {1}, {1}},
+           HandMadeTensor{1, {4}, {1}},
+           HandMadeTensor{0, {-4}, {1}},
+           HandMadeTensor{0, {kLarge, kLarge, kLarge}, {0, 0, 0}},
+           HandMadeTensor{0, {0, kLarge, kLarge, kLarge}, {0, 0, 0, 0}},
+           HandMadeTensor{0, std::vector<int64_t>(17, 1), std::vector<int64_t>(17, 1)},
+           HandMadeTensor{0, {2, 2}, {1}},
+           HandMadeTensor{0, {4}, {1}, "1"},
+           HandMadeTensor{0, {4}, {1}, "../data.pkl"},
+           HandMadeTensor{0, {4}, {1}, std::string(1000, 'k')},
+           HandMadeTensor{0, {4}, {1}, "0", "DoubleStorage"},
+           HandMadeTensor{0, {4}, {1}, "0", "QUInt8Storage"},
+       }) {
+    INFO(tensor.offset << " " << tensor.storage << " " << tensor.type);
+    const std::string text = refusal(tensor);
+    CHECK(!text.empty());
+    CHECK(text.size() < 300);
+  }
+  CHECK(refusal({0, {4}, {1}}).empty());
+  CHECK(refusal({4, {0, 3}, {3, 1}}).empty());
+}
+
+TEST_CASE("entries that share a storage cannot take more memory than four times the file") {
+  // 200 tensors of 1 MiB, all of the same storage.
+  std::string items = pickled("first") + pickled(HandMadeTensor{0, {1 << 18}, {1}}) + "q\1";
+  for (int i = 0; i < 200; ++i) items += pickled("more" + std::to_string(i)) + "h\1";
+  CHECK_THROWS_WITH(read(archive_of(items, 1 << 20)), Contains("more memory"));
+}
+
+TEST_CASE("names that are shared by many entries cannot take more memory") {
+  std::string items =
+      pickled(std::string(1 << 20, 'n')) + "q\1" + pickled(HandMadeTensor{0, {4}, {1}}) + "q\2";
+  for (int i = 0; i < 200; ++i) items += "h\1h\2";
+  CHECK_THROWS_WITH(read(archive_of(items)), Contains("more memory"));
+}
+
+TEST_CASE("dicts that are shared by many dicts cannot be searched without end") {
+  const auto dict_of_copies = [](const std::string& value) {
+    std::string items = "}(";
+    for (int i = 0; i < 3000; ++i) items += pickled(i) + value;
+    return items + "u";
+  };
+  // A dict of 3,000 entries in a dict of 3,000 entries: 9 million visits from 40 kB.
+  const std::string inner = dict_of_copies("N") + "q\1";
+  std::string items = pickled("inner") + inner;
+  for (int i = 0; i < 3000; ++i) items += pickled("k" + std::to_string(i)) + "h\1";
+  CHECK_THROWS_WITH(read(archive_of(items)), Contains("more memory"));
+}
+
+TEST_CASE("a parameter wraps one tensor, not a chain of parameters") {
+  std::string wrapped = pickled(HandMadeTensor{0, {4}, {1}});
+  const auto wrap = [](const std::string& value) {
+    return "ctorch._utils\n_rebuild_parameter\n(" + value + "\x88}tR";
+  };
+  CHECK(read(archive_of(pickled("w") + wrap(wrapped))).tensors.size() == 1);
+  CHECK_THROWS_WITH(read(archive_of(pickled("w") + wrap(wrap(wrapped)))),
+                    Contains("no state dict"));
+}
+
+TEST_CASE("a compressed archive is refused") {
+  const auto bytes = zip_of({{"a/data.pkl", pickled_dict("")}}, {.method = 8});
+  CHECK_THROWS_WITH(TorchArchive(bytes), Contains("compressed"));
+}

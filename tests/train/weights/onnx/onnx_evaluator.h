@@ -1,0 +1,51 @@
+#pragma once
+// Evaluates ONNX models with plain loops in double precision, for tests. Knows only the operators
+// and attributes that train/weights/onnx/onnx_file.h writes, and throws std::runtime_error for others.
+// Written from the operators' documentation, https://onnx.ai/onnx/operators. Free of protobuf and
+// LibTorch.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shoal::test {
+
+struct OnnxValue {
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+  bool integers = false;  // Div then truncates
+
+  int64_t size(size_t dimension) const { return shape.at(dimension); }
+};
+
+struct OnnxNode {
+  std::string operation;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::map<std::string, std::vector<double>> numbers;  // attributes
+  std::map<std::string, std::string> texts;            // attributes
+};
+
+struct OnnxModel {
+  int64_t ir_version = 0, operators = 0;
+  std::map<std::string, std::string> metadata;
+  std::string input, output;
+  int input_type = 0;                         // TensorProto.DataType
+  std::vector<std::string> input_dimensions;  // numbers or names
+  std::map<std::string, OnnxValue> initializers;
+  std::vector<OnnxNode> nodes;
+};
+
+// Parses a file with the same schema. Throws std::runtime_error if it is damaged.
+OnnxModel parse_onnx(const std::string& bytes);
+
+// Returns the model's output for its input.
+OnnxValue evaluate(const OnnxModel& model, const OnnxValue& input);
+
+// The operators with loops over windows (onnx_windows.cpp). `inputs`: in the node's order.
+OnnxValue convolve(const OnnxNode& node, const std::vector<OnnxValue>& inputs);
+OnnxValue max_pool(const OnnxNode& node, const OnnxValue& x);
+OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size);
+
+}  // namespace shoal::test

@@ -1,0 +1,40 @@
+#pragma once
+// Lists what a file of weights contains, without copying tensors. Reads checkpoints of shoal, both
+// formats of torch.save, and safetensors. Executes nothing in the file. Torch-free.
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/weights/formats/stored_tensor.h"
+
+namespace shoal::train {
+
+struct FileContents {
+  using Texts = std::vector<std::pair<std::string, std::string>>;  // name → value
+  // A set of tensors: the value of a key at the top level. The names are paths of keys below it:
+  // "state.0.momentum_buffer" of an optimizer.
+  struct Entry {
+    std::string name;  // empty: the file is a single state dict
+    StoredTensors tensors;
+  };
+  std::string format;  // "checkpoint of shoal", "torch.save, zip", …
+  bool is_ours = false;
+  std::vector<Entry> entries;
+  std::string used;       // name of the entry that --weights uses, a path of keys: "ema.module"
+  StoredTensors weights;  // that state dict, without prefixes of wrappers
+  Texts values;           // single numbers and texts
+  Texts settings;         // of a run of shoal
+  std::vector<std::string> classes;
+
+  std::string value(const std::string& name) const;  // empty if there is none
+};
+
+// The tensors point into `bytes`. Throws UserError if the file contains no weights,
+// std::runtime_error if it is damaged; both name `file`.
+FileContents read_contents(std::span<const char> bytes, const std::string& file);
+
+const char* name_of(Element element);  // "float32"
+
+}  // namespace shoal::train

@@ -1,0 +1,28 @@
+#pragma once
+// Reads the header of a safetensors file: an 8-byte length, JSON, then the tensors. Torch-free.
+// Source: https://huggingface.co/docs/safetensors
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "train/weights/formats/stored_tensor.h"
+
+namespace shoal::train {
+
+constexpr size_t kSafetensorsLengthBytes = 8;
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  StoredTensors tensors;  // in the file's order; they point into its bytes
+};
+
+// Whether the bytes start like a safetensors file.
+bool is_safetensors(std::span<const char> bytes);
+
+// Throws std::exception if the header is damaged or larger than 16 MiB, or if tensors overlap, lie
+// outside the file, or have an unsupported type.
+SafetensorsHeader read_safetensors_header(std::span<const char> bytes);
+
+}  // namespace shoal::train

@@ -1,0 +1,26 @@
+#pragma once
+// Chooses the state dict in a file of Python's torch.save: the file itself, or one of the dicts in
+// it, as in the checkpoints of torchvision, timm and the ImageNet example. Torch-free.
+
+#include <string>
+
+#include "train/weights/formats/torch_archive.h"
+
+namespace shoal::train {
+
+// One state dict of a file.
+struct StoredStateDict {
+  std::string entry;      // path of keys: "state_dict_ema", "ema.module"; empty: the top level
+  bool averaged = false;  // whether the entry's name marks it as an EMA
+  std::string arch;       // the network that the file names; empty: none
+  StoredTensors tensors;  // by name, without the prefixes of wrappers (name_families.h)
+};
+
+// Returns the state dict at the key `wanted`. If it is empty, returns the first of model_ema,
+// state_dict_ema, ema, state_dict and model that exists, otherwise the only state dict of the file.
+// The tensors point into the file. Throws std::runtime_error if the file is damaged; UserError,
+// with a text that continues the file's name, if there is no such entry or no state dict, if the
+// choice is ambiguous, or if a whole model was pickled.
+StoredStateDict find_state_dict(TorchArchive& file, const std::string& wanted);
+
+}  // namespace shoal::train

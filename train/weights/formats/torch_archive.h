@@ -1,0 +1,49 @@
+#pragma once
+// A file of Python's torch.save as plain values and the tensors they name: the zip format of
+// PyTorch 1.6 and later, and the older one. Executes nothing in the file, and copies no tensor.
+// Torch-free. Source: PyTorch's torch/serialization.py.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "train/weights/formats/memory_budget.h"
+#include "train/weights/formats/pickle.h"
+#include "train/weights/formats/stored_tensor.h"
+
+namespace shoal::train {
+
+// Whether the bytes start like a file of PyTorch before 1.6.
+bool is_legacy_torch_file(std::span<const char> bytes);
+
+// Returns the call that creates a tensor; null if the value is not a tensor or parameter.
+const PickleValue* tensor_call(const PickleValue* value);
+
+class TorchArchive {
+ public:
+  // `bytes` must outlive the archive. Throws std::runtime_error if they are not such a file.
+  explicit TorchArchive(std::span<const char> bytes);
+
+  const PickleValue& root() const { return object_->root(); }
+
+  // Returns the tensor of a tensor_call(). Throws std::runtime_error naming `name` if it does not
+  // lie inside its storage.
+  StoredTensor tensor(const PickleValue& call, const std::string& name);
+
+  // Call before copying something out of the pickle. All tensors and texts of an archive share a
+  // budget of four times the file's size and 64 MiB: entries may share a storage or a text, so a
+  // small file could ask for any amount. Throws std::runtime_error when it is used up.
+  void spend(size_t bytes) { budget_.spend(bytes); }
+
+ private:
+  using Storages = std::function<std::span<const char>(const std::string& key)>;
+  void open_zip(std::span<const char> bytes);
+  void open_legacy(std::span<const char> bytes);
+
+  std::unique_ptr<Pickle> object_;
+  Storages storages_;
+  MemoryBudget budget_;
+};
+
+}  // namespace shoal::train

@@ -1,0 +1,21 @@
+#pragma once
+// Preprocessing of evaluation as part of an ONNX model. Torch-free.
+
+#include <string>
+
+#include "data/data_options.h"
+#include "train/weights/onnx/onnx_graph.h"
+
+namespace shoal::train {
+
+// Adds the input "images", uint8 batch×height×width×channels, and the nodes that resize and crop
+// them like data::Transform::evaluation_row() and normalize them. Returns the value with the crops,
+// float32 batch×channels×size×size.
+//
+// The resize has Pillow's two passes, horizontal first, with 8 bits in between. Pixels differ from
+// data::Transform's by at most one level where the runtime computes a position or a sum in float32,
+// or where Pillow does the vertical pass first (images more than twice as high as wide).
+std::string add_preprocessing(OnnxGraph& graph, const OnnxDimension& batch,
+                              const data::TransformOptions& evaluation);
+
+}  // namespace shoal::train
