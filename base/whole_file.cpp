@@ -8,8 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <iterator>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/log.h"
@@ -156,6 +159,28 @@ std::vector<char> read_whole_file(const fs::path& path) {
   }
   bytes.resize(have);
   return bytes;
+}
+
+std::optional<std::string> read_if_readable(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return std::nullopt;
+  return std::move(text).str();
+}
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, "read");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    line.resize(line.find_last_not_of("\r ") + 1);
+    lines.push_back(std::move(line));
+  }
+  if (file.bad()) fail(path, "read");
+  return lines;
 }
 
 }  // namespace shoal

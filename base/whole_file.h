@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,5 +67,10 @@ void flush_file_system(const std::filesystem::path& folder);
 
 // Returns all bytes of a file. Throws std::system_error with the path and the system's reason.
 std::vector<char> read_whole_file(const std::filesystem::path& path);
+// Returns all bytes of a file or pipe, nothing if it cannot be read.
+std::optional<std::string> read_if_readable(const std::filesystem::path& path);
+// Returns the lines of a text file or pipe, without the blanks and carriage returns at their ends.
+// Throws std::system_error with the path and the system's reason.
+std::vector<std::string> read_lines(const std::filesystem::path& path);
 
 }  // namespace shoal

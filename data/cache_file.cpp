@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "base/hash.h"
@@ -52,15 +51,6 @@ bool changed_recently(int64_t modified_ns) {
   using namespace std::chrono;
   const int64_t now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
   return modified_ns > now - kRecentNs;
-}
-
-std::optional<std::string> read_cache(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return std::nullopt;
-  std::string bytes(static_cast<size_t>(file.tellg()), '\0');
-  file.seekg(0);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return std::nullopt;
-  return bytes;
 }
 
 void write_cache(const std::string& path, const std::string& bytes) {

@@ -79,8 +79,6 @@ std::string cache_name(std::string_view path);
 // Whether a file's modification time is so recent that another change might not alter it.
 bool changed_recently(int64_t modified_ns);
 
-std::optional<std::string> read_cache(const std::string& path);
-
 // Writes atomically and creates the folder. Throws std::runtime_error.
 void write_cache(const std::string& path, const std::string& bytes);
 

@@ -1,11 +1,11 @@
 // shoal average: averages the weights of several checkpoints of one model.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/evaluation.h"
 #include "app/commands/session.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/step/trainer.h"

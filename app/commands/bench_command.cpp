@@ -2,12 +2,12 @@
 // it faster.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "data/loader/loader_profile.h"
 #include "data/sources/cached_dataset.h"

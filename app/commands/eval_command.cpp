@@ -1,10 +1,10 @@
 // shoal eval: measures the accuracy of a checkpoint or of weights.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/evaluation.h"
 #include "app/commands/session.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "ops/places.h"
 #include "train/report/sinks.h"

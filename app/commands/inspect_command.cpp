@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/commands/commands.h"
 #include "base/checksum.h"
 #include "base/grouped.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/checkpoint/resume.h"

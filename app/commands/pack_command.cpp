@@ -1,12 +1,12 @@
 // shoal pack: writes, verifies (--verify) and describes (--info) packed sets.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"

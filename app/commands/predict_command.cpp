@@ -6,13 +6,13 @@
 #include <ATen/ops/sort.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/data/datasets.h"
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
 #include "app/launch/machine.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "data/errors.h"
 #include "data/folder/images.h"

@@ -1,11 +1,11 @@
 // shoal prepare imagenet: converts the three downloaded archives into a dataset for training.
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "data/pack/arrange.h"

@@ -10,17 +10,17 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "app/platform/platform.h"
 #include "base/descriptor.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/secrets.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "data/errors.h"
 #include "train/job/job.h"
 
@@ -212,7 +212,7 @@ void write_error_file(const std::string& path, const std::string& text) noexcept
        {{"message", printable(masked(text))},
         {"extraInfo", {{"py_callstack", ""}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
   using Json = nlohmann::json;
-  std::ofstream(path) << report.dump(-1, ' ', false, Json::error_handler_t::replace);
+  write_whole(path, report.dump(-1, ' ', false, Json::error_handler_t::replace));
 } catch (const std::exception&) {
   return;
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "base/whole_file.h"
 
 namespace shoal::app {
 
@@ -26,13 +26,7 @@ Files real_files() {
     std::sort(names.begin(), names.end());
     return names;
   };
-  files.read = [](const std::string& path) -> std::optional<std::string> {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  };
+  files.read = [](const std::string& path) { return read_if_readable(path); };
   return files;
 }
 

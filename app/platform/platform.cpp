@@ -1,9 +1,9 @@
 #include "app/platform/platform.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/options/settings/config_file.h"
+#include "base/json.h"
 #include "train/job/job.h"
 
 namespace shoal::app {

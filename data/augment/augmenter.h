@@ -25,9 +25,6 @@ class Augmenter {
   // Sets the factor for the magnitudes of RandAugment and AugMix, 0 or more. Initially 1.
   void set_strength(double strength) { strength_ = strength; }
 
-  // Whether the options change any pixels.
-  bool active() const { return active_; }
-
   // Augments height×width×3 RGB pixels in place. A pure function of the pixels and of `key`.
   void apply(uint64_t key, uint8_t* pixels, const Size& size);
 

@@ -3,6 +3,7 @@
 // reading it) and no file that was left out because of its content has changed.
 #include <filesystem>
 
+#include "base/whole_file.h"
 #include "data/cache_file.h"
 #include "data/folder/listing.h"
 
@@ -84,7 +85,7 @@ std::string listing_cache_path(const std::string& cache_dir, const std::string& 
 }
 
 std::optional<Listing> load_listing(const std::string& cache_dir, const std::string& root) {
-  const auto bytes = read_cache(listing_cache_path(cache_dir, root));
+  const auto bytes = read_if_readable(listing_cache_path(cache_dir, root));
   if (!bytes) return std::nullopt;
   auto listing = parse(root, *bytes);
   if (!listing || directory_stamp(root) != listing->root) return std::nullopt;

@@ -2,10 +2,10 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <stdexcept>
 
+#include "base/whole_file.h"
 #include "data/file.h"
 
 namespace shoal::data {
@@ -16,13 +16,11 @@ RecordList read_record_list(const std::string& records) {
   if (path == records || !std::filesystem::exists(path)) return list;
   const FileStamp stamp = File(path).stamp();
   list.stamp = path + " " + std::to_string(stamp.bytes) + " " + std::to_string(stamp.modified_ns);
-  std::ifstream file(path);
   std::map<std::string, std::string> folder_of, label_of;
   list.names_classes = true;
   int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : read_lines(path)) {
     ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (line.empty()) continue;
     const size_t first = line.find('\t'), last = line.rfind('\t');
     uint64_t id = 0;

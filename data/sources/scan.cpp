@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/whole_file.h"
 #include "data/cache_file.h"
 
 namespace shoal::data {
@@ -67,7 +68,7 @@ ScanCache::ScanCache(const std::string& cache_dir, std::string kind,
 std::vector<size_t> ScanCache::load(std::vector<Scan>& scans) const {
   scans.assign(files_.size(), {});
   std::vector<size_t> missing;
-  const auto bytes = path_.empty() ? std::nullopt : read_cache(path_);
+  const auto bytes = path_.empty() ? std::nullopt : read_if_readable(path_);
   CacheReader in(bytes ? *bytes : std::string_view(), kScanCache);
   if (in.text() != kind_) in = CacheReader({}, kScanCache);
   std::unordered_map<std::string, std::pair<FileStamp, Scan>> known;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "dist/env/variables.h"
 #include "dist/health/stall.h"
@@ -44,12 +45,6 @@ class HostLinks {
   const Env& env_;
   int each_, count_ = 0;
 };
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 // Returns the names of the hosts whose two links are both bad. If there are none, names both ends
 // of each bad link.

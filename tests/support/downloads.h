@@ -2,6 +2,7 @@
 // Shared by the tests of downloads.
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "base/net/sha256.h"
 #include "tests/support/capture.h"
 #include "tests/support/http_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace shoal::test {
 
@@ -20,9 +22,9 @@ inline std::string content_of(size_t size, unsigned seed = 1) {
 }
 
 inline std::string sha256(const std::string& text) {
-  Sha256 sum;
-  sum.update(text.data(), text.size());
-  return sum.hex();
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "file", std::ios::binary) << text;
+  return sha256_of(directory.path() / "file");
 }
 
 inline DownloadOptions quick() {

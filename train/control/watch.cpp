@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/median.h"
 #include "base/text.h"
 
 namespace shoal::train {
@@ -21,14 +22,6 @@ constexpr double kProgress = 0.999;  // the loss stalls if it stays above this s
 constexpr size_t kLatest = 16, kBefore = 48, kMost = 144;  // steps
 constexpr int64_t kWarmUp = 8;                             // steps
 constexpr double kFactor = 1.5;
-
-template <class Iterator>
-double median(Iterator begin, Iterator end) {
-  std::vector<double> values(begin, end);
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void write(std::string& text, const std::deque<double>& values) {
   text += std::to_string(values.size());
@@ -47,11 +40,11 @@ void read(std::istream& in, std::deque<double>& values) {
 
 std::optional<LossEvent> LossWatch::add(double loss) {
   if (recent_.size() >= kEnough) {
-    const double middle = median(recent_.begin(), recent_.end());
+    const double middle = median({recent_.begin(), recent_.end()});
     std::vector<double> distances;
     for (const double value : recent_) distances.push_back(std::abs(value - middle));
-    const double noise = std::max(kSmallestJump, kDeviations * kDeviationOfMedian *
-                                                     median(distances.begin(), distances.end()));
+    const double noise =
+        std::max(kSmallestJump, kDeviations * kDeviationOfMedian * median(distances));
     const bool high = loss > ratio_ * middle && loss > middle + noise;
     const bool low = loss * ratio_ < middle && loss < middle - noise;
     if (high || low) {
@@ -69,7 +62,7 @@ std::optional<LossEvent> LossWatch::add(double loss) {
 std::optional<LossEvent> LossWatch::add_to_block(double loss) {
   block_.push_back(loss);
   if (block_.size() < kBlock) return std::nullopt;
-  blocks_.push_back(median(block_.begin(), block_.end()));
+  blocks_.push_back(median({block_.begin(), block_.end()}));
   block_.clear();
   if (blocks_.size() < 2 * kHalf) return std::nullopt;
   const auto half = blocks_.begin() + kHalf;
@@ -102,7 +95,7 @@ std::optional<SpeedEvent> SpeedWatch::add(double seconds) {
   if (recent_.size() < kLatest + kBefore || steps_ % static_cast<int64_t>(kLatest) != 0)
     return std::nullopt;
   const auto latest = recent_.end() - static_cast<int64_t>(kLatest);
-  const double now = median(latest, recent_.end()), before = median(recent_.begin(), latest);
+  const double now = median({latest, recent_.end()}), before = median({recent_.begin(), latest});
   if (now < kFactor * before && now * kFactor > before) return std::nullopt;
   recent_.erase(recent_.begin(), latest);
   return SpeedEvent{now > before ? "slower" : "faster", now, before};

@@ -11,10 +11,10 @@
 #include <ctime>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 

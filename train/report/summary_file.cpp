@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -55,9 +53,7 @@ Json json_of(const Evaluated& best) {
 
 // Whether `path` is the summary of a completed run.
 bool is_of_complete_run(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json summary = parse_json<Json>(text);
+  const Json summary = parse_json<Json>(read_if_readable(path).value_or(""));
   return summary.is_object() && summary.value("outcome", Json()) == "complete";
 }
 

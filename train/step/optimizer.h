@@ -38,8 +38,7 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }
 
   // The optimizer's state: named buffers with the same layout as the parameters. Access them by
-  // parameter name with FlatParameters::contiguous_copy() and load(). sgd: "momentum"; rmsprop:
-  // "mean_square", "momentum"; adamw: "mean", "mean_square". Without momentum, "momentum" is missing.
+  // parameter name with FlatParameters::contiguous_copy() and load().
   struct State {
     std::string name;
     at::Tensor flat;

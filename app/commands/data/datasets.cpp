@@ -1,13 +1,14 @@
 #include "app/commands/data/datasets.h"
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <stdexcept>
 
 #include "app/commands/data/agreement.h"
 #include "app/commands/data/opening.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "data/sources/cached_dataset.h"
 #include "data/sources/relabelled.h"
 #include "data/sources/split.h"
@@ -152,11 +153,9 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
 
 std::vector<std::string> read_class_names(const std::string& path) {
   Classes names;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (!line.empty()) names.push_back(line);
-  }
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) names = read_lines(path);
+  std::erase(names, "");
   if (names.empty())
     throw UserError("--classes " + path +
                     " is neither a number nor a file with one class name per line");

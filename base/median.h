@@ -1,0 +1,17 @@
+#pragma once
+// The median.
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace shoal {
+
+// Returns the middle value, the higher one of two. `values` must not be empty.
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace shoal
