@@ -47,7 +47,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   };
   Half half{name, {}, (fs::path(arguments.paths[2]) / name).string()};
   if (arguments.prepare_as == PrepareAs::packs) {
-    if (arguments.pack.shard_bytes == 0) half.path += ".pack";
+    half.path = data::pack_path(half.path, arguments.pack);
     data::PackOptions options = arguments.pack;
     options.threads = threads;
     data::require_same_pack(dataset, half.path, options);

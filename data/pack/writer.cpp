@@ -133,4 +133,8 @@ void require_same_pack(const Dataset& source, const std::string& path, const Pac
       "another name, or remove it");
 }
 
+std::string pack_path(const std::string& name, const PackOptions& options) {
+  return options.shard_bytes == 0 ? name + ".pack" : name;
+}
+
 }  // namespace shoal::data

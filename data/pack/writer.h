@@ -33,6 +33,9 @@ PackSummary write_pack(const Dataset& source, const std::string& path, const Pac
                        const std::function<void(int64_t done)>& progress = {},
                        const std::function<void(const std::string&)>& warning = {});
 
+// Returns the path of the packed set NAME: the file NAME.pack, or the folder NAME for shards.
+std::string pack_path(const std::string& name, const PackOptions& options);
+
 // Throws std::invalid_argument if `path` exists and was not written by write_pack() with these
 // arguments.
 void require_same_pack(const Dataset& source, const std::string& path, const PackOptions& options);
