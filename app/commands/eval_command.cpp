@@ -1,38 +1,116 @@
-// shoal eval: measures the accuracy of a checkpoint or of weights.
-#include <cstdio>
-
+// shoal eval: measures checkpoints or weights on labelled images.
 #include "app/commands/commands.h"
+#include "app/commands/eval_report.h"
 #include "app/commands/evaluation.h"
+#include "app/commands/predictions.h"
 #include "app/commands/session.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/whole_file.h"
+#include "data/labels/real_labels.h"
+#include "dist/gather.h"
 #include "ops/places.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {
 namespace {
 
-void print(const Arguments& arguments, const train::EvaluationReport& report,
-           const Weights& weights) {
-  const train::Meter& sum = report.sum;
-  if (arguments.json) {
-    const nlohmann::ordered_json json = {{"acc1", sum.top1_percent()},
-                                         {"acc5", sum.top5_percent()},
-                                         {"loss", sum.mean_loss()},
-                                         {"correct1", int64_t(sum.top1)},
-                                         {"correct5", int64_t(sum.top5)},
-                                         {"images", int64_t(sum.images)},
-                                         {"unreadable", int64_t(sum.skipped)},
-                                         {"seconds", report.seconds},
-                                         {"ema", weights.ema},
-                                         {"checkpoint", weights.file}};
-    log::line(json.dump());
-    return;
+// Evaluates, and writes --predictions while it does. Collective.
+train::EvaluationReport run(const Arguments& arguments, models::Classifier& model,
+                            Evaluation& evaluation) {
+  if (arguments.eval.predictions.empty()) return evaluation.run(model);
+  const PredictionFile file(arguments, evaluation.classes());
+  train::EvaluationReport report;
+  const auto evaluate = [&](const ByteSink& sink) {
+    const auto write = [&](const std::string& text) { sink(text.data(), text.size()); };
+    write(file.header(static_cast<int64_t>(evaluation.classes().size())));
+    report = evaluation.run(model, [&](const train::BatchResult* batch) {
+      std::string mine;
+      if (batch)
+        mine = rows_of(*batch, [&](const train::ImageResult& image, std::span<const float> logits) {
+          const std::string name = evaluation.name(image.image);
+          return file.row(name, image, logits, evaluation.damage().reason(name));
+        });
+      for (const std::string& text : dist::gather_text(evaluation.group(), mine)) write(text);
+    });
+  };
+  if (evaluation.group().rank() == 0)
+    write_whole(arguments.eval.predictions, evaluate);
+  else
+    evaluate([](const void*, size_t) {});
+  return report;
+}
+
+// Counts the predictions that are among several right labels. Collective.
+RealAccuracy real_accuracy(const data::RealLabels& labels, const train::EvaluationReport& report,
+                           const Evaluation& evaluation) {
+  RealAccuracy mine;
+  for (const train::ImageResult& image : report.images) {
+    if (image.rank != evaluation.group().rank() || !image.readable()) continue;
+    const std::vector<int32_t>& right = labels.of(evaluation.name(image.image));
+    ++(right.empty() ? mine.without : mine.images);
+    mine.correct += std::ranges::count(right, image.classes[0]) > 0 ? 1 : 0;
   }
-  log::line(strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
-  log::line(strf(
-      "top-1 %.0f of %.0f, top-5 %.0f of %.0f, %.0f unreadable, loss %.4f, %.1f images/s", sum.top1,
-      sum.images, sum.top5, sum.images, sum.skipped, sum.mean_loss(), sum.images / report.seconds));
+  RealAccuracy all;
+  for (int64_t RealAccuracy::*count :
+       {&RealAccuracy::images, &RealAccuracy::correct, &RealAccuracy::without})
+    for (const int64_t value : dist::gather_number(evaluation.group(), mine.*count))
+      all.*count += value;
+  return all;
+}
+
+// Opens and evaluates one set of weights. Collective.
+EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation) {
+  const bool leader = evaluation.group().rank() == 0;
+  const Weights weights = open_weights(arguments, evaluation.group());
+  evaluation.open(weights);
+  if (leader) log_origin(weights);
+  const int64_t outputs = evaluation.job().model.classes;
+  if (leader && outputs < ops::kTop5) log::info(train::top5_note(outputs));
+  std::optional<data::RealLabels> real;
+  if (const std::string& file = arguments.eval.real_labels; !file.empty()) try {
+      real.emplace(file, evaluation.classes(), outputs);
+    } catch (const std::invalid_argument& error) {
+      throw UserError(std::string("--real-labels ") + error.what());
+    }
+  EvaluatedWeights evaluated{weights.file,
+                             weights.job.model.name,
+                             weights.ema,
+                             run(arguments, *weights.model, evaluation),
+                             evaluation.classes(),
+                             {},
+                             {}};
+  train::EvaluationReport& report = evaluated.report;
+  report.epoch = weights.epoch;
+  report.step = weights.step;
+  report.ema = weights.ema;
+  if (real) evaluated.real = real_accuracy(*real, report, evaluation);
+  const auto suspects = static_cast<size_t>(arguments.eval.suspects);
+  evaluated.suspects =
+      evaluation.named(report, train::highest_losses(report.images, suspects, /*only_wrong=*/true));
+  report.images = {};  // frees memory
+  return evaluated;
+}
+
+// Returns the arguments for each set of weights: one for each word, or those of --checkpoint and
+// --weights. Throws UserError for options that need a single one.
+std::vector<Arguments> one_by_one(const Arguments& arguments) {
+  if (arguments.paths.empty()) return {arguments};
+  const train::Job& job = arguments.job;
+  if (!job.checkpoint.empty() || !job.weights.empty())
+    throw UserError("eval: give checkpoints either as words or with --checkpoint or --weights");
+  const EvalOptions& eval = arguments.eval;
+  if (arguments.paths.size() > 1)
+    for (const auto& [option, value] :
+         {std::pair("--output", &eval.output), std::pair("--predictions", &eval.predictions)})
+      if (!value->empty())
+        throw UserError(std::string(option) +
+                        " needs a single checkpoint; evaluate them one after the other");
+  std::vector<Arguments> all;
+  for (const std::string& path : arguments.paths) {
+    all.push_back(arguments);
+    all.back().job.weights = path;
+  }
+  return all;
 }
 
 }  // namespace
@@ -40,17 +118,25 @@ void print(const Arguments& arguments, const train::EvaluationReport& report,
 int eval_command(const Arguments& arguments) {
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
+  const std::vector<Arguments> each = one_by_one(arguments);
+  const EvalOptions& eval = arguments.eval;
+  if (!eval.predictions.empty()) PredictionFile(arguments, {});  // checks the ending early
+  if (arguments.logits && eval.predictions.empty())
+    throw UserError("--logits has no effect without --predictions FILE");
   Evaluation evaluation(arguments, env);
-  const Weights weights = open_weights(arguments, evaluation.group());
-  evaluation.open(weights);
-  if (env.rank == 0) {
-    log_origin(weights);
-    const int64_t classes = evaluation.job().model.classes;
-    if (classes < ops::kTop5) log::info(train::top5_note(classes));
-  }
-  const auto report = evaluation.run(*weights.model);
+  std::vector<EvaluatedWeights> all;
+  for (const Arguments& one : each) all.push_back(evaluate_one(one, evaluation));
   evaluation.end();
-  if (env.rank == 0) print(arguments, report, weights);
+  if (env.rank != 0) return 0;
+  if (all.size() > 1) {
+    print_comparison(arguments, all);
+  } else {
+    print_evaluation(arguments, all.front());
+  }
+  if (!eval.output.empty()) {
+    create_folders(eval.output);
+    train::write_evaluation(eval.output, all.front().report, all.front().classes);
+  }
   return 0;
 }
 

@@ -1,11 +1,27 @@
 #include "app/commands/evaluation.h"
 
+#include <algorithm>
+
+#include "app/commands/evaluated_classes.h"
 #include "app/commands/session.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "train/job/rank_loader_options.h"
 
 namespace shoal::app {
+
+void DamageLog::add(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  sentences_.insert(sentence);
+}
+
+std::string DamageLog::reason(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const std::string start = name + ": ";
+  const auto found = sentences_.lower_bound(start);
+  return found != sentences_.end() && found->starts_with(start) ? found->substr(start.size())
+                                                                : "the image cannot be read";
+}
 
 Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
     : arguments_(arguments),
@@ -18,23 +34,45 @@ Evaluation::Evaluation(const Arguments& arguments, const dist::Env& env)
 void Evaluation::open(const Weights& weights) {
   train::Job job = weights.job;
   if (!job.cache_dir) job.cache_dir = "";  // there is no --output folder
+  job.classes_file.clear();                // its names are those of the weights
   const DataPlaces places = find_data(job);
-  const int rank = communicator_.rank();
-  take_held_out(job, places, weights.val_split, rank == 0);
+  take_held_out(job, places, weights.val_split, communicator_.rank() == 0);
   const auto train = arguments_.origins.find("train");
   const bool named = train != arguments_.origins.end() && train->second == kCommandLine;
   if (job.val_split == 0 && named)
     throw UserError(
         "--train has no effect in eval without --val-split; give the images with --val PATH");
-  datasets_ = open_datasets(job, places, /*with_train=*/false, weights.classes, communicator_);
-  check_class_count(weights, datasets_.val->classes().size(), "the data has");
-  job_ = resolve_job(job, gpus_, datasets_, communicator_);
-  loader_ = std::make_unique<data::Loader>(datasets_.val,
-                                           train::rank_loader_options(job_, rank, /*train=*/false),
-                                           log::warning, train::batch_memory(job_));
+  const auto known = folder_names(arguments_, weights);
+  datasets_ = open_datasets(job, places, /*with_train=*/false, known, communicator_);
+  if (known.empty()) datasets_.val = with_labels_of(weights, datasets_.val);
+  check_class_count(weights, classes().size(), "the data has");
+  subset_ = subset_of(arguments_, *datasets_.val, communicator_.main);
+  start(job);
 }
 
-train::EvaluationReport Evaluation::run(models::Classifier& model) {
+void Evaluation::open(const Weights& weights, std::shared_ptr<const data::Dataset> images) {
+  train::Job job = weights.job;
+  constexpr int64_t kLargest = 32;  // a batch that is large enough for all speed
+  if (!job.batch_size)
+    job.batch_size = std::clamp<int64_t>(images->size() / communicator_.size(), 1, kLargest);
+  datasets_.val = std::move(images);
+  start(job);
+}
+
+void Evaluation::start(const train::Job& job) {
+  loader_.reset();  // frees its memory first
+  job_ = resolve_job(job, gpus_, datasets_, communicator_);
+  const auto on_bad = [this](const std::string& sentence) {
+    damage_.add(sentence);
+    // The rows of predictions say it too.
+    if (arguments_.command != Command::predict) log::warning(sentence);
+  };
+  loader_ = std::make_unique<data::Loader>(
+      datasets_.val, train::rank_loader_options(job_, communicator_.rank(), /*train=*/false),
+      on_bad, train::batch_memory(job_));
+}
+
+train::EvaluationReport Evaluation::run(models::Classifier& model, const BatchDone& done) {
   train::move_to(model, train::device_of(job_));
   int64_t batch = 0;
   const auto show = [&] {
@@ -43,10 +81,25 @@ train::EvaluationReport Evaluation::run(models::Classifier& model) {
                        static_cast<long long>(loader_->batches_per_epoch())));
     return true;
   };
-  const auto report =
-      train::evaluate(model, ops::Type::f32, *loader_, communicator_.main, {.keep_going = show});
+  const auto report = train::evaluate(model, ops::Type::f32, *loader_, communicator_.main,
+                                      {.keep_going = show, .batch = done, .subset = subset_});
   log::status("");
   return report;
+}
+
+void Evaluation::classify(models::Classifier& model, const BatchDone& done) {
+  train::move_to(model, train::device_of(job_));
+  communicator_.main.enter(dist::Phase::evaluating);
+  loader_->start_epoch(0);
+  for (int64_t i = 0; i < loader_->batches_per_epoch(); ++i) {
+    const data::Batch* batch = nullptr;
+    {
+      const auto reading = communicator_.main.during(dist::Phase::reading);
+      batch = loader_->next();
+    }
+    const train::BatchResult result = train::evaluate_batch(model, ops::Type::f32, *batch);
+    done(&result);
+  }
 }
 
 }  // namespace shoal::app

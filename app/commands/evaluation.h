@@ -1,5 +1,10 @@
 #pragma once
-// Evaluates models on the images of --data or --val, for eval and average.
+// Runs models on images: on those of --data or --val for eval and average, on images without labels
+// for predict.
+
+#include <functional>
+#include <mutex>
+#include <set>
 
 #include "app/commands/data/datasets.h"
 #include "app/commands/weights.h"
@@ -10,29 +15,67 @@
 
 namespace shoal::app {
 
+// Collects a loader's sentences about images that it cannot read. Thread-safe.
+class DamageLog {
+ public:
+  void add(const std::string& sentence);
+  // Returns why the image cannot be read; a general sentence if that is unknown.
+  std::string reason(const std::string& name) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string> sentences_;  // "NAME: REASON"
+};
+
 class Evaluation {
  public:
+  // Called on every rank after each batch; null: this rank has no more images.
+  using BatchDone = std::function<void(const train::BatchResult*)>;
+
   // Connects the ranks. `arguments` must outlive it. Collective.
   Evaluation(const Arguments& arguments, const dist::Env& env);
 
   // Opens the images. `weights` gives the classes, the settings and, for a run with --val-split, the
-  // images that it held out. Throws UserError if the data has other classes. Call before run().
-  // Collective.
+  // images that it held out. The names of the classes are those of --classes, of the weights or of the
+  // data. Throws UserError if the data has other classes. Call before run(). Collective.
   void open(const Weights& weights);
 
+  // Opens images without labels, for classify(). Collective.
+  void open(const Weights& weights, std::shared_ptr<const data::Dataset> images);
+
   // Evaluates a model with the classes of the weights. Moves it to the device. Collective.
-  train::EvaluationReport run(models::Classifier& model);
+  train::EvaluationReport run(models::Classifier& model, const BatchDone& done = {});
+
+  // Runs the model on all images, in their order: each call of `done` is for the next images of the
+  // order, rank by rank. Collective.
+  void classify(models::Classifier& model, const BatchDone& done);
+
+  // Returns the images at these positions of report.images, with their names. Collective.
+  std::vector<train::WorstImage> named(const train::EvaluationReport& report,
+                                       const std::vector<size_t>& places) const {
+    return train::named(communicator_.main, report.images, places, *loader_);
+  }
 
   void end() { communicator_.shutdown(); }  // call after the last run()
   const dist::Group& group() const { return communicator_.main; }
+  const dist::Communicator& communicator() const { return communicator_; }
   const train::ResolvedJob& job() const { return job_; }
+  // Names by label.
+  const std::vector<std::string>& classes() const { return datasets_.val->classes(); }
+  // The name of an image of this rank, by its position.
+  std::string name(int64_t image) const { return loader_->image_name(image); }
+  const DamageLog& damage() const { return damage_; }
 
  private:
+  void start(const train::Job& job);
+
   const Arguments& arguments_;
   train::Gpus gpus_;
   dist::Communicator communicator_;
   Datasets datasets_;
   train::ResolvedJob job_;
+  std::vector<int32_t> subset_;  // labels that the model may predict; empty: all
+  DamageLog damage_;
   std::unique_ptr<data::Loader> loader_;
 };
 

@@ -4,10 +4,12 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
+#include "app/commands/shared_images.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "data/folder/images.h"
 #include "data/pack/reader.h"
 #include "data/pack/shards.h"
 #include "data/pack/writer.h"
@@ -141,27 +143,34 @@ int pack(const Arguments& arguments, int threads) {
   if (!opening.tfrecord_keys.empty() && !data::holds_tf_records(data::resolve(source)))
     throw UserError("--tfrecord-keys has no effect: " + source + " contains no TFRecords");
   require_apart(source, arguments.paths[1]);
-  const auto dataset = data::open_dataset(source, opening);
+  std::shared_ptr<const data::Dataset> dataset = data::open_dataset(source, opening);
   if (dataset->classes() == std::vector<std::string>{"train", "val"})
     log::warning("the class folders are called train and val; to pack one split, use " + source +
                  "/train or " + source + "/val");
   const auto progress = [&](int64_t done) {
     log::status(strf("packing: %lld of %lld images", number(done), number(dataset->size())));
   };
+  std::shared_ptr<const data::Fingerprints> prints, others;
+  if (!arguments.compare.empty()) {
+    using enum data::Fingerprints::Of;
+    others =
+        std::make_shared<data::Fingerprints>(data::open_images({arguments.compare}, {}), pixels);
+    dataset = prints = std::make_shared<data::Fingerprints>(dataset, pixels);
+  }
   install_resumable_signals();
   const data::PackSummary s =
       data::write_pack(*dataset, arguments.paths[1], options, progress, log::warning);
   log::status("");
+  NamePairs shared;
+  if (prints)
+    shared = report_shared(*prints, *others, source + " and " + arguments.compare, threads);
   if (arguments.json) {
-    log::line(nlohmann::ordered_json{{"images", s.images},
-                                     {"original", s.original},
-                                     {"encoded", s.encoded},
-                                     {"pixels", s.pixels},
-                                     {"damaged", s.damaged},
-                                     {"resumed", s.resumed},
-                                     {"file_bytes", s.file_bytes},
-                                     {"index_bytes", s.index_bytes}}
-                  .dump());
+    nlohmann::ordered_json json = {{"images", s.images},         {"original", s.original},
+                                   {"encoded", s.encoded},       {"pixels", s.pixels},
+                                   {"damaged", s.damaged},       {"resumed", s.resumed},
+                                   {"file_bytes", s.file_bytes}, {"index_bytes", s.index_bytes}};
+    if (prints) json["shared"] = shared;
+    log::line(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return 0;
   }
   std::string line =

@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
+#include "app/commands/shared_images.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/json.h"
@@ -64,7 +65,7 @@ Half write(const Arguments& arguments, const data::Dataset& dataset, const char*
   return half;
 }
 
-void print(const std::vector<Half>& halves, const Arguments& arguments) {
+void print(const std::vector<Half>& halves, const NamePairs& shared, const Arguments& arguments) {
   nlohmann::ordered_json json;
   for (const auto& [name, s, path] : halves) {
     if (arguments.json) {
@@ -77,7 +78,8 @@ void print(const std::vector<Half>& halves, const Arguments& arguments) {
       line += strf("; %lld of them kept from an interrupted run", static_cast<long long>(s.kept));
     log::line(line);
   }
-  log::line(arguments.json ? json.dump()
+  json["shared"] = shared;
+  log::line(arguments.json ? json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                            : "to train on them: shoal train --data " + arguments.paths[2]);
 }
 
@@ -106,7 +108,12 @@ int prepare_command(const Arguments& arguments) {
   const auto validation = data::open_dataset(val, opening);
   data::check_same_classes(*images, *validation);
   install_resumable_signals();
-  print({write(arguments, *images, "train"), write(arguments, *validation, "val")}, arguments);
+  using enum data::Fingerprints::Of;
+  const data::Fingerprints train_prints(images, bytes), val_prints(validation, bytes);
+  const std::vector<Half> halves = {write(arguments, train_prints, "train"),
+                                    write(arguments, val_prints, "val")};
+  const int threads = job.workers.value_or(usable_processors());
+  print(halves, report_shared(train_prints, val_prints, "train and val", threads), arguments);
   return 0;
 }
 

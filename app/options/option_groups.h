@@ -9,6 +9,7 @@
 
 namespace shoal::app {
 
+inline constexpr unsigned kRanks = kTrain | kEval | kPredict;  // commands of several processes
 inline constexpr unsigned kRun = kTrain | kEval | kPredict | kExport;
 
 // Advice for settings that --resume may not change.
@@ -34,6 +35,7 @@ void add_optimizer(std::vector<Option>& table);
 void add_schedule(std::vector<Option>& table);
 void add_machine(std::vector<Option>& table);
 void add_output(std::vector<Option>& table);
+void add_results(std::vector<Option>& table);
 void add_export(std::vector<Option>& table);
 void add_packing(std::vector<Option>& table);
 void add_measuring(std::vector<Option>& table);

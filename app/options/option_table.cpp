@@ -122,7 +122,7 @@ void add_length(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("batch-size", kTrain | kEval | kAverage | kCommon, "N",
+       row("batch-size", kRanks | kAverage | kCommon, "N",
            "Images per forward pass of each process", JOB(batch_size))
            .unset_is("32, or derived from --global-batch-size")
            .within(1, 1 << 20),
@@ -170,6 +170,7 @@ std::vector<Option> build() {
   add_schedule(table);
   add_machine(table);
   add_output(table);
+  add_results(table);
   add_export(table);
   add_packing(table);
   add_measuring(table);

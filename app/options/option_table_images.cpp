@@ -82,12 +82,12 @@ void add_splits(std::vector<Option>& table) {
                          JOB(bad_images))
            .changes_results(),
        classes_row(),
-       row("classes", kPredict | kExport, "FILE|imagenet",
+       row("classes", kEval | kPredict | kExport, "FILE|imagenet",
            "File with the class names, one per line in the order of the model's outputs, or "
-           "`imagenet` for ImageNet's 1000 classes",
+           "`imagenet` for ImageNet's 1000 classes (eval: their folders, n01440764, …)",
            JOB(classes_file))
            .unset_is("the class names stored with the weights, ImageNet's for weights known by "
-                     "name, else numbers")});
+                     "name, else numbers (eval: the classes of the images)")});
 }
 
 void add_reading(std::vector<Option>& table) {

@@ -32,7 +32,7 @@ Option resume_row() {
 
 // Row of --nproc. Stores a number as a whole number: 2.0 becomes 2.
 Option nproc_row() {
-  Option option = row("nproc", kTrain | kEval | kDoctor | kCommon, "N|auto",
+  Option option = row("nproc", kRanks | kDoctor | kCommon, "N|auto",
                       "Processes on this host; auto: one per GPU, or 1 without GPUs", FIELD(nproc))
                       .unset_is("1, or as set by the launcher or SageMaker")
                       .also_called({"gpus", "nproc-per-node"});
@@ -50,25 +50,25 @@ Option nproc_row() {
 
 void add_hosts(std::vector<Option>& table, const char* group) {
   add(table, group,
-      {row("instance-group", kTrain | kEval | kDoctor, "NAME",
+      {row("instance-group", kRanks | kDoctor, "NAME",
            "SageMaker instance groups (comma-separated) whose hosts run the job",
            FIELD(instance_group))
            .unset_is("all hosts; required if the SageMaker job has several groups")
            .spells_lists(","),
-       row("nnodes", kTrain | kEval, "N",
-           "Number of hosts, for starting shoal by hand on each host", FIELD(nodes.count)),
-       row("node-rank", kTrain | kEval, "N", "Rank of this host, from 0 to the number of hosts - 1",
+       row("nnodes", kRanks, "N", "Number of hosts, for starting shoal by hand on each host",
+           FIELD(nodes.count)),
+       row("node-rank", kRanks, "N", "Rank of this host, from 0 to the number of hosts - 1",
            FIELD(nodes.rank)),
-       row("master-addr", kTrain | kEval, "HOST", "Address of host 0", FIELD(nodes.master_addr))
+       row("master-addr", kRanks, "HOST", "Address of host 0", FIELD(nodes.master_addr))
            .unset_is("value of MASTER_ADDR"),
-       row("master-port", kTrain | kEval, "PORT",
+       row("master-port", kRanks, "PORT",
            "Port on host 0 for the rendezvous; 0: value of MASTER_PORT", FIELD(nodes.master_port))
            .within(0, 65535),
-       row("workers", kTrain | kEval | kAverage | kPack | kPrepare, "N",
+       row("workers", kRanks | kAverage | kPack | kPrepare, "N",
            "Threads per process that read and decode images", JOB(workers))
            .unset_is("the process's share of the CPU cores")
            .within(1, 1024),
-       row("threads", kTrain | kEval | kPredict | kBench, "N",
+       row("threads", kRanks | kBench, "N",
            "Compute threads per process (`bench loader`: loader threads)", JOB(threads))
            .unset_is("OMP_NUM_THREADS, else the process's share of the CPU cores")
            .within(1, 1024)});
@@ -79,16 +79,16 @@ void add_hosts(std::vector<Option>& table, const char* group) {
 void add_machine(std::vector<Option>& table) {
   const char* const group = "Where it runs (changes only the speed)";
   add(table, group,
-      {text_choice("device", kTrain | kEval | kCommon,
+      {text_choice("device", kRanks | kCommon,
                    "Device; auto: this process's GPU if it has one and the build supports CUDA, "
                    "else the CPU",
                    {"auto", "cpu", "cuda"}, JOB(device)),
-       text_choice("backend", kTrain | kEval,
+       text_choice("backend", kRanks,
                    "Communication backend; auto: nccl for GPUs, gloo for CPUs and for processes "
                    "that share a GPU",
                    {"auto", "nccl", "gloo"}, JOB(backend)),
        nproc_row(),
-       row("rendezvous-timeout", kTrain | kEval, "SECONDS",
+       row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; the error then names the missing host",
            JOB(rendezvous_timeout))
            .within(1, kSecondsMost),
@@ -97,17 +97,17 @@ void add_machine(std::vector<Option>& table) {
            "Test hosts and network before training: off, quick (transfers a few MB) or full (16x)",
            {"off", "quick", "full"}, JOB(health_check))
            .off_is("off"),
-       row("collective-timeout", kTrain | kEval, "SECONDS",
+       row("collective-timeout", kRanks, "SECONDS",
            "Time limit for one collective operation between processes; the run then stops",
            JOB(collective_timeout))
            .within(1, kSecondsMost),
-       row("stall-warning", kTrain | kEval, "SECONDS",
+       row("stall-warning", kRanks, "SECONDS",
            "Time without progress after which a warning names the late processes and their "
            "activity; 0: never",
            JOB(stall_warning))
            .within(0, kSecondsMost)
            .off_is("0"),
-       row("lost-host-timeout", kTrain | kEval, "SECONDS",
+       row("lost-host-timeout", kRanks, "SECONDS",
            "Time without an answer after which a process or host is lost; rank 0 then saves and "
            "the run ends; 0: never",
            JOB(lost_host_timeout))
@@ -186,12 +186,6 @@ void add_printing(std::vector<Option>& table, const char* group) {
            kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
                kBench | kCommon,
            "", "Print the result as JSON", FIELD(json)),
-       row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
-       row("topk", kPredict | kCommon, "N",
-           "Number of classes to print for each image, most likely first", FIELD(topk))
-           .at_least(1),
-       row("logits", kPredict, "", "Print the logit of each class next to its probability",
-           FIELD(logits)),
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",
@@ -265,6 +259,11 @@ void add_packing(std::vector<Option>& table) {
            FIELD(pack.shard_bytes)),
        row("overwrite", kPack | kCommon, "", "Replace DEST if it exists and is a packed set",
            FIELD(pack.overwrite)),
+       row("compare", kPack | kCommon, "PATH",
+           "Name the images of SOURCE that are also in PATH, such as the other split; compares "
+           "decoded pixels",
+           FIELD(compare))
+           .unset_is("none"),
        row("info", kPack | kCommon, "", "Describe the packed set instead of writing one",
            FIELD(info)),
        row("verify", kPack | kCommon, "", "Read the whole packed set and report any damage",

@@ -42,6 +42,16 @@ struct BenchOptions {
   double wanted = 0;   // images/s for which to find the number of threads; 0: none
 };
 
+// Options of `eval`.
+struct EvalOptions {
+  std::string output;          // folder for evaluation.json; empty: none
+  std::string predictions;     // file for the prediction of each image; empty: none
+  std::string real_labels;     // file with several right labels per image; empty: none
+  std::string subset = "all";  // classes that the model may predict: all, data, or a file of names
+  int64_t suspects = 0;        // number of images to print whose labels may be wrong
+  bool details = false;        // print figures of each class, confusions and calibration
+};
+
 // What `prepare` makes: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
@@ -49,7 +59,8 @@ enum class PrepareAs { folders, tars, packs };
 struct Arguments {
   Command command = Command::train;
   train::Job job;
-  // Positional arguments. `predict`: images or folders; `export`, `average`, `inspect`: weights;
+  // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
+  // weights;
   // `pack`: source and destination; `bench`: what to measure, and the images; `prepare`: name of
   // the dataset, source and destination.
   std::vector<std::string> paths;
@@ -62,10 +73,12 @@ struct Arguments {
   std::string layers;         // models: network whose layers to list; empty: list networks
   // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
   std::string weights_cache;
-  std::string recipe;                    // the applied recipe; "list": print all recipes
-  bool json = false, csv = false;        // output format of the commands that have it
-  int64_t topk = 5;                      // predict: number of classes to print per image
-  bool logits = false;                   // predict: also print logits
+  std::string recipe;              // the applied recipe; "list": print all recipes
+  bool json = false, csv = false;  // output format of the commands that have it
+  int64_t topk = 5;                // predict: number of classes to print per image
+  bool logits = false;             // predict, eval --predictions: also write logits
+  bool strict = false;             // predict: unreadable images are a failure
+  EvalOptions eval;
   std::string average_output;            // average: file to write
   bool tensors = false;                  // inspect: list all tensors
   bool definitions = false;              // metrics: print MetricDefinitions
@@ -77,6 +90,7 @@ struct Arguments {
   BenchOptions bench;
   PrepareAs prepare_as = PrepareAs::folders;
   bool verify = false, info = false;  // pack: check or describe a packed set
+  std::string compare;                // pack: images to compare with the source; empty: none
   std::string help;  // value of --help: kCommonHelp, "all" or a word; empty: not given
   bool strict_hyperparameters = false;  // unknown hyperparameters are an error
   std::vector<std::string> words;       // the command line, beginning with the command

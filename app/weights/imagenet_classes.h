@@ -1,5 +1,5 @@
 #pragma once
-// Names of ImageNet's classes, for predictions. Torch-free.
+// Names of ImageNet's classes. Torch-free.
 
 #include <string>
 #include <vector>
@@ -13,5 +13,8 @@ inline constexpr int kImageNetClasses = 1000;
 // The names of the classes of ILSVRC 2012, in the order of the labels of torchvision's and timm's
 // weights, which is that of the sorted WordNet numbers.
 const std::vector<std::string>& imagenet_classes();
+
+// The names of their class folders, in the same order: "n01440764", …
+const std::vector<std::string>& imagenet_synsets();
 
 }  // namespace shoal::app

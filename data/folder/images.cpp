@@ -1,6 +1,7 @@
 #include "data/folder/images.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -42,10 +43,18 @@ class Images : public BasicDataset {
     return part.set ? part.set->name(inside) : part.file;
   }
   void read(int64_t sample, std::vector<uint8_t>& bytes) const override {
-    const auto [part, inside] = place(sample);
-    if (part.set) return part.set->read(inside, bytes);
-    if (!fs::exists(part.file)) throw DamagedImage("the file does not exist");
-    read_image_file(part.file, bytes);
+    try {
+      const auto [part, inside] = place(sample);
+      if (part.set) return part.set->read(inside, bytes);
+      if (!fs::exists(part.file)) throw DamagedImage("the file does not exist");
+      read_image_file(part.file, bytes);
+    } catch (const MissingLibrary&) {
+      throw;  // affects every image
+    } catch (const DamagedImage&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      throw DamagedImage(error.what());
+    }
   }
 
  private:
@@ -93,8 +102,25 @@ class Opener {
     options_.in_order = true;
   }
 
-  void open(const std::string& source) {
+  void open_list(const std::vector<std::string>& lines) {
     const int64_t before = images_->size();
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::string line = lines[i];
+      while (line.ends_with('\r')) line.pop_back();
+      try {
+        if (!line.empty()) open(line, /*may_be_pattern=*/false);
+      } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument("standard input line " + std::to_string(i + 1) + ": " +
+                                    error.what());
+      }
+    }
+    if (images_->size() == before) throw std::invalid_argument("standard input names no image");
+  }
+
+  void open(const std::string& source, bool may_be_pattern = true) {
+    const int64_t before = images_->size();
+    if (source.size() >= PATH_MAX || source.find('\0') != std::string::npos)
+      throw std::invalid_argument("this is no path: it is too long or contains a zero byte");
     if (source.starts_with("pipe:"))
       throw std::invalid_argument(source + " is a pipe; name files or folders");
     if (source.starts_with("synthetic:") || source.starts_with("folder:") ||
@@ -102,7 +128,7 @@ class Opener {
       images_->add(open_dataset(source, options_));
     else if (fs::is_directory(source))
       add_found(files_below(source, left_out_));
-    else if (is_pattern(source))
+    else if (may_be_pattern && is_pattern(source))
       add_found(expand_pattern(source));
     else
       images_->add(source);
@@ -134,9 +160,15 @@ class Opener {
 }  // namespace
 
 std::shared_ptr<const Dataset> open_images(const std::vector<std::string>& sources,
-                                           OpenOptions options) {
+                                           OpenOptions options,
+                                           const std::vector<std::string>& list) {
   Opener opener(std::move(options));
-  for (const std::string& source : sources) opener.open(source);
+  for (const std::string& source : sources) {
+    if (source == "-")
+      opener.open_list(list);
+    else
+      opener.open(source);
+  }
   return opener.finish(sources.size() == 1 ? sources[0] : "all sources");
 }
 

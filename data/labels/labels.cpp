@@ -1,7 +1,6 @@
 #include "data/labels/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "data/labels/devkit.h"
+#include "data/labels/image_key.h"
 #include "data/labels/mat_file.h"
 
 namespace shoal::data {
@@ -54,19 +54,6 @@ std::vector<std::string> words_of(const std::string& line) {
     at = line.find_first_not_of(kGaps, end);
   }
   return words;
-}
-
-std::optional<int64_t> number_of(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
-std::string_view stem_of(std::string_view name) {
-  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  const size_t dot = name.rfind('.');
-  return dot == 0 ? name : name.substr(0, dot);
 }
 
 [[noreturn]] void refuse_line(const std::string& path, size_t line, const std::string& what) {
@@ -140,7 +127,7 @@ size_t LabelFile::class_of(const std::string& name) const {
   const std::string stem(stem_of(name));
   const std::string* found = nullptr;
   if (numbered_) {
-    const auto number = number_of(stem.substr(stem.find_last_not_of("0123456789") + 1));
+    const auto number = number_at_end(name);
     const auto entry = number ? by_number_.find(*number) : by_number_.end();
     if (entry != by_number_.end()) found = &entry->second;
   } else {

@@ -264,6 +264,11 @@ std::string Loader::slowest_read() const {
   return impl_->slowest_read();
 }
 
+std::string Loader::image_name(int64_t position) const {
+  if (impl_->dataset) return impl_->dataset->name(position);
+  return "image " + std::to_string(impl_->plan.number(position) + 1);
+}
+
 LoaderStats Loader::stats() const {
   return impl_->ring.stats();
 }

@@ -92,6 +92,10 @@ class Loader {
 
   LoaderStats stats() const;
 
+  // Returns the name of the image at a position of an evaluation, for messages. A stream does not
+  // keep names: "image N", counted from 1. Any thread may call it.
+  std::string image_name(int64_t position) const;
+
   // Returns the name of the image that a worker has been reading longest; empty if none reads. Any
   // thread may call it.
   std::string slowest_read() const;

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "data/labels/image_key.h"
+
 namespace shoal::data {
 namespace {
 
@@ -74,6 +76,23 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
   if (!unknown.empty())
     throw std::invalid_argument("not among the " + std::to_string(classes.size()) + " classes of " +
                                 whose + ": " + quoted_names(unknown));
+  return relabelled(std::move(source), std::move(classes), std::move(labels));
+}
+
+std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit) {
+  std::vector<int32_t> labels;
+  std::set<int64_t> different;
+  for (const std::string& name : names) {
+    const auto number = number_of(name);
+    if (!number || *number >= limit || !different.insert(*number).second) return {};
+    labels.push_back(static_cast<int32_t>(*number));
+  }
+  return labels;
+}
+
+std::shared_ptr<const Dataset> relabelled(std::shared_ptr<const Dataset> source,
+                                          std::vector<std::string> classes,
+                                          std::vector<int32_t> labels) {
   return std::make_shared<Relabelled>(std::move(source), std::move(classes), std::move(labels));
 }
 

@@ -22,4 +22,14 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
                                             std::vector<std::string> classes,
                                             const std::string& whose);
 
+// Returns the labels of classes whose names are different numbers below `limit`, with or without
+// leading zeros, in any order: ImageNet-V2's folders "0", "1", "10", …. Empty for other names.
+std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit);
+
+// Returns `source` with label labels[i] for the class i of `source`; labels are indices into
+// `classes`.
+std::shared_ptr<const Dataset> relabelled(std::shared_ptr<const Dataset> source,
+                                          std::vector<std::string> classes,
+                                          std::vector<int32_t> labels);
+
 }  // namespace shoal::data

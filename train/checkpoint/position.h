@@ -12,10 +12,12 @@ namespace shoal::train {
 struct CheckpointData;
 
 struct Position {
+  // Whether this accuracy, in percent, is higher than that of all evaluations so far.
+  bool is_best(double top1) const { return !best_top1 || top1 > *best_top1; }
   // Records that the current state was evaluated with this accuracy, in percent.
   void note_best(double top1) {
     ++evaluations_since_best;
-    if (best_top1 && *best_top1 >= top1) return;
+    if (!is_best(top1)) return;
     best_top1 = top1, best_step = step, best_epoch = epoch;
     evaluations_since_best = 0;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "train/job/meter.h"
+#include "train/report/classification.h"
 
 namespace shoal::train {
 
@@ -53,12 +54,24 @@ struct EvaluationProgress {
   Meter last, sum;  // over all ranks: this batch, the evaluation so far
 };
 
+// An image with a high loss.
+struct WorstImage {
+  std::string path;  // name in the source of images, as printable()
+  int32_t label = 0, predicted = 0;
+  double probability = 0, loss = 0;  // probability: of the predicted class
+};
+
 struct EvaluationReport {
+  static constexpr size_t kWorst = 50;
   int64_t epoch = 0, step = 0;  // Position::epoch and step at the evaluation
   Meter sum;                    // over all ranks; skipped = unreadable images
   double seconds = 0;
   bool ema = false;      // whether the averaged weights were evaluated
-  bool stopped = false;  // whether the evaluation ended early, so that `sum` is incomplete
+  bool stopped = false;  // whether the evaluation ended early; then the following are not set
+  bool best = false;     // whether this is the run's best evaluation so far
+  std::vector<ImageResult> images;  // of all ranks, in their order, with unreadable ones
+  Classification figures;
+  std::vector<WorstImage> worst;  // at most kWorst images, highest loss first
 };
 
 // Something unusual at a step, such as a loss spike.

@@ -15,13 +15,20 @@ namespace shoal::train {
 std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);  // OUTPUT/classes.json
 std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);  // a progress bar on stderr
 std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);     // metric lines and log messages
-std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);  // OUTPUT/summary.json
+std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job);  // OUTPUT/evaluation.json
+std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/summary.json
 
 inline constexpr const char* kClassesFile = "classes.json";
+inline constexpr const char* kEvaluationFile = "evaluation.json";
 inline constexpr const char* kSummaryFile = "summary.json";
 
 // Returns the content of classes.json: {class name: label}.
 std::string classes_json(const std::vector<std::string>& classes);
+
+// Writes evaluation.json in `folder`. `classes`: names in the order of the labels. Numbers that are
+// not finite become null. Throws std::system_error.
+void write_evaluation(const std::string& folder, const EvaluationReport& report,
+                      const std::vector<std::string>& classes);
 
 // Return metric lines, without line breaks, in two formats: that of PyTorch's imagenet example
 // ("Epoch: [0][ 10/500]\tTime …") and key=value ("train:loss=…;"). All numbers must be finite,

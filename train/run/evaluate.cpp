@@ -1,15 +1,19 @@
 #include "train/run/evaluate.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "base/log.h"
+#include "dist/gather.h"
 #include "models/functions.h"
 #include "train/control/stop.h"
 #include "train/run/pace.h"
@@ -40,7 +44,71 @@ void check_images(const Meter& sum) {
              sum.skipped, all));
 }
 
+// Returns which of the classes are not in `subset`.
+at::Tensor excluded(const std::vector<int32_t>& subset, int64_t classes) {
+  at::Tensor mask = at::ones({classes}, at::kBool);
+  for (const int32_t label : subset) mask.mutable_data_ptr<bool>()[label] = false;
+  return mask;
+}
+
+// Sets result.images from its logits.
+void add_images(const data::Batch& batch, BatchResult& result) {
+  result.images.resize(batch.rows.size());
+  std::vector<size_t> readable;
+  for (size_t row = 0; row < batch.rows.size(); ++row) {
+    result.images[row].image = batch.first_position + static_cast<int64_t>(row);
+    result.images[row].label = batch.rows[row].label;
+    if (!batch.rows[row].unreadable) readable.push_back(row);
+  }
+  const auto classes = static_cast<size_t>(result.classes);
+  at::parallel_for(0, static_cast<int64_t>(readable.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      ImageResult& image = result.images[readable[i]];
+      const int64_t position = image.image;
+      image = result_of({result.logits.data() + i * classes, classes}, image.label);
+      image.image = position;
+    }
+  });
+}
+
+// Returns the results of all ranks. They are in the order of the images, unless each host has its
+// own: then by rank. Collective.
+std::vector<ImageResult> gather(const dist::Group& group, std::vector<ImageResult>& mine,
+                                bool uneven) {
+  for (ImageResult& one : mine) one.rank = group.rank();
+  if (group.size() == 1) return std::move(mine);
+  const auto* const bytes = reinterpret_cast<const char*>(mine.data());
+  std::vector<ImageResult> all;
+  for (const std::string& text :
+       dist::gather_text(group, std::string(bytes, mine.size() * sizeof(ImageResult)))) {
+    const size_t before = all.size();
+    all.resize(before + text.size() / sizeof(ImageResult));
+    std::memcpy(static_cast<void*>(all.data() + before), text.data(), text.size());
+  }
+  if (!uneven) std::ranges::sort(all, {}, &ImageResult::image);
+  return all;
+}
+
 }  // namespace
+
+std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
+                              const std::vector<size_t>& places, const data::Loader& loader) {
+  std::string mine;
+  for (const size_t i : places)
+    if (images[i].rank == group.rank())
+      mine += printable(loader.image_name(images[i].image)) + '\n';
+  std::vector<std::vector<std::string>> names;  // by rank, in the order of `places`
+  for (const std::string& text : dist::gather_text(group, mine)) names.push_back(split(text, '\n'));
+  std::vector<size_t> used(names.size());
+  std::vector<WorstImage> worst;
+  for (const size_t i : places) {
+    const ImageResult& one = images[i];
+    const auto rank = static_cast<size_t>(one.rank);
+    worst.push_back({names[rank].at(used[rank]++), one.label, one.classes[0],
+                     static_cast<double>(one.probabilities[0]), static_cast<double>(one.loss)});
+  }
+  return worst;
+}
 
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
   at::Tensor sums = at::empty({static_cast<int64_t>(meters.size()) * Meter::kValues}, at::kDouble);
@@ -56,13 +124,18 @@ void reduce(dist::Group& group, std::initializer_list<Meter*> meters) {
   }
 }
 
-Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch) {
+BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch,
+                           const std::vector<int32_t>& subset) {
   at::NoGradGuard no_grad;
   model.train(false);
   const at::Device device = model.parameters().front().master->device();
   const auto unreadable = std::ranges::count(batch.rows, true, &data::Row::unreadable);
-  Meter meter{.skipped = static_cast<double>(unreadable)};
-  if (batch.count == unreadable) return meter;
+  BatchResult result;
+  result.meter.skipped = static_cast<double>(unreadable);
+  if (batch.count == unreadable) {
+    add_images(batch, result);
+    return result;
+  }
   Input input = make_input(batch, type, device);
   at::Tensor logits = model.forward(input.images, {});
   if (batch.views > 1)
@@ -72,9 +145,17 @@ Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batc
     logits = logits.index_select(0, rows);
     input.labels.a = input.labels.a.index_select(0, rows);
   }
-  const auto result = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
-  meter.add(meter_of(read_back({result.sums}).front(), batch.count - input.unreadable));
-  return meter;
+  if (!subset.empty())
+    logits =
+        logits.masked_fill(models::upload(excluded(subset, logits.size(1)), device), kExcluded);
+  const auto loss = models::cross_entropy(logits, input.labels, /*smoothing=*/0, /*scale=*/1);
+  const auto host = read_back({loss.sums, logits.to(at::kFloat).contiguous()});
+  result.meter.add(meter_of(host[0], batch.count - input.unreadable));
+  result.classes = logits.size(1);
+  const auto* const values = host[1].const_data_ptr<float>();
+  result.logits.assign(values, values + host[1].numel());
+  add_images(batch, result);
+  return result;
 }
 
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
@@ -90,6 +171,7 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
     loader.start_epoch(0);
   }
   double previous = start;
+  int64_t classes = 0;
   for (int64_t i = 1;; ++i) {
     // This rank may wait long for a stream. A stop signal ends the wait.
     bool stops = false;
@@ -105,8 +187,13 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
       report.stopped = true;
       return report;
     }
-    Meter last = batch ? evaluate_batch(model, type, *batch) : Meter{};
+    BatchResult result;
+    if (batch) result = evaluate_batch(model, type, *batch, hooks.subset);
+    Meter last = result.meter;
     report.sum.add(last);
+    report.images.insert(report.images.end(), result.images.begin(), result.images.end());
+    classes = std::max(classes, result.classes);
+    if (hooks.batch) hooks.batch(batch ? &result : nullptr);
     const double time = now();
     if (uneven) batches = i;  // the number so far
     if (hooks.progress && (i % hooks.print_freq == 0 || (!uneven && i == batches))) {
@@ -124,6 +211,11 @@ EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loade
   reduce(group, {&report.sum});
   report.seconds = now() - start;
   check_images(report.sum);
+  const auto outputs = dist::gather_number(group, classes);  // 0 on ranks without images
+  report.images = gather(group, report.images, uneven);
+  report.figures = classification_of(report.images, *std::ranges::max_element(outputs));
+  report.worst =
+      named(group, report.images, highest_losses(report.images, EvaluationReport::kWorst), loader);
   return report;
 }
 

@@ -13,10 +13,18 @@
 
 namespace shoal::train {
 
-// Evaluates one batch of this rank and returns the sums of its metrics. If the batch has several
-// views of each image, averages their logits. Counts unreadable images as skipped. `type`: element
-// type of the activations. Switches the model to evaluation mode.
-Meter evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch);
+struct BatchResult {
+  Meter meter;                      // unreadable images count as skipped
+  std::vector<ImageResult> images;  // of all rows, without their rank
+  std::vector<float> logits;        // of the readable rows: rows × classes
+  int64_t classes = 0;              // 0 if no row is readable
+};
+
+// Evaluates one batch of this rank. If the batch has several views of each image, averages their
+// logits. `type`: element type of the activations. `subset`: labels that the model may predict;
+// empty: all. Switches the model to evaluation mode.
+BatchResult evaluate_batch(models::Classifier& model, ops::Type type, const data::Batch& batch,
+                           const std::vector<int32_t>& subset = {});
 
 // Thrown if there are no images, or if more than 1 % of them are unreadable.
 struct EvaluationFailed : std::runtime_error {
@@ -31,12 +39,20 @@ struct EvaluationHooks {
   // none.
   std::function<void(EvaluationProgress)> progress = {};
   int64_t print_freq = 10;
+  // Called on every rank after each batch; null: this rank has no more images. May be collective.
+  std::function<void(const BatchResult*)> batch = {};
+  std::vector<int32_t> subset = {};  // as in evaluate_batch()
 };
 
-// Evaluates the whole set. The result is a sum over all ranks, the same on each; its epoch and step
-// are not set. Collective. Throws EvaluationFailed on all ranks.
+// Evaluates the whole set. The result is over all ranks, the same on each; its epoch, step, ema and
+// best are not set. Collective. Throws EvaluationFailed on all ranks.
 EvaluationReport evaluate(models::Classifier& model, ops::Type type, data::Loader& loader,
                           dist::Group& group, const EvaluationHooks& hooks = {});
+
+// Returns the images at these positions of `images`, an evaluation's EvaluationReport::images, with
+// their names. Each rank names its own. Collective.
+std::vector<WorstImage> named(const dist::Group& group, const std::vector<ImageResult>& images,
+                              const std::vector<size_t>& places, const data::Loader& loader);
 
 // Sums each meter over all ranks, in place. Collective.
 void reduce(dist::Group& group, std::initializer_list<Meter*> meters);

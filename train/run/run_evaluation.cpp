@@ -33,6 +33,9 @@ bool evaluate_weights(const RunContext& run, ControlExchange& control, data::Loa
   report.epoch = run.position.epoch;
   report.step = run.position.step;
   report.ema = ema;
+  // The averaged weights decide, if there are any.
+  report.best =
+      ema == (run.trainer.ema() != nullptr) && run.position.is_best(report.sum.top1_percent());
   run.reporter.evaluation(report);
   result.sum = report.sum;
   return true;

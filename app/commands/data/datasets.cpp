@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "app/commands/data/agreement.h"
 #include "app/commands/data/opening.h"
@@ -36,13 +38,28 @@ struct KnownClasses {
   std::string whose;  // for messages: "the training images", "the checkpoint"
 };
 
+bool any_known(const Classes& names, const Classes& known) {
+  const std::set<std::string_view> all(known.begin(), known.end());
+  return std::any_of(names.begin(), names.end(),
+                     [&](const auto& name) { return all.contains(name); });
+}
+
 // Relabels validation images with the classes of the training images or of the model. Some of these
-// classes may have no validation images.
+// classes may have no validation images. When only evaluating, classes that are numbers may also be
+// labels.
 std::shared_ptr<const data::Dataset> with_known_classes(
     std::shared_ptr<const data::Dataset> dataset, const Opening& opening,
     const KnownClasses& known) {
   const Classes own = dataset->classes();
   if (known.names.empty() || own == known.names) return dataset;
+  if (opening.job.eval_only && !any_known(own, known.names)) {
+    const auto numbers = data::numeric_labels(own, static_cast<int64_t>(known.names.size()));
+    if (!numbers.empty()) {
+      if (opening.communicator.env.rank == 0)
+        log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
+      return data::relabelled(dataset, known.names, numbers);
+    }
+  }
   try {
     dataset = data::with_classes(dataset, known.names, known.whose);
   } catch (const std::invalid_argument& error) {

@@ -1,5 +1,6 @@
 #include "app/weights/imagenet_classes.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -17,4 +18,14 @@ TEST_CASE("ImageNet's classes have the names and the order of torchvision's weig
     INFO(name);
     CHECK((!name.empty() && name.front() != ' ' && name.back() != ' '));
   }
+}
+
+TEST_CASE("the class folders of ImageNet are in the order of its labels") {
+  const auto& names = shoal::app::imagenet_synsets();
+  REQUIRE(names.size() == shoal::app::kImageNetClasses);
+  CHECK(names[0] == "n01440764");    // tench
+  CHECK(names[281] == "n02123045");  // tabby
+  CHECK(names[999] == "n15075141");  // toilet tissue
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
 }

@@ -22,7 +22,7 @@ constexpr size_t kLongestValue = 1000;  // bytes
 constexpr size_t kMostValues = 1000;
 
 // Returns a number or text as text; empty for other values.
-std::string text_of(const PickleValue& value) {
+std::string shown(const PickleValue& value) {
   if (value.kind == Kind::integer) return std::to_string(value.integer);
   if (value.kind == Kind::real) return number(value.real);
   if (value.kind == Kind::text) return value.text.substr(0, kLongestValue);
@@ -30,7 +30,7 @@ std::string text_of(const PickleValue& value) {
 }
 
 // Returns a tensor of one element as a number, others by their shape.
-std::string text_of(const StoredTensor& tensor) {
+std::string shown(const StoredTensor& tensor) {
   const auto element = [&tensor](auto value) {
     std::memcpy(&value, tensor.first, sizeof value);
     return value;
@@ -62,7 +62,7 @@ class TorchReader {
       contents_.entries.push_back(single_);
     } else {
       for (const auto& [name, tensor] : single_.tensors)
-        add(contents_.values, name, text_of(tensor));
+        add(contents_.values, name, shown(tensor));
     }
     const char* const own = root.find("ema") ? "ema" : "model";
     StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");
@@ -84,13 +84,13 @@ class TorchReader {
   bool read_own(const std::string& key, const PickleValue& value) {
     if (key == "integers" || key == "numbers" || key == "text") {
       for_each_item(value, [&](const std::string& name, const PickleValue& each) {
-        add(contents_.values, name, text_of(each));
+        add(contents_.values, name, shown(each));
       });
       return true;
     }
     if (key == "settings") {
       for_each_item(value, [&](const std::string& name, const PickleValue& each) {
-        add(contents_.settings, name, text_of(each));
+        add(contents_.settings, name, shown(each));
       });
       return true;
     }
@@ -114,7 +114,7 @@ class TorchReader {
       std::replace(name.begin(), name.end(), ' ', '.');
       add(contents_.values, key, name + " object");
     } else {
-      add(contents_.values, key, text_of(value));
+      add(contents_.values, key, shown(value));
     }
   }
 

@@ -1,0 +1,150 @@
+#include "app/commands/eval_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using train::ClassCounts;
+using train::Confusion;
+
+constexpr size_t kConfusions = 10;  // number that --details prints
+
+long long number(int64_t value) {
+  return static_cast<long long>(value);
+}
+
+Json json_of(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json per_class(const EvaluatedWeights& evaluated) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < evaluated.report.figures.classes.size(); ++i) {
+    const ClassCounts& one = evaluated.report.figures.classes[i];
+    rows.push_back({{"class", evaluated.classes[i]},
+                    {"images", one.images},
+                    {"precision", json_of(one.precision())},
+                    {"recall", json_of(one.recall())},
+                    {"f1", json_of(one.f1())}});
+  }
+  return rows;
+}
+
+void print_json(const Arguments& arguments, const EvaluatedWeights& evaluated) {
+  const train::Meter& sum = evaluated.report.sum;
+  const train::Classification& figures = evaluated.report.figures;
+  Json json = {{"acc1", sum.top1_percent()},
+               {"acc5", sum.top5_percent()},
+               {"loss", sum.mean_loss()},
+               {"correct1", int64_t(sum.top1)},
+               {"correct5", int64_t(sum.top5)},
+               {"images", int64_t(sum.images)},
+               {"unreadable", int64_t(sum.skipped)},
+               {"seconds", evaluated.report.seconds},
+               {"ema", evaluated.ema},
+               {"checkpoint", evaluated.file},
+               {"model", evaluated.network},
+               {"ece", figures.ece},
+               {"precision", figures.precision},
+               {"recall", figures.recall},
+               {"f1", figures.f1}};
+  if (evaluated.real)
+    json["real"] = {{"acc1", evaluated.real->percent()},
+                    {"images", evaluated.real->images},
+                    {"without_labels", evaluated.real->without}};
+  if (arguments.eval.details) json["per_class"] = per_class(evaluated);
+  if (arguments.eval.suspects > 0) json["suspects"] = Json::array();
+  for (const train::WorstImage& one : evaluated.suspects)
+    json["suspects"].push_back({{"path", one.path},
+                                {"label", one.label},
+                                {"class", evaluated.classes[size_t(one.label)]},
+                                {"predicted", evaluated.classes[size_t(one.predicted)]},
+                                {"probability", one.probability},
+                                {"loss", one.loss}});
+  log::line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// Returns a figure in percent, in a column of 10 characters.
+std::string percent(const std::optional<double>& value) {
+  return value ? strf("%10.2f", 100 * *value) : strf("%10s", "-");
+}
+
+void print_details(const EvaluatedWeights& evaluated) {
+  const train::Classification& figures = evaluated.report.figures;
+  log::line("    images precision    recall        F1  class (precision, recall and F1 in %)");
+  for (size_t i = 0; i < figures.classes.size(); ++i) {
+    const ClassCounts& one = figures.classes[i];
+    log::line(printable(strf("%10lld", number(one.images)) + percent(one.precision()) +
+                        percent(one.recall()) + percent(one.f1()) + "  " + evaluated.classes[i]));
+  }
+  std::vector<Confusion> wrong;
+  for (const Confusion& one : figures.confusion)
+    if (one.label != one.predicted) wrong.push_back(one);
+  std::stable_sort(wrong.begin(), wrong.end(),
+                   [](const Confusion& a, const Confusion& b) { return a.images > b.images; });
+  wrong.resize(std::min(wrong.size(), kConfusions));
+  if (!wrong.empty()) log::line("most frequent confusions: images, label → prediction");
+  for (const Confusion& one : wrong)
+    log::line(printable(strf("%10lld  ", number(one.images)) +
+                        evaluated.classes[size_t(one.label)] + " → " +
+                        evaluated.classes[size_t(one.predicted)]));
+  log::line("calibration: images, mean confidence and accuracy in %");
+  for (const train::CalibrationBin& bin : figures.bins)
+    if (bin.images > 0)
+      log::line(strf("%10lld", number(bin.images)) + percent(bin.confidence) +
+                percent(bin.accuracy));
+}
+
+}  // namespace
+
+void print_evaluation(const Arguments& arguments, const EvaluatedWeights& evaluated) {
+  if (arguments.json) return print_json(arguments, evaluated);
+  const train::Meter& sum = evaluated.report.sum;
+  const train::Classification& figures = evaluated.report.figures;
+  log::line(strf(" * Acc@1 %.3f Acc@5 %.3f", sum.top1_percent(), sum.top5_percent()));
+  log::line(
+      strf("top-1 %.0f of %.0f, top-5 %.0f of %.0f, %.0f unreadable, loss %.4f, %.1f images/s",
+           sum.top1, sum.images, sum.top5, sum.images, sum.skipped, sum.mean_loss(),
+           sum.images / evaluated.report.seconds));
+  log::line(
+      strf("calibration error (ECE) %.4f; mean over classes: precision %.2f %%, recall %.2f %%, "
+           "F1 %.2f %%",
+           figures.ece, 100 * figures.precision, 100 * figures.recall, 100 * figures.f1));
+  if (evaluated.real)
+    log::line(strf("several labels per image: Acc@1 %.3f of %lld images; %lld have no label",
+                   evaluated.real->percent(), number(evaluated.real->images),
+                   number(evaluated.real->without)));
+  if (arguments.eval.details) print_details(evaluated);
+  if (!evaluated.suspects.empty())
+    log::line("labels that may be wrong, the least probable label first:");
+  for (const train::WorstImage& one : evaluated.suspects)
+    log::line(printable(one.path + "  label " + evaluated.classes[size_t(one.label)] +
+                        strf(" %.2g%%, predicted ", 100 * std::exp(-one.loss)) +
+                        evaluated.classes[size_t(one.predicted)] +
+                        strf(" %.1f%%", 100 * one.probability)));
+}
+
+void print_comparison(const Arguments& arguments, const std::vector<EvaluatedWeights>& all) {
+  if (arguments.json) {
+    for (const EvaluatedWeights& one : all) print_json(arguments, one);
+    return;
+  }
+  const bool real = all.front().real.has_value();
+  log::line(std::string("   Acc@1   Acc@5    loss     ECE      F1  ") +
+            (real ? "several labels  " : "") + "images  checkpoint");
+  for (const EvaluatedWeights& one : all) {
+    const train::Meter& sum = one.report.sum;
+    std::string line = strf("%8.3f%8.3f%8.4f%8.4f%8.2f  ", sum.top1_percent(), sum.top5_percent(),
+                            sum.mean_loss(), one.report.figures.ece, 100 * one.report.figures.f1);
+    if (one.real) line += strf("%14.3f  ", one.real->percent());
+    log::line(printable(line + strf("%6.0f  ", sum.images) + one.file + " (" + one.network +
+                        (one.ema ? ", averaged weights)" : ")")));
+  }
+}
+
+}  // namespace shoal::app

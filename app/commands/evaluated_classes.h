@@ -1,0 +1,33 @@
+#pragma once
+// Maps the classes of evaluated images to the outputs of a model, for eval.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands/weights.h"
+#include "app/options/options.h"
+#include "data/source.h"
+#include "dist/group.h"
+
+namespace shoal::app {
+
+// Returns the names of the model's classes: those of --classes, where `imagenet` means ImageNet's
+// class folders, else those of the weights, which may have none. Throws UserError if their number
+// does not fit the model.
+std::vector<std::string> folder_names(const Arguments& arguments, const Weights& weights);
+
+// Returns images with the labels of weights that have no class names. If their classes are some of
+// ImageNet's folders and the model has 1000 outputs, the labels are ImageNet's. If they are numbers,
+// the numbers are the labels. Otherwise the images stay as they are.
+std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
+                                                   std::shared_ptr<const data::Source> images);
+
+// Returns the labels that --subset allows the model to predict; empty: all. Throws UserError that
+// names file and line of a class that the model does not have, or a class with images that is
+// missing. Collective.
+std::vector<int32_t> subset_of(const Arguments& arguments, const data::Source& images,
+                               const dist::Group& group);
+
+}  // namespace shoal::app

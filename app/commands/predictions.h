@@ -1,0 +1,56 @@
+#pragma once
+// Text formats of predictions: the rows that predict prints, and the file of eval --predictions.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/commands/evaluation.h"
+#include "app/options/options.h"
+#include "train/run/evaluate.h"
+
+namespace shoal::app {
+
+// How predict prints the image with these logits. `error`: why it has none; then `logits` is empty.
+// Each function returns whole lines. The number of classes is that of --topk.
+class PredictionRows {
+ public:
+  PredictionRows(const Arguments& arguments, const std::vector<std::string>& classes);
+
+  std::string header() const;  // empty if the format has none
+  std::string row(const std::string& path, std::span<const float> logits,
+                  const std::string& error) const;
+
+ private:
+  const Arguments& arguments_;
+  const std::vector<std::string>& classes_;  // may be empty
+};
+
+// The file of eval --predictions: CSV if its name ends with .csv, JSON lines if with .jsonl, .ndjson
+// or .json. `classes`: names by label.
+class PredictionFile {
+ public:
+  // Throws UserError for other endings.
+  PredictionFile(const Arguments& arguments, const std::vector<std::string>& classes);
+
+  std::string header(int64_t classes) const;
+  std::string row(const std::string& path, const train::ImageResult& image,
+                  std::span<const float> logits, const std::string& error) const;
+
+ private:
+  std::string csv(const std::string& path, const train::ImageResult& image,
+                  std::span<const float> logits, const std::string& error) const;
+  const std::string& name(int32_t label) const { return classes_[static_cast<size_t>(label)]; }
+
+  bool csv_ = false, logits_ = false;
+  const std::vector<std::string>& classes_;
+};
+
+// Calls `make` with each image of the batch, in order: its result and its logits, which are empty
+// for an unreadable image. Returns the texts together.
+std::string rows_of(const train::BatchResult& batch,
+                    const std::function<std::string(const train::ImageResult&,
+                                                    std::span<const float> logits)>& make);
+
+}  // namespace shoal::app

@@ -1,0 +1,38 @@
+#include "app/commands/shared_images.h"
+
+#include "base/log.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr size_t kShown = 10;  // pairs in the log
+
+void complete(const data::Fingerprints& images, int threads) {
+  images.complete(threads, [](int64_t done) {
+    log::status(strf("comparing images: %lld", static_cast<long long>(done)));
+  });
+}
+
+}  // namespace
+
+NamePairs report_shared(const data::Fingerprints& first, const data::Fingerprints& second,
+                        const std::string& what, int threads) {
+  complete(first, threads);
+  complete(second, threads);
+  log::status("");
+  NamePairs names;
+  for (const auto& [one, other] : data::shared_images(first, second))
+    names.emplace_back(first.name(one), second.name(other));
+  if (names.empty()) {
+    log::info(what + " share no image");
+    return names;
+  }
+  log::warning(strf("%s share %zu image(s):", what.c_str(), names.size()));
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    log::warning("  " + names[i].first + " = " + names[i].second);
+  if (names.size() > kShown)
+    log::warning(strf("  and %zu more; --json prints all", names.size() - kShown));
+  return names;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,49 @@
+// Rows of the option table: what eval and predict print and write.
+#include "app/options/option_groups.h"
+#include "app/options/option_row.h"
+
+namespace shoal::app {
+
+void add_results(std::vector<Option>& table) {
+  add(table, "Results",
+      {row("output", kEval | kCommon, "DIR",
+           "Folder for evaluation.json: confusion matrix, calibration, figures of each class, "
+           "images "
+           "with the highest losses",
+           FIELD(eval.output))
+           .unset_is("none"),
+       row("predictions", kEval | kCommon, "FILE",
+           "File for the label, the loss and the five most likely classes of each image: NAME.csv, "
+           "or NAME.jsonl for JSON lines",
+           FIELD(eval.predictions))
+           .unset_is("none"),
+       row("logits", kPredict | kEval, "",
+           "Write all logits to --predictions (predict: print the logit next to each probability)",
+           FIELD(logits)),
+       row("details", kEval | kCommon, "",
+           "Print precision, recall and F1 of each class, the most frequent confusions, and the "
+           "calibration",
+           FIELD(eval.details)),
+       row("suspects", kEval | kCommon, "N",
+           "Print the N wrongly classified images with the highest losses: their labels may be "
+           "wrong",
+           FIELD(eval.suspects))
+           .at_least(0),
+       row("real-labels", kEval, "FILE",
+           "File with several right labels per image, such as ImageNet-ReaL's real.json; also "
+           "prints the accuracy for them",
+           FIELD(eval.real_labels))
+           .unset_is("none"),
+       row("subset", kEval, "all|data|FILE",
+           "Classes that the model may predict: all, those that the images have (ImageNet-A, "
+           "ImageNet-R), or those in FILE, one name per line",
+           FIELD(eval.subset)),
+       row("csv", kPredict | kCommon, "", "Print the result as comma-separated values", FIELD(csv)),
+       row("topk", kPredict | kCommon, "N",
+           "Number of classes to print for each image, most likely first", FIELD(topk))
+           .at_least(1),
+       row("strict", kPredict | kCommon, "", "End with exit code 1 if an image cannot be read",
+           FIELD(strict))});
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,19 @@
+#pragma once
+// Parts of image names by which files of labels refer to images.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace shoal::data {
+
+// Returns the value of a text that is a whole number of 0 or more.
+std::optional<int64_t> number_of(std::string_view text);
+
+// Returns a name without folder and extension.
+std::string_view stem_of(std::string_view name);
+
+// Returns the number at the end of a name without extension: 7 for "val/ILSVRC2012_val_00000007.JPEG".
+std::optional<int64_t> number_at_end(std::string_view name);
+
+}  // namespace shoal::data

@@ -1,0 +1,30 @@
+#pragma once
+// Several right labels per image, such as ImageNet-ReaL's real.json.
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::data {
+
+// Immutable after construction; thread-safe.
+class RealLabels {
+ public:
+  // `path` contains JSON: a list whose entry i is the list of labels of the image whose name ends in
+  // the number i + 1 (real.json), or an object of such lists by image name, with or without folder
+  // and extension. Labels are numbers below `outputs`, or names in `classes`. Throws
+  // std::invalid_argument that names the file and the entry.
+  RealLabels(const std::string& path, const std::vector<std::string>& classes, int64_t outputs);
+
+  // Returns the labels of an image; none if no class fits. Throws std::invalid_argument if the file
+  // does not contain the image.
+  const std::vector<int32_t>& of(const std::string& name) const;
+
+ private:
+  std::string path_;
+  bool numbered_ = false;
+  std::unordered_map<std::string, std::vector<int32_t>> labels_;  // by number or name
+};
+
+}  // namespace shoal::data

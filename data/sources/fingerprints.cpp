@@ -1,0 +1,80 @@
+#include "data/sources/fingerprints.h"
+
+#include <mutex>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "data/errors.h"
+#include "data/image/image_reader.h"
+#include "data/sources/parallel.h"
+
+namespace shoal::data {
+namespace {
+
+// Returns the hash of size and pixels (RGB). Throws DamagedImage.
+uint64_t hash_pixels(std::span<const uint8_t> bytes) {
+  thread_local ImageReader reader;
+  const Size size = reader.open(bytes);
+  uint64_t hash = combine(static_cast<uint64_t>(size.width), static_cast<uint64_t>(size.height));
+  reader.start({0, 0, size.width, size.height}, /*padding=*/64);
+  for (int64_t row = 0; row < size.height;) {
+    const RowBlock block = reader.next();
+    for (int64_t i = 0; i < block.count && row < size.height; ++i, ++row)
+      hash = combine(hash, hash_bytes(block.data + i * block.stride, 3 * size.width));
+  }
+  return hash;
+}
+
+}  // namespace
+
+Fingerprints::Fingerprints(std::shared_ptr<const Dataset> images, Of of)
+    : ForwardingDataset(std::move(images)), of_(of), prints_(static_cast<size_t>(inner().size())) {}
+
+void Fingerprints::read(int64_t sample, std::vector<uint8_t>& bytes) const {
+  inner().read(sample, bytes);
+  uint64_t& print = prints_[static_cast<size_t>(sample)];
+  if (of_ == Of::bytes) {
+    print = hash_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+    return;
+  }
+  try {
+    print = hash_pixels(bytes);
+  } catch (const DamagedImage&) {
+    print = 0;  // the caller reports it when it decodes the image
+  }
+}
+
+void Fingerprints::complete(int threads, const std::function<void(int64_t)>& progress) const {
+  std::mutex mutex;
+  int64_t done = 0;
+  for_each_index(prints_.size(), threads, [&](size_t i) {
+    if (prints_[i] == 0) {
+      thread_local std::vector<uint8_t> bytes;
+      try {
+        read(static_cast<int64_t>(i), bytes);
+      } catch (const MissingLibrary&) {
+        throw;
+      } catch (const std::runtime_error&) {
+        prints_[i] = 0;
+      }
+    }
+    const std::lock_guard lock(mutex);
+    if (++done % 1000 == 0 && progress) progress(done);
+  });
+}
+
+std::vector<std::pair<int64_t, int64_t>> shared_images(const Fingerprints& first,
+                                                       const Fingerprints& second) {
+  std::unordered_map<uint64_t, int64_t> known;
+  for (int64_t i = 0; i < first.size(); ++i)
+    if (first.of(i) != 0) known.emplace(first.of(i), i);
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (int64_t i = 0; i < second.size(); ++i) {
+    const auto found = known.find(second.of(i));
+    if (second.of(i) != 0 && found != known.end()) pairs.emplace_back(found->second, i);
+  }
+  return pairs;
+}
+
+}  // namespace shoal::data

@@ -1,0 +1,89 @@
+// evaluation.json: the figures of one evaluation and its images with the highest losses.
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/log.h"
+#include "base/whole_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;  // of the file
+
+Json json_of(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json calibration_of(const Classification& figures) {
+  Json bins = Json::array();
+  for (const CalibrationBin& bin : figures.bins)
+    bins.push_back(
+        {{"confidence", bin.confidence}, {"accuracy", bin.accuracy}, {"images", bin.images}});
+  return {{"ece", figures.ece}, {"bins", bins}};
+}
+
+class EvaluationFile final : public ReportSink {
+ public:
+  explicit EvaluationFile(const ResolvedJob& job) : job_(job) {}
+
+  void start(const RunStart& report) override { classes_ = report.classes; }
+
+  void evaluation(const EvaluationReport& report) override {
+    if (!report.best || job_.eval_only) return;
+    try {
+      write_evaluation(job_.output, report, classes_);
+    } catch (const std::runtime_error& error) {
+      log::warning(error.what());
+    }
+  }
+
+ private:
+  const ResolvedJob& job_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+void write_evaluation(const std::string& folder, const EvaluationReport& report,
+                      const std::vector<std::string>& classes) {
+  Json json = {{"format", kFormat},
+               {"images", static_cast<int64_t>(report.sum.images)},
+               {"top1", report.sum.top1_percent()},
+               {"top5", report.sum.top5_percent()},
+               {"loss", report.sum.mean_loss()},
+               {"epoch", report.epoch},
+               {"step", report.step},
+               {"ema", report.ema},
+               {"classes", classes},
+               {"confusion", Json::array()},
+               {"calibration", calibration_of(report.figures)},
+               {"per_class", Json::array()},
+               {"worst", Json::array()}};
+  for (const Confusion& one : report.figures.confusion)
+    json["confusion"].push_back({one.label, one.predicted, one.images});
+  for (const ClassCounts& one : report.figures.classes)
+    json["per_class"].push_back({{"images", one.images},
+                                 {"precision", json_of(one.precision())},
+                                 {"recall", json_of(one.recall())},
+                                 {"f1", json_of(one.f1())}});
+  for (const WorstImage& one : report.worst)
+    json["worst"].push_back({{"path", one.path},
+                             {"label", one.label},
+                             {"predicted", one.predicted},
+                             {"probability", one.probability},
+                             {"loss", one.loss}});
+  write_whole(std::filesystem::path(folder) / kEvaluationFile,
+              json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job) {
+  return std::make_unique<EvaluationFile>(job);
+}
+
+}  // namespace shoal::train
