@@ -40,6 +40,25 @@ train::EvaluationReport run(const Arguments& arguments, models::Classifier& mode
   return report;
 }
 
+// Opens the file of --real-labels, and checks that it contains every image.
+std::optional<data::RealLabels> open_real_labels(const Arguments& arguments,
+                                                 const Evaluation& evaluation) {
+  const std::string& file = arguments.eval.real_labels;
+  if (file.empty()) return std::nullopt;
+  const auto* const images = dynamic_cast<const data::Dataset*>(&evaluation.images());
+  if (!images)
+    throw UserError(
+        "--real-labels needs images with names; give files instead of a pipe, and add "
+        "--no-forward-reads");
+  try {
+    data::RealLabels labels(file, evaluation.classes(), evaluation.job().model.classes);
+    for (int64_t i = 0; i < images->size(); ++i) labels.of(images->name(i));
+    return labels;
+  } catch (const std::invalid_argument& error) {
+    throw UserError(std::string("--real-labels ") + error.what());
+  }
+}
+
 // Counts the predictions that are among several right labels. Collective.
 RealAccuracy real_accuracy(const data::RealLabels& labels, const train::EvaluationReport& report,
                            const Evaluation& evaluation) {
@@ -66,12 +85,7 @@ EvaluatedWeights evaluate_one(const Arguments& arguments, Evaluation& evaluation
   if (leader) log_origin(weights);
   const int64_t outputs = evaluation.job().model.classes;
   if (leader && outputs < ops::kTop5) log::info(train::top5_note(outputs));
-  std::optional<data::RealLabels> real;
-  if (const std::string& file = arguments.eval.real_labels; !file.empty()) try {
-      real.emplace(file, evaluation.classes(), outputs);
-    } catch (const std::invalid_argument& error) {
-      throw UserError(std::string("--real-labels ") + error.what());
-    }
+  const auto real = open_real_labels(arguments, evaluation);
   EvaluatedWeights evaluated{weights.file,
                              weights.job.model.name,
                              weights.ema,

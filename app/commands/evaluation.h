@@ -60,6 +60,7 @@ class Evaluation {
   const dist::Group& group() const { return communicator_.main; }
   const dist::Communicator& communicator() const { return communicator_; }
   const train::ResolvedJob& job() const { return job_; }
+  const data::Source& images() const { return *datasets_.val; }
   // Names by label.
   const std::vector<std::string>& classes() const { return datasets_.val->classes(); }
   // The name of an image of this rank, by its position.

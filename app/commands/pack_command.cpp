@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
+#include "app/commands/data/shared_images.h"
 #include "app/commands/session.h"
-#include "app/commands/shared_images.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/json.h"
@@ -198,6 +198,8 @@ int pack_command(const Arguments& arguments) {
     throw UserError(reads ? "usage: `shoal pack --info PATH` or `shoal pack --verify PATH`, where "
                             "PATH is a packed set"
                           : "usage: `shoal pack SOURCE DEST`");
+  if (reads && !arguments.compare.empty())
+    throw UserError("--compare has no effect with --info and --verify; omit it");
   const int code = arguments.verify ? verify(arguments, threads)
                    : arguments.info ? describe(arguments)
                                     : pack(arguments, threads);

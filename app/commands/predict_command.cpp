@@ -1,8 +1,8 @@
 // shoal predict: classifies images.
 #include <iostream>
 
-#include "app/commands/agreement.h"
 #include "app/commands/commands.h"
+#include "app/commands/data/agreement.h"
 #include "app/commands/evaluation.h"
 #include "app/commands/predictions.h"
 #include "app/commands/session.h"

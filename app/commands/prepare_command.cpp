@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "app/commands/commands.h"
+#include "app/commands/data/shared_images.h"
 #include "app/commands/session.h"
-#include "app/commands/shared_images.h"
 #include "app/launch/machine.h"
 #include "app/platform/signals.h"
 #include "base/json.h"

@@ -1,5 +1,4 @@
 #include "app/weights/imagenet_classes.h"
-
 #include "base/text.h"
 
 namespace shoal::app {

@@ -36,6 +36,16 @@ TEST_CASE("pack writes, describes and verifies a packed set, and training reads 
     CHECK(Json::parse(pack.out).at("damaged") == 0);
   }
   const std::string set = packed + "/train.pack";
+  std::filesystem::copy(first_file(data + "/val"), data + "/train/copy.jpg");
+  const auto shared = test::run_shoal(
+      {"pack", data + "/val", packed + "/again.pack", "--compare", data + "/train", "--json"});
+  INFO(shared.err);
+  REQUIRE(shared.exit_code == 0);
+  const Json pairs = Json::parse(shared.out).at("shared");
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0] == Json{first_file(data + "/val"), data + "/train/copy.jpg"});
+  CHECK_THAT(shared.err, Contains("share 1 image") && Contains("copy.jpg"));
+  std::filesystem::remove(data + "/train/copy.jpg");
   const auto info = test::run_shoal({"pack", "--info", set, "--json"});
   REQUIRE(info.exit_code == 0);
   CHECK(Json::parse(info.out).at("images") == 40);
@@ -142,7 +152,9 @@ void make_downloads(const fs::path& root) {
     tar({"-cf", archive, "-C", folder.string(), "."});
     for (const auto& file : fs::directory_iterator(made / "val" / folder.filename())) {
       const std::string digits = std::to_string(100000000 + ++image).substr(1);
-      fs::copy_file(file, val / ("ILSVRC2012_val_" + digits + ".JPEG"));
+      // The first validation image is also a training image.
+      fs::copy_file(image == 1 ? fs::path(first_file(folder)) : file.path(),
+                    val / ("ILSVRC2012_val_" + digits + ".JPEG"));
       truth << name->second << "\n";
     }
     ++name;
@@ -178,6 +190,9 @@ TEST_CASE("prepare turns ImageNet's archives into folders, tars or packs that tr
     REQUIRE(again.exit_code == 0);
     const Json json = Json::parse(again.out);
     CHECK(json.at("train").at("kept") == 60);
+    REQUIRE(json.at("shared").size() == 1);
+    CHECK_THAT(json["shared"][0][0].get<std::string>(), Contains("n01"));
+    CHECK_THAT(json["shared"][0][1].get<std::string>(), Contains("val_00000001"));
     CHECK(json.at("val").at("kept") == 12);
     // clang-format off
     const auto run = test::run_shoal({

@@ -73,8 +73,10 @@ TEST_CASE("predict prints the top K classes with logits, as JSON, CSV and text")
 
   const auto csv = test::lines_of(model().predict({"--csv", "--topk", "1", "--logits", image}).out);
   REQUIRE(csv.size() == 10);
-  CHECK(csv[0] == "path,rank,class,probability,logit");
-  CHECK(std::atof(csv[1].substr(csv[1].rfind(',') + 1).c_str()) ==
+  CHECK(csv[0] == "path,rank,class,probability,logit,error");
+  CHECK(csv[1].back() == ',');  // no error
+  const std::string row = csv[1].substr(0, csv[1].size() - 1);
+  CHECK(std::atof(row.substr(row.rfind(',') + 1).c_str()) ==
         Approx(top["top2"][0]["logit"].get<double>()).margin(1e-5));
   const auto text = test::lines_of(model().predict({"--logits", "--topk", "1", image}).out);
   CHECK(std::regex_search(text[0], std::regex(R"([0-9.]+% \(-?\d+\.\d{3}\))")));
@@ -123,7 +125,47 @@ TEST_CASE("predict reads packed sets, tars and patterns, with or without labels"
   CHECK(m.json({pack, flat.string(), tar}).size() == 27);
 }
 
-TEST_CASE("predict skips files that are not images and reports a damaged image as an error") {
+TEST_CASE("predict keeps the order of a list on standard input with several processes") {
+  const Model& m = model();
+  const fs::path broken = m.directory.path() / "in place.jpg", list = m.directory.path() / "list";
+  std::ofstream(broken) << "no image";
+  std::vector<std::string> images;
+  for (const auto& entry : fs::recursive_directory_iterator(m.data + "/val"))
+    if (entry.is_regular_file()) images.push_back(entry.path());
+  std::ofstream lines(list);
+  for (size_t i = 0; i < images.size(); ++i)
+    lines << images[i] << '\n' << (i == 3 ? broken.string() + "\n" : "");
+  lines.close();
+  const auto predict = [&](const std::string& nproc, const std::string& more, int exit_code) {
+    const std::string command = "exec " + test::shoal_program() + " predict --checkpoint " + m.run +
+                                " --json --batch-size 2 --nproc " + nproc + more + " - < " +
+                                list.string();
+    const auto outcome = test::run_program("sh", {"-c", command});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == exit_code);
+    std::vector<Json> rows;
+    for (const std::string& line : test::lines_of(outcome.out)) rows.push_back(Json::parse(line));
+    REQUIRE(rows.size() == images.size() + 1);
+    return rows;
+  };
+  const auto one = predict("1", " --strict", 1), two = predict("2", "", 0);
+  images.insert(images.begin() + 4, broken);
+  for (size_t i = 0; i < images.size(); ++i) {
+    INFO(images[i]);
+    CHECK(one[i]["path"] == images[i]);
+    CHECK(two[i]["path"] == images[i]);
+    if (i == 4) {
+      CHECK(one[i] == two[i]);
+      CHECK_THAT(one[i]["error"].get<std::string>(), Contains("format"));
+      continue;
+    }
+    CHECK(one[i]["top5"][0]["class"] == two[i]["top5"][0]["class"]);
+    CHECK(one[i]["top5"][0]["probability"].get<double>() ==
+          Approx(two[i]["top5"][0]["probability"].get<double>()).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("predict skips files that are not images and reports a damaged image in its row") {
   const Model& m = model();
   const fs::path folder = m.directory.path() / "mixed";
   fs::copy(m.data + "/val", folder, fs::copy_options::recursive);
@@ -133,7 +175,8 @@ TEST_CASE("predict skips files that are not images and reports a damaged image a
   CHECK_THAT(stray.err, Contains("1 file") && Contains("README.txt"));
   CHECK(stray.err.find("README.txt") == stray.err.rfind("README.txt"));
   std::ofstream(folder / "broken.jpg") << "no image";
-  const auto damaged = m.predict({"--json", folder.string()}, 1);
+  const auto damaged = m.predict({"--json", folder.string()});
+  CHECK_THAT(damaged.err, Contains("1 of 10 images cannot be read"));
   CHECK(test::lines_of(damaged.out).size() == 10);
   CHECK_THAT(damaged.out, Contains("broken.jpg\",\"error\":") && !Contains("null"));
 }

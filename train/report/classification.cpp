@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace shoal::train {
@@ -16,6 +15,25 @@ double log_sum_of(std::span<const float> logits) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - highest);
   return highest + std::log(sum);
+}
+
+// `log_sum`: log_sum_of(logits).
+std::vector<Guess> best_of(std::span<const float> logits, int64_t count, double log_sum) {
+  const auto key = [](float logit) {
+    return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
+  };
+  std::vector<Guess> order;
+  order.reserve(logits.size());
+  for (size_t c = 0; c < logits.size(); ++c)
+    if (!(logits[c] <= kExcluded)) order.push_back({static_cast<int32_t>(c), logits[c]});
+  const auto end = order.begin() + std::min<ptrdiff_t>(count, std::ssize(order));
+  std::partial_sort(order.begin(), end, order.end(), [&](const Guess& a, const Guess& b) {
+    const float one = key(a.logit), other = key(b.logit);
+    return one > other || (one == other && a.label < b.label);
+  });
+  order.erase(end, order.end());
+  for (Guess& one : order) one.probability = std::exp(one.logit - log_sum);
+  return order;
 }
 
 std::optional<double> ratio(int64_t part, int64_t whole) {
@@ -58,26 +76,7 @@ void add_means(Classification& all) {
 }  // namespace
 
 std::vector<Guess> best_guesses(std::span<const float> logits, int64_t count) {
-  const auto key = [&](int32_t c) {
-    const float logit = logits[static_cast<size_t>(c)];
-    return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
-  };
-  std::vector<int32_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto size = static_cast<int64_t>(logits.size());
-  const auto end = order.begin() + std::min(count, size);
-  std::partial_sort(order.begin(), end, order.end(), [&](int32_t a, int32_t b) {
-    const float one = key(a), other = key(b);
-    return one > other || (one == other && a < b);
-  });
-  const double log_sum = log_sum_of(logits);
-  std::vector<Guess> best;
-  for (auto c = order.begin(); c != end; ++c) {
-    const float logit = logits[static_cast<size_t>(*c)];
-    if (logit <= kExcluded) break;
-    best.push_back({*c, logit, std::exp(logit - log_sum)});
-  }
-  return best;
+  return best_of(logits, count, log_sum_of(logits));
 }
 
 ImageResult result_of(std::span<const float> logits, int32_t label) {
@@ -91,7 +90,7 @@ ImageResult result_of(std::span<const float> logits, int32_t label) {
     return result;
   }
   size_t place = 0;
-  for (const Guess& guess : best_guesses(logits, ImageResult::kTop)) {
+  for (const Guess& guess : best_of(logits, ImageResult::kTop, log_sum)) {
     result.classes[place] = guess.label;
     result.probabilities[place++] = static_cast<float>(guess.probability);
   }

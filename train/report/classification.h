@@ -11,7 +11,7 @@
 namespace shoal::train {
 
 // A logit of this value or less excludes the class from predictions.
-inline constexpr float kExcluded = -1e30F;
+inline constexpr float kExcluded = -3e38F;
 
 // A class with its score.
 struct Guess {

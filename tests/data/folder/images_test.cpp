@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "data/errors.h"
 #include "data/pack/writer.h"
 #include "tests/data/sources/support.h"
 
@@ -131,4 +132,39 @@ TEST_CASE("a source without images is an error; a missing file is reported by re
   std::vector<uint8_t> bytes;
   REQUIRE(missing->size() == 1);
   CHECK_THROWS_WITH(missing->read(0, bytes), "the file does not exist");
+}
+
+TEST_CASE("a list gives images, folders and sets in its order, but no patterns") {
+  const Fixture f;
+  const std::string image = f.at("list/[odd].jpg"), other = f.at("list/b.jpg");
+  write(image, jpeg_text(1));
+  write(other, jpeg_text(2));
+  OpenOptions options;
+  const auto data = open_images({other, "-"}, options, {image, "", other + "\r", f.at("none.jpg")});
+  REQUIRE(data->size() == 4);
+  CHECK(data->name(0) == other);
+  CHECK(data->name(1) == image);
+  CHECK(data->name(2) == other);
+  CHECK(content(*data, 1) == jpeg_text(1));
+  const auto refusal = [&](const std::vector<std::string>& lines) -> std::string {
+    try {
+      open_images({"-"}, options, lines);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK_THAT(refusal({other, "pipe:x"}), Contains("standard input line 2") && Contains("pipe"));
+  CHECK_THAT(refusal({"", std::string("a\0b", 3)}), Contains("line 2") && Contains("zero byte"));
+  CHECK_THAT(refusal({"", "\r"}), Contains("standard input names no image"));
+}
+
+TEST_CASE("every image that cannot be read is damaged") {
+  const Fixture f;
+  const std::string folder = f.at("vanishing/a.tar");
+  write(folder, make_tar({{"x.jpg", jpeg_text(1)}}));
+  const auto data = open_images({folder, f.at("none.jpg")}, {});
+  fs::remove(folder);
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < 2; ++i) CHECK_THROWS_AS(data->read(i, bytes), DamagedImage);
 }

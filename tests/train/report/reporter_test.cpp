@@ -190,6 +190,61 @@ TEST_CASE("the classes are written in the order of their labels, however many th
   CHECK(Json::parse(classes_json(many)).at("class 399999") == 399'999);
 }
 
+TEST_CASE("evaluation.json describes the best evaluation of a run") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  fs::create_directories(job.output);
+  const fs::path file = fs::path(job.output) / "evaluation.json";
+  const auto sink = evaluation_file(job);
+  sink->start({"fresh start", {"cat", "d\"\x1b"}});
+  EvaluationReport report = evaluation_report(true);
+  ImageResult image;
+  image.label = 1, image.classes[0] = 0, image.probabilities[0] = 0.75F;
+  report.figures = classification_of({image, image}, 2);
+  report.worst = {{"a/b.jpg", 1, 0, 0.75, std::numeric_limits<double>::quiet_NaN()}};
+  sink->evaluation(report);
+  CHECK_FALSE(fs::exists(file));
+  report.best = true;
+  sink->evaluation(report);
+  report.best = false;
+  report.step = 20;
+  sink->evaluation(report);
+  const Json json = Json::parse(test::read_text(file));
+  CHECK(json.at("format") == 1);
+  CHECK(json.at("step") == 10);
+  CHECK(json.at("ema") == true);
+  CHECK(json.at("images") == 4);
+  CHECK(json.at("top1") == 75);
+  CHECK(json.at("loss") == 1.5);
+  CHECK(json.at("classes") == Json{"cat", "d\"\x1b"});
+  CHECK(json.at("confusion") == Json{{1, 0, 2}});
+  CHECK(json.at("calibration").at("ece") == 0.75);
+  CHECK(json.at("calibration").at("bins").at(11) ==
+        Json{{"confidence", 0.75}, {"accuracy", 0}, {"images", 2}});
+  CHECK(json.at("per_class").at(0) ==
+        Json{{"images", 0}, {"precision", 0}, {"recall", nullptr}, {"f1", 0}});
+  CHECK(json.at("per_class").at(1) ==
+        Json{{"images", 2}, {"precision", nullptr}, {"recall", 0}, {"f1", 0}});
+  CHECK(json.at("worst").at(0) == Json{{"path", "a/b.jpg"},
+                                       {"label", 1},
+                                       {"predicted", 0},
+                                       {"probability", 0.75},
+                                       {"loss", nullptr}});
+  fs::remove(file);
+  job.eval_only = true;
+  report.best = true;
+  sink->evaluation(report);
+  CHECK_FALSE(fs::exists(file));
+}
+
+TEST_CASE("an evaluation.json that cannot be written does not end the run") {
+  const test::TemporaryDirectory folder;
+  const ResolvedJob job = job_in(folder.path());
+  EvaluationReport report = evaluation_report(false);
+  report.best = true;
+  CHECK_NOTHROW(evaluation_file(job)->evaluation(report));  // there is no folder
+}
+
 TEST_CASE("a run with no steps left keeps the summary of the run that trained") {
   const test::TemporaryDirectory folder;
   ResolvedJob job = job_in(folder.path());

@@ -77,6 +77,26 @@ void require_all_images(const Meter& sum) {
   REQUIRE(sum.loss == Approx(loss).epsilon(1e-5));
 }
 
+// Checks the results of each image: class 0 is always predicted.
+void require_all_results(const EvaluationReport& report) {
+  REQUIRE(report.images.size() == kImages);
+  for (size_t i = 0; i < kImages; ++i) {
+    const ImageResult& one = report.images[i];
+    REQUIRE(one.image == static_cast<int64_t>(i));
+    REQUIRE(one.label == static_cast<int32_t>(i % kClasses));
+    REQUIRE(one.classes == std::array<int32_t, 5>{0, 1, 2, 3, 4});
+    REQUIRE(one.loss == Approx(loss_of(one.label)).epsilon(1e-5));
+  }
+  REQUIRE(report.figures.classes.size() == kClasses);
+  REQUIRE(report.figures.classes[0].predicted == kImages);
+  REQUIRE(report.figures.confusion.size() == kClasses);
+  REQUIRE(report.worst.size() == kImages);
+  REQUIRE(report.worst[0].label == 9);
+  REQUIRE(report.worst[0].path == images()->name(9));
+  REQUIRE(report.worst[1].path == images()->name(19));
+  REQUIRE(report.worst.back().label == 0);
+}
+
 }  // namespace
 
 TEST_CASE("an evaluation counts every image once") {
@@ -86,6 +106,7 @@ TEST_CASE("an evaluation counts every image once") {
   for (int run = 0; run < 2; ++run) {
     const EvaluationReport report = evaluate(model, ops::Type::f32, loader, alone);
     require_all_images(report.sum);
+    require_all_results(report);
     REQUIRE_FALSE(report.stopped);
     REQUIRE(report.seconds > 0);
   }
@@ -96,9 +117,25 @@ TEST_CASE("ranks with different numbers of images have the same sums") {
     dist::Communicator world = dist::connect(env);
     FixedScores model;
     data::Loader loader(images(), loading(env.rank, 3));
-    require_all_images(evaluate(model, ops::Type::f32, loader, world.main).sum);
+    const EvaluationReport report = evaluate(model, ops::Type::f32, loader, world.main);
+    require_all_images(report.sum);
+    require_all_results(report);
     world.shutdown();
   });
+}
+
+TEST_CASE("with a subset of the classes, the others are not predicted") {
+  dist::Group alone;
+  FixedScores model;
+  data::Loader loader(images(), loading());
+  loader.start_epoch(0);
+  const auto result = evaluate_batch(model, ops::Type::f32, *loader.next(), {1, 3});
+  REQUIRE(result.classes == kClasses);
+  REQUIRE(result.logits.size() == 4 * kClasses);
+  REQUIRE(result.images[1].label == 1);
+  REQUIRE(result.images[1].classes == std::array<int32_t, 5>{1, 3, -1, -1, -1});
+  REQUIRE(result.images[1].probabilities[0] == Approx(1 / (1 + std::exp(-2))));
+  REQUIRE(result.images[1].loss == Approx(std::log(1 + std::exp(-2))));
 }
 
 TEST_CASE("progress is reported every few batches and after the last one") {

@@ -61,8 +61,7 @@ class TorchReader {
     if (contents_.entries.empty()) {
       contents_.entries.push_back(single_);
     } else {
-      for (const auto& [name, tensor] : single_.tensors)
-        add(contents_.values, name, shown(tensor));
+      for (const auto& [name, tensor] : single_.tensors) add(contents_.values, name, shown(tensor));
     }
     const char* const own = root.find("ema") ? "ema" : "model";
     StoredStateDict used = find_state_dict(file_, contents_.is_ours ? own : "");

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/sources/fingerprints.h"
+#include "data/pack/fingerprints.h"
 
 namespace shoal::app {
 

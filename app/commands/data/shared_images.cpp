@@ -1,4 +1,4 @@
-#include "app/commands/shared_images.h"
+#include "app/commands/data/shared_images.h"
 
 #include "base/log.h"
 

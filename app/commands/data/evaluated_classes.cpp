@@ -1,11 +1,11 @@
-#include "app/commands/evaluated_classes.h"
+#include "app/commands/data/evaluated_classes.h"
 
 #include <algorithm>
 #include <fstream>
 #include <set>
 #include <utility>
 
-#include "app/commands/datasets.h"
+#include "app/commands/data/datasets.h"
 #include "app/weights/imagenet_classes.h"
 #include "base/log.h"
 #include "base/nearest.h"

@@ -1,4 +1,4 @@
-#include "data/sources/fingerprints.h"
+#include "data/pack/fingerprints.h"
 
 #include <mutex>
 #include <stdexcept>

@@ -1,0 +1,177 @@
+// Tests what eval reports about a model, and that training writes the same.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using namespace shoal;
+using Catch::Contains;
+using Words = std::vector<std::string>;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kImages = 11;
+
+// A barely trained model with three classes, of which one has a hostile name, and its images.
+struct Model {
+  test::TemporaryDirectory directory;
+  const fs::path root = directory.path();
+  const std::string data = root / "data", run = root / "run";
+
+  Model() {
+    test::make_images(data, 24, kImages, 3, 40);
+    const std::string name = fs::directory_iterator(data + "/val")->path().filename();
+    for (const char* split : {"/train/", "/val/"})
+      fs::rename(data + split + name, data + split + "red \x1b[31m\n * Acc@1 100.000");
+    // clang-format off
+    const auto outcome = test::run_shoal({
+        "train", "--data", data, "--output", run, "--model", "efficientnet_b0", "--size", "32",
+        "--batch-size", "8", "--epochs", "1", "--lr", "0.02", "--ema", "0.5", "--print-freq", "1"});
+    // clang-format on
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+  }
+};
+
+const Model& model() {
+  static const Model one;
+  return one;
+}
+
+test::Outcome eval(Words words, int exit_code = 0) {
+  words.insert(words.begin(), {"eval", "--data", model().data});
+  const auto outcome = test::run_shoal(words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == exit_code);
+  return outcome;
+}
+
+Json read_json(const fs::path& path) {
+  return Json::parse(test::read_text(path));
+}
+
+std::vector<Json> rows_of(const fs::path& path) {
+  std::vector<Json> rows;
+  for (const std::string& line : test::lines_of(test::read_text(path)))
+    rows.push_back(Json::parse(line));
+  return rows;
+}
+
+// Checks the figures of an evaluation against the logits of its images.
+void check_figures(const Json& figures, const std::vector<Json>& rows) {
+  std::map<std::pair<int, int>, int> confusion;
+  double loss = 0, confidence = 0;
+  int right = 0;
+  for (const Json& row : rows) {
+    const auto logits = row.at("logits").get<std::vector<double>>();
+    const int label = row.at("label");
+    const auto best = std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const double logit : logits) sum += std::exp(logit - *best);
+    ++confusion[{label, static_cast<int>(best - logits.begin())}];
+    right += best - logits.begin() == label;
+    loss += std::log(sum) + *best - logits[size_t(label)];
+    confidence += 1 / sum;
+    CHECK(row.at("top5")[0].at("probability").get<double>() == Approx(1 / sum).epsilon(1e-5));
+    CHECK(row.at("top5")[0].at("label") == best - logits.begin());
+  }
+  CHECK(figures.at("top1").get<double>() == Approx(100.0 * right / kImages));
+  CHECK(figures.at("loss").get<double>() == Approx(loss / kImages).epsilon(1e-4));
+  Json sparse = Json::array();
+  for (const auto& [pair, count] : confusion) sparse.push_back({pair.first, pair.second, count});
+  CHECK(figures.at("confusion") == sparse);
+  double from_bins = 0;
+  for (const Json& bin : figures.at("calibration").at("bins"))
+    from_bins += bin.at("images").get<double>() * bin.at("confidence").get<double>();
+  CHECK(figures.at("calibration").at("bins").size() == 15);
+  CHECK(from_bins == Approx(confidence).epsilon(1e-4));
+  for (size_t i = 1; i < figures.at("worst").size(); ++i)
+    CHECK(figures["worst"][i - 1]["loss"].get<double>() >=
+          figures["worst"][i]["loss"].get<double>());
+}
+
+}  // namespace
+
+TEST_CASE("eval writes the figures of training, and those of its own predictions") {
+  const Model& m = model();
+  const fs::path out = m.root / "evaluation";
+  // clang-format off
+  const std::string text = eval({
+      m.run, "--nproc", "2", "--batch-size", "2", "--output", out, "--predictions",
+      m.root / "rows.jsonl", "--logits", "--details", "--suspects", "11"}).out;
+  // clang-format on
+  CHECK_THAT(text, Contains("calibration error") && Contains("most frequent confusions") &&
+                       Contains("labels that may be wrong") && Contains("red \\x1b[31m\\n"));
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(test::count_of(text, "\n * Acc@1") == 0);
+  const std::vector<Json> rows = rows_of(m.root / "rows.jsonl");
+  REQUIRE(rows.size() == kImages);
+  for (size_t i = 1; i < rows.size(); ++i) CHECK(rows[i - 1]["label"] <= rows[i]["label"]);
+  const Json own = read_json(out / "evaluation.json");
+  check_figures(own, rows);
+  const Json trained = read_json(fs::path(m.run) / "evaluation.json");
+  CHECK(trained.at("ema") == true);
+  CHECK(trained.at("format") == 1);
+  for (const char* key : {"images", "top1", "top5", "classes", "confusion", "per_class", "step"}) {
+    INFO(key);
+    CHECK(own.at(key) == trained.at(key));
+  }
+  REQUIRE(own.at("worst").size() == kImages);
+  REQUIRE(trained.at("worst").size() == kImages);
+  for (const char* key : {"path", "label", "predicted"})
+    CHECK(own["worst"][0][key] == trained["worst"][0][key]);
+  CHECK(fs::exists(trained["worst"][0]["path"].get<std::string>()));
+}
+
+TEST_CASE("eval compares checkpoints, restricts classes, and accepts several right labels") {
+  const Model& m = model();
+  const std::string name = read_json(fs::path(m.run) / "classes.json").begin().key();
+  const fs::path part = m.root / "part" / name;
+  fs::create_directories(part.parent_path());
+  fs::copy(fs::path(m.data) / "val" / name, part, fs::copy_options::recursive);
+  Json real = Json::object();  // all classes are right for the first image, none for the others
+  for (const auto& entry : fs::directory_iterator(part))
+    real[entry.path().filename()] = real.empty() ? Json{0, 1, name} : Json::array();
+  std::ofstream(m.root / "real.json") << real.dump();
+  const auto all =
+      eval({m.run, m.run + "/best", "--val", m.root / "part", "--json", "--subset", "data",
+            "--details", "--suspects", "3", "--real-labels", m.root / "real.json"});
+  const auto lines = test::lines_of(all.out);
+  REQUIRE(lines.size() == 2);
+  for (const std::string& line : lines) {
+    const Json json = Json::parse(line);
+    CHECK(json.at("acc1") == 100.0);  // only one class is left
+    CHECK(json.at("loss").get<double>() == Approx(0).margin(1e-6));
+    CHECK(json.at("real").at("acc1") == 100.0);
+    CHECK(json.at("real").at("images") == 1);
+    CHECK(json.at("real").at("without_labels") == json.at("images").get<int>() - 1);
+    CHECK(json.at("per_class").size() == 3);
+    CHECK(json.at("suspects").empty());
+  }
+  const auto table = test::lines_of(eval({m.run, m.run + "/best", "--suspects", "2"}).out);
+  REQUIRE(table.size() == 3);
+  CHECK_THAT(table[0], Contains("Acc@1") && Contains("ECE"));
+  CHECK_THAT(table[2], Contains("efficientnet_b0"));
+}
+
+TEST_CASE("eval refuses files and options that do not fit, with file and line") {
+  const Model& m = model();
+  const auto refused = [&](Words words) {
+    words.insert(words.begin(), m.run);
+    return eval(words, 2).err;
+  };
+  std::ofstream(m.root / "bad.json") << "[[0], [7]]";
+  CHECK_THAT(refused({"--real-labels", m.root / "bad.json"}),
+             Contains("--real-labels") && Contains("bad.json") && Contains("image 2"));
+  std::ofstream(m.root / "names.txt") << "\nzebra\n";
+  CHECK_THAT(refused({"--subset", m.root / "names.txt"}),
+             Contains("names.txt line 2") && Contains("zebra"));
+  CHECK_THAT(refused({"--predictions", m.root / "rows.txt"}), Contains(".csv"));
+}
