@@ -14,7 +14,7 @@ using train::Confusion;
 
 constexpr size_t kConfusions = 10;  // number that --details prints
 
-long long number(int64_t value) {
+long long whole(int64_t value) {
   return static_cast<long long>(value);
 }
 
@@ -79,7 +79,7 @@ void print_details(const EvaluatedWeights& evaluated) {
   log::line("    images precision    recall        F1  class (precision, recall and F1 in %)");
   for (size_t i = 0; i < figures.classes.size(); ++i) {
     const ClassCounts& one = figures.classes[i];
-    log::line(printable(strf("%10lld", number(one.images)) + percent(one.precision()) +
+    log::line(printable(strf("%10lld", whole(one.images)) + percent(one.precision()) +
                         percent(one.recall()) + percent(one.f1()) + "  " + evaluated.classes[i]));
   }
   std::vector<Confusion> wrong;
@@ -90,13 +90,13 @@ void print_details(const EvaluatedWeights& evaluated) {
   wrong.resize(std::min(wrong.size(), kConfusions));
   if (!wrong.empty()) log::line("most frequent confusions: images, label → prediction");
   for (const Confusion& one : wrong)
-    log::line(printable(strf("%10lld  ", number(one.images)) +
+    log::line(printable(strf("%10lld  ", whole(one.images)) +
                         evaluated.classes[size_t(one.label)] + " → " +
                         evaluated.classes[size_t(one.predicted)]));
   log::line("calibration: images, mean confidence and accuracy in %");
   for (const train::CalibrationBin& bin : figures.bins)
     if (bin.images > 0)
-      log::line(strf("%10lld", number(bin.images)) + percent(bin.confidence) +
+      log::line(strf("%10lld", whole(bin.images)) + percent(bin.confidence) +
                 percent(bin.accuracy));
 }
 
@@ -117,8 +117,8 @@ void print_evaluation(const Arguments& arguments, const EvaluatedWeights& evalua
            figures.ece, 100 * figures.precision, 100 * figures.recall, 100 * figures.f1));
   if (evaluated.real)
     log::line(strf("several labels per image: Acc@1 %.3f of %lld images; %lld have no label",
-                   evaluated.real->percent(), number(evaluated.real->images),
-                   number(evaluated.real->without)));
+                   evaluated.real->percent(), whole(evaluated.real->images),
+                   whole(evaluated.real->without)));
   if (arguments.eval.details) print_details(evaluated);
   if (!evaluated.suspects.empty())
     log::line("labels that may be wrong, the least probable label first:");
