@@ -1,4 +1,7 @@
 // shoal eval: measures checkpoints or weights on labelled images.
+#include <algorithm>
+#include <utility>
+
 #include "app/commands/commands.h"
 #include "app/commands/eval_report.h"
 #include "app/commands/evaluation.h"

@@ -1,6 +1,7 @@
 #include "app/commands/eval_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -90,9 +91,8 @@ void print_details(const EvaluatedWeights& evaluated) {
   wrong.resize(std::min(wrong.size(), kConfusions));
   if (!wrong.empty()) log::line("most frequent confusions: images, label → prediction");
   for (const Confusion& one : wrong)
-    log::line(printable(strf("%10lld  ", whole(one.images)) +
-                        evaluated.classes[size_t(one.label)] + " → " +
-                        evaluated.classes[size_t(one.predicted)]));
+    log::line(printable(strf("%10lld  ", whole(one.images)) + evaluated.classes[size_t(one.label)] +
+                        " → " + evaluated.classes[size_t(one.predicted)]));
   log::line("calibration: images, mean confidence and accuracy in %");
   for (const train::CalibrationBin& bin : figures.bins)
     if (bin.images > 0)

@@ -1,5 +1,7 @@
 // shoal predict: classifies images.
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 
 #include "app/commands/commands.h"
 #include "app/commands/data/agreement.h"

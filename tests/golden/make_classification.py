@@ -74,12 +74,13 @@ def main():
         print("\n".join(figures(*from_file(sys.argv[1]))))
         return
     random = np.random.default_rng(21)
-    classes, count = 7, 60
-    # No image has class 5, and no prediction is class 6.
+    classes, count = 8, 60
+    # No image has class 5, no prediction is class 6, and nothing is class 7.
     labels = random.choice([0, 1, 2, 3, 4, 6], count)
     logits = random.normal(0, 1.5, (count, classes))
     logits[np.arange(count), labels] += random.choice([0.5, 2.5, 6], count)
     logits[:, 6] = logits[:, :6].min(1) - 0.5
+    logits[:, 7] = logits[:, 6] - 0.5
     logits = logits.round(4).astype(np.float32)
     lines = [f"images {classes} {count}"]
     for label, row in zip(labels, logits):

@@ -37,8 +37,8 @@ Golden golden() {
     if (kind == "confusion") all.confusion.emplace_back(values.begin(), values.end());
   }
   REQUIRE(all.images.size() == 60);
-  REQUIRE(all.classes.size() == 7);
-  REQUIRE(all.confusion.size() == 7);
+  REQUIRE(all.classes.size() == 8);
+  REQUIRE(all.confusion.size() == 8);
   return all;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("the figures of an evaluation equal those of scikit-learn and torchmet
     near += std::find(one.classes.begin(), one.classes.end(), one.label) != one.classes.end();
     loss += static_cast<double>(one.loss);
   }
-  const Classification found = classification_of(all.images, 7);
+  const Classification found = classification_of(all.images, 8);
   const std::vector<double> values = {right / 60,      near / 60,    loss / 60, found.ece,
                                       found.precision, found.recall, found.f1};
   REQUIRE(all.figures.size() == values.size());
@@ -69,13 +69,13 @@ TEST_CASE("the figures of an evaluation equal those of scikit-learn and torchmet
     INFO("figure " << i);
     CHECK(values[i] == Approx(all.figures[i]).epsilon(1e-6));
   }
-  std::vector<std::vector<int64_t>> confusion(7, std::vector<int64_t>(7));
+  std::vector<std::vector<int64_t>> confusion(8, std::vector<int64_t>(8));
   for (const Confusion& one : found.confusion) {
     CHECK(one.images > 0);
     confusion[size_t(one.label)][size_t(one.predicted)] = one.images;
   }
   CHECK(confusion == all.confusion);
-  for (size_t c = 0; c < 7; ++c) {
+  for (size_t c = 0; c < 8; ++c) {
     INFO("class " << c);
     const ClassCounts& counts = found.classes[c];
     CHECK(counts.precision().value_or(0) == Approx(all.classes[c][0]));
@@ -84,6 +84,7 @@ TEST_CASE("the figures of an evaluation equal those of scikit-learn and torchmet
   }
   CHECK_FALSE(found.classes[5].recall());     // no image has this class
   CHECK_FALSE(found.classes[6].precision());  // no prediction is this class
+  CHECK_FALSE(found.classes[7].f1());
 }
 
 TEST_CASE("calibration bins include their lower limits, and the last one includes 1") {
