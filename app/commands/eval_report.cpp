@@ -135,11 +135,11 @@ void print_comparison(const Arguments& arguments, const std::vector<EvaluatedWei
     return;
   }
   const bool real = all.front().real.has_value();
-  log::line(std::string("   Acc@1   Acc@5    loss     ECE      F1  ") +
+  log::line(std::string("   Acc@1   Acc@5      loss     ECE      F1  ") +
             (real ? "several labels  " : "") + "images  checkpoint");
   for (const EvaluatedWeights& one : all) {
     const train::Meter& sum = one.report.sum;
-    std::string line = strf("%8.3f%8.3f%8.4f%8.4f%8.2f  ", sum.top1_percent(), sum.top5_percent(),
+    std::string line = strf("%8.3f%8.3f %9.4f%8.4f%8.2f  ", sum.top1_percent(), sum.top5_percent(),
                             sum.mean_loss(), one.report.figures.ece, 100 * one.report.figures.f1);
     if (one.real) line += strf("%14.3f  ", one.real->percent());
     log::line(printable(line + strf("%6.0f  ", sum.images) + one.file + " (" + one.network +
