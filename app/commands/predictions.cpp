@@ -1,8 +1,8 @@
 #include "app/commands/predictions.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 
 namespace shoal::app {

@@ -1,6 +1,5 @@
 #include "data/labels/real_labels.h"
 
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/report/sinks.h"

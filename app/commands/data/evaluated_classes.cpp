@@ -1,7 +1,7 @@
 #include "app/commands/data/evaluated_classes.h"
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -9,6 +9,7 @@
 #include "app/weights/imagenet_classes.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/whole_file.h"
 #include "data/dataset.h"
 #include "data/sources/relabelled.h"
 #include "dist/gather.h"
@@ -42,14 +43,12 @@ std::set<int32_t> labels_in(const data::Source& images, const dist::Group& group
 }
 
 std::set<int32_t> labels_of_file(const std::string& path, const Classes& classes) {
-  std::ifstream file(path);
-  if (!file)
-    throw UserError("--subset " + path + ": cannot be opened; give `all`, `data` or a file");
+  if (!std::filesystem::exists(path))
+    throw UserError("--subset " + path + " does not exist; give `all`, `data` or a file");
   std::set<int32_t> labels;
   int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : read_lines(path)) {
     ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (line.empty()) continue;
     const auto found = std::find(classes.begin(), classes.end(), line);
     if (found == classes.end()) {
