@@ -42,6 +42,13 @@ struct BenchOptions {
   double wanted = 0;   // images/s for which to find the number of threads; 0: none
 };
 
+// Options of `report`.
+struct ReportOptions {
+  std::string output;                 // file to write; empty: RUN/report.html, or report.html
+  std::optional<int64_t> serve;       // port; not given: write a file
+  std::string address = "127.0.0.1";  // serve: the address to listen on
+};
+
 // What `prepare` makes: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
@@ -51,7 +58,7 @@ struct Arguments {
   train::Job job;
   // Positional arguments. `predict`: images or folders; `export`, `average`, `inspect`: weights;
   // `pack`: source and destination; `bench`: what to measure, and the images; `prepare`: name of
-  // the dataset, source and destination.
+  // the dataset, source and destination; `report`: runs.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -75,7 +82,9 @@ struct Arguments {
   bool use_ema = true;                   // average, export: averaged weights if there are any
   data::PackOptions pack;
   BenchOptions bench;
+  ReportOptions report;
   PrepareAs prepare_as = PrepareAs::folders;
+  bool report_page = true;            // train: write OUTPUT/report.html at the end
   bool verify = false, info = false;  // pack: check or describe a packed set
   std::string help;  // value of --help: kCommonHelp, "all" or a word; empty: not given
   bool strict_hyperparameters = false;  // unknown hyperparameters are an error
