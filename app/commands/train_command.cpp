@@ -10,6 +10,7 @@
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
+#include "app/report/report.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "models/catalogue.h"
@@ -104,6 +105,17 @@ int run_training(const train::ResolvedJob& job, train::Start start, const Datase
   }
 }
 
+// Writes OUTPUT/report.html. A failure is only a warning, because the run has its result.
+void write_run_report(const std::string& output) noexcept {
+  const std::filesystem::path file = std::filesystem::path(output) / kReportFile;
+  try {
+    write_report({output}, file);
+    log::info("report: " + file.string());
+  } catch (const std::exception& error) {
+    log::warning("cannot write " + file.string() + ": " + error.what());
+  }
+}
+
 // Logs the result of --dry-run.
 void print_dry_run(const train::ResolvedJob& job, const train::DryRun& found,
                    const dist::Communicator& communicator) {
@@ -192,7 +204,15 @@ int train_command(const Arguments& given) {
     return 0;
   }
   training_begins();
-  const int signal = run_training(job, std::move(start), datasets, communicator, watchdog);
+  const bool reports = arguments.report_page && env.rank == 0;
+  int signal = 0;
+  try {
+    signal = run_training(job, std::move(start), datasets, communicator, watchdog);
+  } catch (...) {
+    if (reports) write_run_report(job.output);
+    throw;
+  }
+  if (reports) write_run_report(job.output);
   return signal == 0 || job.on_platform ? 0 : 128 + signal;
 }
 

@@ -117,11 +117,15 @@ uint64_t available_memory_bytes() {
 }
 
 fs::path worker_program() {
+  return installed_program("shoal-worker");
+}
+
+fs::path installed_program(const std::string& name) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw SetupMissing("cannot read /proc/self/exe to find shoal-worker; mount /proc");
+  if (error) throw SetupMissing("cannot read /proc/self/exe to find " + name + "; mount /proc");
   const fs::path folder = self.parent_path();
-  for (const fs::path& place : {folder / "shoal-worker", folder / "../libexec/shoal-worker"}) {
+  for (const fs::path& place : {folder / name, folder / "../libexec" / name}) {
     if (::access(place.c_str(), X_OK) != 0) continue;
     const fs::path program = place.lexically_normal();
     const std::vector<std::string> missing = missing_libraries(program);
@@ -129,11 +133,11 @@ fs::path worker_program() {
     const size_t more = missing.size() - 1;
     throw SetupMissing(program.string() + " cannot be started: " + missing[0] +
                        (more > 0 ? " (and " + std::to_string(more) + " more)" : "") +
-                       " is missing; run scripts/build --setup-only, which downloads LibTorch");
+                       " is missing; run scripts/build --setup-only, which installs libraries");
   }
-  throw SetupMissing("shoal-worker is neither in " + folder.string() + " nor in " +
+  throw SetupMissing(name + " is neither in " + folder.string() + " nor in " +
                      (folder / "../libexec").lexically_normal().string() +
-                     "; build it (scripts/build) and install both programs together");
+                     "; build it (scripts/build) and install all programs together");
 }
 
 // With LD_TRACE_LOADED_OBJECTS set, the loader prints the libraries of a program and exits.
@@ -165,11 +169,6 @@ std::vector<std::string> missing_libraries(const fs::path& program) {
     missing.push_back(line.substr(name, arrow - name));
   }
   return missing;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof name - 1) == 0 && *name ? name : "this host";
 }
 
 }  // namespace shoal::app

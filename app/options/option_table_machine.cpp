@@ -30,6 +30,17 @@ Option resume_row() {
   return option;
 }
 
+Option serve_row() {
+  Option option = row("serve", kReport | kCommon, "PORT",
+                      "Show the report in a browser while the runs grow, instead of writing a file",
+                      FIELD(report.serve))
+                      .unset_is("write a file")
+                      .within(1, 65535);
+  option.kind = Kind::optional_value;
+  option.bare = "8600";
+  return option;
+}
+
 // Row of --nproc. Stores a number as a whole number: 2.0 becomes 2.
 Option nproc_row() {
   Option option = row("nproc", kRanks | kDoctor | kCommon, "N|auto",
@@ -212,6 +223,16 @@ void add_output(std::vector<Option>& table) {
            .unset_is("none; on SageMaker the model folder")
            .of_training()
            .off_is("none"),
+       row("output", kReport | kCommon, "FILE", "File to write", FIELD(report.output))
+           .short_form('o')
+           .unset_is("RUN/report.html; report.html for several runs"),
+       row("report", kTrain, "", "Write OUTPUT/report.html, a page with charts, at the end",
+           FIELD(report_page)),
+       serve_row(),
+       row("address", kReport | kCommon, "IP",
+           "Address that --serve listens on; other addresses than those of this machine's loopback "
+           "need the token that is printed with the URL",
+           FIELD(report.address)),
        row("dry-run", kTrain | kCommon, "",
            "Check options, data, memory and disk with one step on every process, then exit; writes "
            "nothing",

@@ -52,6 +52,13 @@ struct EvalOptions {
   bool details = false;        // print figures of each class, confusions and calibration
 };
 
+// Options of `report`.
+struct ReportOptions {
+  std::string output;                 // file to write; empty: RUN/report.html, or report.html
+  std::optional<int64_t> serve;       // port; not given: write a file
+  std::string address = "127.0.0.1";  // serve: the address to listen on
+};
+
 // What `prepare` makes: one folder per class, one tar per class, or packed files.
 enum class PrepareAs { folders, tars, packs };
 
@@ -62,7 +69,7 @@ struct Arguments {
   // Positional arguments. `predict`: images or folders; `eval`, `export`, `average`, `inspect`:
   // weights;
   // `pack`: source and destination; `bench`: what to measure, and the images; `prepare`: name of
-  // the dataset, source and destination.
+  // the dataset, source and destination; `report`: runs.
   std::vector<std::string> paths;
   Nodes nodes;
   std::string nproc;  // processes on this host: a number, "auto", or empty when not given
@@ -88,7 +95,9 @@ struct Arguments {
   bool use_ema = true;                   // average, export: averaged weights if there are any
   data::PackOptions pack;
   BenchOptions bench;
+  ReportOptions report;
   PrepareAs prepare_as = PrepareAs::folders;
+  bool report_page = true;            // train: write OUTPUT/report.html at the end
   bool verify = false, info = false;  // pack: check or describe a packed set
   std::string compare;                // pack: images to compare with the source; empty: none
   std::string help;  // value of --help: kCommonHelp, "all" or a word; empty: not given

@@ -133,7 +133,10 @@ class Rewriter {
     }
     Words values = option->choices;
     if (!option->refused.empty()) values.push_back(option->refused);  // apply() gives the reason
-    const bool took = takes(command_, written, option->kind, values, next);
+    // A word that is not a number may be a path, as in `shoal report --serve RUN`.
+    const bool path_follows = option->kind == Kind::optional_value && option->range && next &&
+                              row_of(command_).takes_paths && !is_number(*next);
+    const bool took = !path_follows && takes(command_, written, option->kind, values, next);
     // Toolkits write --flag ''.
     const bool bare = !took || (option->kind != Kind::value && next->empty());
     add(written, written + (bare ? "" : "=" + *next));

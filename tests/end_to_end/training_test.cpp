@@ -136,6 +136,12 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   const auto summary = nlohmann::json::parse(test::read_text(output + "/summary.json"));
   REQUIRE(summary.at("outcome") == "complete");
   REQUIRE(nlohmann::json::parse(test::read_text(output + "/classes.json")).size() == 3);
+  REQUIRE(test::read_text(output + "/report.html").ends_with("</html>\n"));
+  const auto report = test::run_shoal({"report", output, "-o", output + "/again.html"});
+  REQUIRE(report.exit_code == 0);
+  REQUIRE(report.out == output + "/again.html\n");
+  REQUIRE(test::read_text(output + "/again.html").size() > 100'000);
+  REQUIRE(test::run_shoal({"report", "/nowhere"}).exit_code == 2);
 }
 
 TEST_CASE("the data hash is the same at any world size and thread count") {

@@ -18,8 +18,10 @@
 namespace shoal::train {
 
 struct RunStart {
-  std::string origin;                // what the run starts from; see Start::origin
-  std::vector<std::string> classes;  // names in the order of the labels
+  std::string origin;                   // what the run starts from; see Start::origin
+  std::vector<std::string> classes;     // names in the order of the labels
+  int64_t epoch = 0, step = 0;          // Position::epoch and step; step > 0: a resumed run
+  std::vector<std::string> hosts = {};  // names in rank order; empty: only this host
 };
 
 // State after each step, for a progress display.

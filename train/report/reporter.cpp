@@ -18,6 +18,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
   sinks_.push_back(log_lines(job));
   sinks_.push_back(std::move(history));
   sinks_.push_back(evaluation_file(job));
+  sinks_.push_back(events_file(job));
   sinks_.push_back(summary_file(job));
 }
 

@@ -20,6 +20,9 @@ std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/
 
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kEvaluationFile = "evaluation.json";
+std::unique_ptr<ReportSink> events_file(const ResolvedJob& job);  // OUTPUT/events.jsonl
+
+inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kSummaryFile = "summary.json";
 
 // Returns the content of classes.json: {class name: label}.

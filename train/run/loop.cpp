@@ -291,7 +291,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
-    reporter.start({origin, classes});
+    reporter.start({origin, classes, position.epoch, position.step, communicator.env.hosts});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {
     if (trains) run.save_alone();

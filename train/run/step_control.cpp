@@ -39,6 +39,12 @@ int StepControl::apply(const dist::ControlMessage& message, int64_t step) {
   metrics_.add_arrived(ControlExchange::metrics_in(message), step);
   if (message.trained_ms > 0)
     run_.time.arrived(step, static_cast<double>(message.trained_ms) / 1e3);
+  // Not in the history: a run that was stopped has the message of its last step earlier.
+  if (message.unreadable_images > 0)
+    run_.reporter.event({"unreadable",
+                         step,
+                         {{"images", static_cast<double>(message.unreadable_images)}},
+                         /*in_history=*/false});
   const std::string reason =
       unreadable_.add(message.unreadable_images, run_.position.step_in_epoch);
   if (!reason.empty()) checkpoints_.save_and_fail(reason);

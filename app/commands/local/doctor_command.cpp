@@ -6,6 +6,7 @@
 #include "app/launch/machine.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
+#include "base/net/host.h"
 
 namespace shoal::app {
 

@@ -12,6 +12,7 @@
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "base/log.h"
+#include "base/net/host.h"
 #include "dist/env/launcher.h"
 #include "dist/env/network.h"
 

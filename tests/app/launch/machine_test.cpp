@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "app/platform/failure.h"
+#include "base/net/host.h"
 #include "tests/support/capture.h"
 
 using namespace shoal;
@@ -28,7 +29,7 @@ TEST_CASE("at least one processor and some memory are usable") {
   CHECK(app::memory_bytes() > 0);
   CHECK(app::available_memory_bytes() > 0);
   CHECK(app::available_memory_bytes() <= app::memory_bytes());
-  CHECK_FALSE(app::host_name().empty());
+  CHECK_FALSE(host_name().empty());
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES limits the GPUs as in CUDA") {

@@ -293,3 +293,32 @@ TEST_CASE("a summary that cannot be written does not hide why the run failed") {
   reporter.end_failed(end);  // only warns
   CHECK_THROWS_AS(reporter.end(end), std::runtime_error);
 }
+
+TEST_CASE("the file of events keeps what happened before a resume") {
+  const test::TemporaryDirectory directory;
+  const ResolvedJob job = job_in(directory.path());
+  {
+    Reporter reporter(job, 0, 0);
+    reporter.start({"fresh start", {"a", "b"}, 0, 0, {"one", "two"}});
+    reporter.event({"unreadable", 3, {{"images", 2}}, /*in_history=*/false});
+    reporter.event({"loss_spike", 4, {{"loss", 9}, {"median", 2}}});
+    reporter.end({"stopped", "", 0, 5, 1, {}, {}, {}});
+  }
+  Reporter reporter(job, 0, /*history_lines=*/0);
+  reporter.start({"a checkpoint", {"a", "b"}, 0, 4, {}});
+  RunEnd failed;
+  failed.outcome = "failed", failed.reason = "no space", failed.step = 6;
+  reporter.end_failed(failed);
+
+  const std::vector<Json> found = rows(directory.path() / "run" / kEventsFile);
+  REQUIRE(events(found) == std::vector<std::string>{"start", "unreadable", "loss_spike", "stopped",
+                                                    "resume", "failed"});
+  REQUIRE(found[0].at("hosts") == Json{"one", "two"});
+  REQUIRE(found[0].at("world_size") == 2);
+  REQUIRE(found[1].at("images") == 2);
+  REQUIRE(found[4].at("from") == "a checkpoint");
+  REQUIRE(found[4].at("step") == 4);
+  REQUIRE(found[4].at("hosts").size() == 1);  // this one
+  REQUIRE(found[5].at("reason") == "no space");
+  REQUIRE(found[5].at("time").get<std::string>().size() == 24);
+}

@@ -1,0 +1,250 @@
+#include "app/report/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "app/report/json_lines.h"
+#include "app/report/series.h"
+#include "base/error.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = nlohmann::json;
+
+constexpr size_t kMostEvents = 1000;
+constexpr size_t kLongestText = 500;
+constexpr size_t kLongestList = 64;
+
+class History {
+ public:
+  void add(const Row& row);
+  void add_event(const Row& row);
+  // Whether history.jsonl has events that are also in events.jsonl.
+  bool has_event_file = false;
+  bool empty() const { return rows_ == 0; }
+  Json json() const;
+
+ private:
+  // The last values of an epoch. NaN: unknown.
+  struct Epoch {
+    double step = kMissing, steps = 0, loss = kMissing, acc1 = kMissing, lr = kMissing;
+    double step_seconds = 0, data_seconds = 0, images_per_sec = 0, reports = 0;
+    double val_loss = kMissing, val_acc1 = kMissing, val_acc5 = kMissing, val_seconds = 0;
+    double ema_loss = kMissing, ema_acc1 = kMissing;
+  };
+
+  void add_train(const Row& row, double time);
+  void add_valid(const Row& row, double time, bool ema);
+  void add_utilization(const Row& from, double time);
+  double since_start(const Row& row);
+  double active_seconds() const;
+  Json epochs() const;
+  Json phases() const;
+
+  Series train_, valid_, valid_ema_, utilization_;
+  std::map<int64_t, Epoch> epochs_;
+  std::vector<Json> events_;
+  size_t events_left_out_ = 0;
+  std::map<double, double> sessions_;  // start of each process of the run → its last row
+  double start_ = kMissing;            // time of the first row
+  double last_step_ = 0;
+  int64_t rows_ = 0;
+};
+
+// Also extends the session that the row belongs to.
+double History::since_start(const Row& row) {
+  const double time = time_of(row);
+  if (std::isnan(time)) return kMissing;
+  if (std::isnan(start_)) start_ = time;
+  const std::string name = text_in(row, "event");
+  if (sessions_.empty() || name == "start" || name == "resume") sessions_.emplace(time, time);
+  auto session = sessions_.upper_bound(time);
+  if (session != sessions_.begin()) --session;
+  session->second = std::max(session->second, time);
+  return time - start_;
+}
+
+void History::add_train(const Row& row, double time) {
+  const Row timing = row.value("timing", Row::object());
+  if (!timing.is_object()) return;
+  const double step_seconds = number_in(timing, "step"), data_seconds = number_in(timing, "data");
+  train_.add({{"step", last_step_},
+              {"time", time},
+              {"loss", number_in(row, "loss")},
+              {"acc1", number_in(row, "acc1")},
+              {"lr", number_in(row, "lr")},
+              {"grad_norm", number_in(row, "grad_norm")},
+              {"images_per_sec", number_in(timing, "images_per_sec")},
+              {"wait", step_seconds > 0 ? 100 * data_seconds / step_seconds : kMissing}});
+  add_utilization(timing, time);
+  const double number = number_in(row, "epoch");
+  if (!(number >= 0 && number < 1e9)) return;
+  Epoch& epoch = epochs_[static_cast<int64_t>(number)];
+  epoch.step = last_step_;
+  epoch.steps = number_in(row, "step_in_epoch");
+  epoch.loss = number_in(row, "loss_average");
+  epoch.acc1 = number_in(row, "acc1_average");
+  epoch.lr = number_in(row, "lr");
+  epoch.step_seconds = number_in(timing, "step_average");
+  epoch.data_seconds = number_in(timing, "data_average");
+  epoch.images_per_sec += number_in(timing, "images_per_sec");
+  ++epoch.reports;
+}
+
+void History::add_valid(const Row& row, double time, bool ema) {
+  const Row timing = row.value("timing", Row::object());
+  const double seconds = timing.is_object() ? number_in(timing, "seconds") : kMissing;
+  (ema ? valid_ema_ : valid_)
+      .add({{"step", last_step_},
+            {"time", time},
+            {"loss", number_in(row, "loss")},
+            {"acc1", number_in(row, "acc1")},
+            {"acc5", number_in(row, "acc5")}});
+  const double number = number_in(row, "epoch");
+  if (number >= 0 && number < 1e9) {
+    Epoch& epoch = epochs_[static_cast<int64_t>(number)];
+    if (std::isnan(epoch.step)) epoch.step = last_step_;
+    (ema ? epoch.ema_loss : epoch.val_loss) = number_in(row, "loss");
+    (ema ? epoch.ema_acc1 : epoch.val_acc1) = number_in(row, "acc1");
+    if (!ema) epoch.val_acc5 = number_in(row, "acc5");
+    if (seconds > 0) epoch.val_seconds += seconds;
+  }
+  if (!ema && number_in(row, "unreadable") > 0)
+    events_.push_back({{"at", text_in(row, "time")},
+                       {"time", chart_number(time)},
+                       {"step", last_step_},
+                       {"name", "unreadable_validation"},
+                       {"values", {{"images", row["unreadable"]}}}});
+}
+
+void History::add_utilization(const Row& from, double time) {
+  const auto found = from.find("utilization");
+  if (found == from.end() || !found->is_object()) return;
+  std::vector<std::pair<std::string, double>> values = {{"step", last_step_}, {"time", time}};
+  flatten("", *found, values);
+  utilization_.add(values);
+}
+
+void History::add(const Row& row) {
+  ++rows_;
+  const std::string name = text_in(row, "event");
+  const double time = since_start(row), step = number_in(row, "step");
+  if (step >= 0) last_step_ = step;
+  add_utilization(row, time);
+  if (name == "train")
+    add_train(row, time);
+  else if (name == "valid" || name == "valid_ema")
+    add_valid(row, time, name == "valid_ema");
+  else if (!name.empty() && name != "test" && name != "utilization" && !has_event_file)
+    add_event(row);
+}
+
+void History::add_event(const Row& row) {
+  Json values = Json::object();
+  for (const auto& item : row.items()) {
+    const Row& value = item.value();
+    if (item.key() == "event" || item.key() == "step" || item.key() == "time") continue;
+    if (value.is_string())
+      values[item.key()] = value.get<std::string>().substr(0, kLongestText);
+    else if (!value.is_structured() || value.size() <= kLongestList)
+      values[item.key()] = value;
+  }
+  events_.push_back({{"at", text_in(row, "time")},
+                     {"time", chart_number(since_start(row))},
+                     {"step", chart_number(number_in(row, "step"))},
+                     {"name", text_in(row, "event").substr(0, kLongestText)},
+                     {"values", std::move(values)}});
+}
+
+double History::active_seconds() const {
+  double seconds = 0;
+  for (const auto& [start, end] : sessions_) seconds += end - start;
+  return seconds;
+}
+
+Json History::epochs() const {
+  Json list = Json::array();
+  for (const auto& [number, e] : epochs_) {
+    const double wait = e.step_seconds > 0 ? 100 * e.data_seconds / e.step_seconds : kMissing;
+    list.push_back({{"epoch", number + 1},
+                    {"step", chart_number(e.step)},
+                    {"loss", chart_number(e.loss)},
+                    {"acc1", chart_number(e.acc1)},
+                    {"val_loss", chart_number(e.val_loss)},
+                    {"val_acc1", chart_number(e.val_acc1)},
+                    {"val_acc5", chart_number(e.val_acc5)},
+                    {"ema_loss", chart_number(e.ema_loss)},
+                    {"ema_acc1", chart_number(e.ema_acc1)},
+                    {"lr", chart_number(e.lr)},
+                    {"images_per_sec", chart_number(e.images_per_sec / e.reports)},
+                    {"wait", chart_number(wait)},
+                    {"train_seconds", chart_number(e.step_seconds * e.steps)},
+                    {"val_seconds", chart_number(e.val_seconds)}});
+  }
+  return list;
+}
+
+Json History::phases() const {
+  double computing = 0, waiting = 0, evaluating = 0;
+  for (const auto& [number, e] : epochs_) {
+    if (e.step_seconds > 0 && e.data_seconds >= 0) {
+      waiting += e.data_seconds * e.steps;
+      computing += (e.step_seconds - e.data_seconds) * e.steps;
+    }
+    evaluating += e.val_seconds;
+  }
+  const double rest = active_seconds() - computing - waiting - evaluating;
+  return {{"computing", chart_number(computing)},
+          {"waiting", chart_number(waiting)},
+          {"evaluating", chart_number(evaluating)},
+          {"rest", chart_number(std::max(0.0, rest))}};
+}
+
+Json History::json() const {
+  double steps_per_epoch = 0;
+  for (const auto& [number, epoch] : epochs_)
+    steps_per_epoch = std::max(steps_per_epoch, epoch.steps);
+  std::vector<Json> events = events_;
+  std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) {
+    return a["at"].get<std::string>() < b["at"].get<std::string>();
+  });
+  const size_t more = events.size() - std::min(events.size(), kMostEvents);
+  events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(more));
+  Json json = {{"train", train_.json()},
+               {"valid", valid_.json()},
+               {"valid_ema", valid_ema_.json()},
+               {"epochs", epochs()},
+               {"steps_per_epoch", steps_per_epoch},
+               {"phases", phases()},
+               {"events", events},
+               {"events_left_out", more}};
+  if (utilization_.rows() > 0) json["utilization"] = utilization_.json();
+  return json;
+}
+
+}  // namespace
+
+Json read_history(const std::filesystem::path& folder, std::vector<std::string>& notes) {
+  const std::filesystem::path file = folder / train::kHistoryFile;
+  if (!std::filesystem::is_regular_file(file))
+    throw UserError(folder.string() + " has no " + train::kHistoryFile +
+                    "; name the --output folder of `shoal train`");
+  History history;
+  const auto keep = [&](std::vector<std::string> more) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  };
+  keep(read_json_lines(folder / train::kEventsFile, [&](const Row& row) {
+    history.has_event_file = true;
+    history.add_event(row);
+  }));
+  keep(read_json_lines(file, [&](const Row& row) { history.add(row); }));
+  if (history.empty()) notes.push_back("history.jsonl has no rows yet");
+  return history.json();
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,71 @@
+#include "app/report/json_lines.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace shoal::app {
+
+std::vector<std::string> read_json_lines(const std::filesystem::path& path,
+                                         const std::function<void(const nlohmann::json&)>& take) {
+  std::vector<std::string> notes;
+  std::ifstream file(path);
+  if (!file.is_open()) {
+    if (errno == ENOENT) return notes;
+    throw std::system_error(errno, std::generic_category(), "cannot read " + path.string());
+  }
+  const std::string name = path.filename().string();
+  int64_t bad = 0;
+  for (std::string line; std::getline(file, line);) {
+    const nlohmann::json row = parse_json(line);
+    if (row.is_object()) {
+      take(row);
+    } else if (file.eof()) {
+      notes.push_back(name + ": the last line is incomplete and was left out");
+    } else {
+      ++bad;
+    }
+  }
+  if (bad > 0)
+    notes.push_back(
+        strf("%s: %lld damaged line(s) were left out", name.c_str(), static_cast<long long>(bad)));
+  return notes;
+}
+
+double number_in(const nlohmann::json& row, const char* name) {
+  const auto found = row.find(name);
+  return found != row.end() && found->is_number() ? found->get<double>() : kMissing;
+}
+
+std::string text_in(const nlohmann::json& row, const char* name) {
+  const auto found = row.find(name);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void flatten(const std::string& prefix, const nlohmann::json& value,
+             std::vector<std::pair<std::string, double>>& to) {
+  if (value.is_number()) to.emplace_back(prefix, value.get<double>());
+  if (!value.is_structured()) return;
+  const std::string stem = prefix.empty() ? "" : prefix + ".";
+  size_t index = 0;
+  for (const auto& item : value.items())
+    flatten(stem + (value.is_array() ? std::to_string(index++) : item.key()), item.value(), to);
+}
+
+double time_of(const nlohmann::json& row) {
+  std::tm parts{};
+  double seconds = 0;
+  const std::string text = text_in(row, "time");
+  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &seconds) != 6)
+    return kMissing;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(::timegm(&parts)) + seconds;
+}
+
+}  // namespace shoal::app

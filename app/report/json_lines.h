@@ -1,0 +1,36 @@
+#pragma once
+// Reads files with one JSON object per line, such as history.jsonl.
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+
+namespace shoal::app {
+
+// Calls `take` with each object. Returns notes for the reader of a report: an incomplete last line
+// (the run is writing it, or was killed) and other lines that are not objects are left out. A file
+// that does not exist has no lines. Throws std::system_error if the file cannot be read.
+std::vector<std::string> read_json_lines(const std::filesystem::path& path,
+                                         const std::function<void(const nlohmann::json&)>& take);
+
+inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// Returns a number of `row`, kMissing if it has none with that name.
+double number_in(const nlohmann::json& row, const char* name);
+// Returns a text of `row`, empty if it has none with that name.
+std::string text_in(const nlohmann::json& row, const char* name);
+
+// Appends the numbers of nested objects and lists as NAME.NAME and NAME.0.
+void flatten(const std::string& prefix, const nlohmann::json& value,
+             std::vector<std::pair<std::string, double>>& to);
+
+// Returns the time that a row states ("2026-11-23T08:30:00.123Z") in seconds since 1970; kMissing if
+// it states none.
+double time_of(const nlohmann::json& row);
+
+}  // namespace shoal::app

@@ -1,0 +1,96 @@
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "app/report/evaluation.h"
+#include "app/report/history.h"
+#include "app/report/report.h"
+#include "app/version.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/whole_file.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// Returns the object in a file, an empty one and a note if there is none.
+Json read_object(const fs::path& file, const char* missing, std::vector<std::string>& notes) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) {
+    notes.push_back(missing);
+    return Json::object();
+  }
+  const std::vector<char> bytes = read_whole_file(file);
+  Json json = parse_json<Json>({bytes.data(), bytes.size()});
+  if (json.is_object()) return json;
+  notes.push_back(file.filename().string() + " is not a JSON object and was left out");
+  return Json::object();
+}
+
+// Returns the last part of a run's path, "b0" for "runs/b0/".
+std::string name_of(const std::string& run) {
+  const fs::path path = fs::absolute(run).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+Json run_data(const std::string& run) {
+  const fs::path folder = run;
+  if (!fs::is_directory(folder)) throw UserError("'" + run + "' is not a folder of a run");
+  std::vector<std::string> notes;
+  Json history = read_history(folder, notes);
+  Json summary =
+      read_object(folder / train::kSummaryFile,
+                  "there is no summary.json: the run is still going, or it was killed", notes);
+  Json settings = summary.value("settings", Json::object());
+  summary.erase("settings");
+  const Json made_by = summary.value("version", Json());
+  const std::string version = made_by.is_string() ? made_by.get<std::string>() : "";
+  if (!version.empty() && version != kVersion)
+    notes.push_back("the run was made by shoal " + version + ", this report by " + kVersion);
+  Json evaluation = read_evaluation(folder, notes);
+  return {{"name", name_of(run)},
+          {"path", run},
+          {"summary", std::move(summary)},
+          {"settings", std::move(settings)},
+          {"history", std::move(history)},
+          {"evaluation", std::move(evaluation)},
+          {"notes", notes}};
+}
+
+}  // namespace
+
+std::string report_data(const std::vector<std::string>& runs, bool live) {
+  Json data = {{"format", 1},
+               {"version", kVersion},
+               {"written", train::utc_time()},
+               {"live", live},
+               {"runs", Json::array()}};
+  for (const std::string& run : runs) data["runs"].push_back(run_data(run));
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string report_stamp(const std::vector<std::string>& runs) {
+  std::string stamp;
+  for (const std::string& run : runs) {
+    for (const char* name :
+         {train::kHistoryFile, train::kEventsFile, train::kSummaryFile, kEvaluationFile}) {
+      struct stat found {};
+      if (::stat((fs::path(run) / name).c_str(), &found) != 0) found = {};
+      stamp += strf("%lld.%lld.%09ld ", static_cast<long long>(found.st_size),
+                    static_cast<long long>(found.st_mtim.tv_sec), found.st_mtim.tv_nsec);
+    }
+  }
+  return stamp;
+}
+
+void write_report(const std::vector<std::string>& runs, const fs::path& file) {
+  write_whole(file, report_page(report_data(runs, false), false), {.flush = false});
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,58 @@
+#include "app/report/series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+
+namespace shoal::app {
+
+nlohmann::ordered_json chart_number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::stod(strf("%.6g", value));
+}
+
+void Series::add(const std::vector<std::pair<std::string, double>>& row) {
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [name, value] : row) {
+    auto column = std::find_if(columns_.begin(), columns_.end(),
+                               [&](const auto& known) { return known.first == name; });
+    if (column == columns_.end()) {
+      if (columns_.size() == kMostColumns) continue;
+      column = columns_.insert(column, {name, {}});
+    }
+    column->second.resize(rows_, kMissing);
+    column->second.push_back(value);
+  }
+  ++rows_;
+}
+
+nlohmann::ordered_json Series::json() const {
+  const size_t each = std::max<size_t>(1, (rows_ + kMostPoints - 1) / kMostPoints);
+  nlohmann::ordered_json json = {{"rows_per_point", each}};
+  for (const auto& [name, values] : columns_) {
+    nlohmann::ordered_json points = nlohmann::ordered_json::array();
+    for (size_t begin = 0; begin < rows_; begin += each) {
+      const size_t end = std::min(begin + each, rows_);
+      double sum = 0, last = std::numeric_limits<double>::quiet_NaN();
+      size_t count = 0;
+      for (size_t i = begin; i < std::min(end, values.size()); ++i) {
+        if (!std::isfinite(values[i])) continue;
+        last = values[i];
+        sum += last;
+        ++count;
+      }
+      const bool axis = name == "step" || name == "time";
+      // Positions keep all digits; a run may have more than a million steps.
+      if (axis && count > 0)
+        points.push_back(std::round(last * 10) / 10);
+      else
+        points.push_back(chart_number(count > 0 ? sum / static_cast<double>(count) : last));
+    }
+    json[name] = std::move(points);
+  }
+  return json;
+}
+
+}  // namespace shoal::app

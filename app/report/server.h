@@ -1,0 +1,32 @@
+#pragma once
+// Serves the report of runs to browsers while the runs grow. Only server.cpp includes cpp-httplib.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::app {
+
+// GET / is the page, /data its numbers, /events a stream of server-sent events, one whenever the
+// numbers change. On a loopback address, answers only requests whose Host header names this machine,
+// so that web sites cannot read the report through a name that they point here. On another address,
+// answers only requests with ?token=TOKEN.
+class ReportServer {
+ public:
+  // Listens at once. Throws UserError if `address` is not an IP address of this machine, or if the
+  // port is in use; the message names the next free port. Port 0: a free one.
+  ReportServer(std::vector<std::string> runs, const std::string& address, int port);
+  ~ReportServer();
+
+  std::string url() const;  // with the token, if one is needed
+
+  // Answers requests until stop(), which any thread may call.
+  void run();
+  void stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shoal::app

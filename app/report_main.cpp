@@ -1,0 +1,46 @@
+// shoal-report: writes and serves reports of runs. A program of its own, so that `shoal` needs
+// neither OpenCV nor the HTTP library to start. Started by `shoal report`.
+#include "app/options/settings/settings.h"
+#include "app/platform/failure.h"
+#include "app/report/report.h"
+#include "app/report/server.h"
+#include "base/descriptor.h"
+#include "base/log.h"
+#include "base/secrets.h"
+
+namespace shoal::app {
+namespace {
+
+int report(const Arguments& arguments) {
+  const ReportOptions& options = arguments.report;
+  require(
+      !arguments.paths.empty(),
+      "name the folders of the runs to report: shoal report RUN..., the --output of shoal train");
+  if (options.serve) {
+    ReportServer server(arguments.paths, options.address, static_cast<int>(*options.serve));
+    log::line(server.url());
+    log::info("serving until Ctrl-C");
+    server.run();
+    return kOk;
+  }
+  std::filesystem::path file = options.output;
+  if (file.empty())
+    file = arguments.paths.size() > 1 ? std::filesystem::path(kReportFile)
+                                      : std::filesystem::path(arguments.paths[0]) / kReportFile;
+  write_report(arguments.paths, file);
+  log::line(file.string());
+  return kOk;
+}
+
+}  // namespace
+}  // namespace shoal::app
+
+int main(int argc, char** argv) {
+  using namespace shoal;
+  open_standard_files();
+  const auto environment = dist::environment();
+  hide_secrets(environment);
+  return app::guarded_main(app::reporting(environment), [&] {
+    return app::report(app::gather(std::vector<std::string>(argv + 1, argv + argc), environment));
+  });
+}

@@ -1,0 +1,18 @@
+# Writes a C++ file that defines the content of files as texts:
+#   cmake -DOUTPUT=… -DHEADER=… "-DTEXTS=NAME=FILE+FILE,NAME=FILE" -P Embed.cmake
+# Leaves out lines that refer to source maps, which no page finds.
+string(REPLACE "," ";" texts "${TEXTS}")
+set(code "#include \"${HEADER}\"\n\nnamespace shoal::app {\n\n")
+foreach(text IN LISTS texts)
+  string(REGEX MATCH "^([A-Za-z]+)=(.*)$" ignored "${text}")
+  set(name ${CMAKE_MATCH_1})
+  string(REPLACE "+" ";" files "${CMAKE_MATCH_2}")
+  set(content "")
+  foreach(file IN LISTS files)
+    file(READ "${file}" part)
+    string(REGEX REPLACE "\n//# sourceMappingURL=[^\n]*" "" part "${part}")
+    string(APPEND content "${part}")
+  endforeach()
+  string(APPEND code "const std::string_view ${name} = R\"~embed~(${content})~embed~\";\n\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${code}}  // namespace shoal::app\n")

@@ -1,0 +1,75 @@
+// OUTPUT/events.jsonl: starts, resumes, ends and events of a run, with the time of writing. Unlike
+// history.jsonl it is never truncated, so it also has what happened before a resume.
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "base/log.h"
+#include "base/net/host.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class EventsFile final : public ReportSink {
+ public:
+  explicit EventsFile(const ResolvedJob& job)
+      : job_(job), path_(std::filesystem::path(job.output) / kEventsFile) {}
+
+  void start(const RunStart& report) override {
+    if (job_.eval_only) return;
+    append({{"event", report.step > 0 ? "resume" : "start"},
+            {"step", report.step},
+            {"epoch", report.epoch},
+            {"from", report.origin},
+            {"version", job_.provenance.version},
+            {"commit", job_.provenance.commit},
+            {"world_size", job_.world_size},
+            {"hosts", report.hosts.empty() ? std::vector{host_name()} : report.hosts}});
+  }
+  void event(const Event& report) override {
+    Json json = {{"event", report.name}};
+    for (const auto& [key, value] : report.values) json[key] = value;
+    json["step"] = report.step;
+    append(std::move(json));
+  }
+  void end(const RunEnd& report) override {
+    if (job_.eval_only) return;
+    Json json = {{"event", report.outcome}};
+    if (!report.reason.empty()) json["reason"] = report.reason;
+    json["step"] = report.step;
+    append(std::move(json));
+  }
+
+ private:
+  // Appends, because earlier rows never change. Failures do not end the run, because nothing depends
+  // on this file.
+  void append(Json json) {
+    json["time"] = utc_time();
+    const std::string row = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const Descriptor file = shoal::open_file(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT);
+    const int error = file.is_open() ? write_all(file.number(), row.data(), row.size()) : errno;
+    if (error != 0)
+      log::warning("cannot write " + path_.string() + ": " +
+                   std::generic_category().message(error));
+  }
+
+  const ResolvedJob& job_;
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReportSink> events_file(const ResolvedJob& job) {
+  return std::make_unique<EventsFile>(job);
+}
+
+}  // namespace shoal::train
