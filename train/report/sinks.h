@@ -12,16 +12,15 @@
 
 namespace shoal::train {
 
-std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);  // OUTPUT/classes.json
-std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);  // a progress bar on stderr
-std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);     // metric lines and log messages
+std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);     // OUTPUT/classes.json
+std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);     // a progress bar on stderr
+std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);        // metric lines, log messages
 std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job);  // OUTPUT/evaluation.json
+std::unique_ptr<ReportSink> events_file(const ResolvedJob& job);      // OUTPUT/events.jsonl
 std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/summary.json
 
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kEvaluationFile = "evaluation.json";
-std::unique_ptr<ReportSink> events_file(const ResolvedJob& job);  // OUTPUT/events.jsonl
-
 inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kSummaryFile = "summary.json";
 
