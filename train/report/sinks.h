@@ -15,7 +15,10 @@ namespace shoal::train {
 std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);  // OUTPUT/classes.json
 std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);  // a progress bar on stderr
 std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);     // metric lines and log messages
-std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);  // OUTPUT/summary.json
+std::unique_ptr<ReportSink> dllogger_lines(const ResolvedJob& job);  // NVIDIA DLLogger's JSON
+std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);    // OUTPUT/summary.json
+// An event file in job.tensorboard. `history`: the lines of history.jsonl so far.
+std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history);
 
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kSummaryFile = "summary.json";
@@ -29,6 +32,11 @@ std::string classes_json(const std::vector<std::string>& classes);
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
+std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…; util:…; epoch=…;"
+
+// Returns one sentence about what limits the speed of the run: computation, images, disk or gradient
+// exchange. Empty if no step was made.
+std::string bottleneck(const RunEnd& end);
 
 // Returns the resolved settings as text for people: model, data, processes, batch, length, output,
 // settings.

@@ -21,6 +21,7 @@
 #include "train/run/data_hash.h"
 #include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
+#include "train/run/run_pictures.h"
 #include "train/run/run_reports.h"
 #include "train/run/step_control.h"
 #include "train/step/device.h"
@@ -291,7 +292,7 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
-    reporter.start({origin, classes});
+    reporter.start({origin, classes, position.step, rate_groups(trainer.parameters())});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {
     if (trains) run.save_alone();
