@@ -151,20 +151,20 @@ TEST_CASE("TensorBoard's folder and the period of histograms are resolved") {
   Job job;
   job.output = "runs/a";
   job.batch_size = 10;  // 100 steps per epoch
-  CHECK(resolve(job, here()).tensorboard == "runs/a/tensorboard");
-  CHECK(resolve(job, here()).histogram_steps == 0);
+  CHECK(resolve(job, surroundings()).tensorboard == "runs/a/tensorboard");
+  CHECK(resolve(job, surroundings()).histogram_steps == 0);
   job.tensorboard = "events";
   job.histograms = "2e";
-  CHECK(resolve(job, here()).tensorboard == "events");
-  CHECK(resolve(job, here()).histogram_steps == 200);
+  CHECK(resolve(job, surroundings()).tensorboard == "events");
+  CHECK(resolve(job, surroundings()).histogram_steps == 200);
   job.histograms = "7";
-  CHECK(resolve(job, here()).histogram_steps == 7);
+  CHECK(resolve(job, surroundings()).histogram_steps == 7);
   job.tensorboard = "none";
-  CHECK(resolve(job, here()).tensorboard.empty());
-  CHECK(resolve(job, here()).histogram_steps == 0);
+  CHECK(resolve(job, surroundings()).tensorboard.empty());
+  CHECK(resolve(job, surroundings()).histogram_steps == 0);
   job.tensorboard = "";
   job.eval_only = true;
-  CHECK(resolve(job, here()).tensorboard.empty());
+  CHECK(resolve(job, surroundings()).tensorboard.empty());
   for (const char* wrong : {"0", "e", "1.5e", "-1", "5x", ""})
     CHECK_THROWS_AS(steps_of_period(wrong, 10), std::invalid_argument);
 }

@@ -62,9 +62,9 @@ using Steps = std::vector<int64_t>;
 }  // namespace
 
 TEST_CASE("records equal those of TensorBoard's own writer") {
-  const std::vector<SavedSetting> rate = {{.name = "lr", .value = "0.5"}};
-  const std::vector<SavedSetting> model = {{.name = "model", .value = "resnet18"}};
-  std::vector<std::string> records;
+  std::vector<SavedSetting> rate(1), model(1);
+  rate[0].name = "lr", rate[0].value = "0.5";
+  model[0].name = "model", model[0].value = "resnet18";
   // The hyperparameters contain times, which the golden file leaves out.
   const std::string written =
       first_records() +
