@@ -19,9 +19,9 @@ from tensorboard.plugins.hparams import metadata
 COUNTERS = {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"}
 
 
-def numbers(prefix, values):
+def numbers(prefix, values, without=()):
     return {prefix + key: value for key, value in values.items()
-            if isinstance(value, (int, float)) and key not in COUNTERS}
+            if isinstance(value, (int, float)) and key not in without}
 
 
 def points_of(history):
@@ -32,7 +32,7 @@ def points_of(history):
         if row["event"] == "test":
             continue
         timing = row.get("timing", {})
-        values = numbers(row["event"] + "/", row) | numbers(row["event"] + "_timing/", timing)
+        values = numbers(row["event"] + "/", row, COUNTERS) | numbers(row["event"] + "_timing/", timing)
         values |= numbers("utilization/", timing.get("utilization", {}))
         for tag, value in values.items():
             points.setdefault(tag, []).append((row["step"], float(numpy.float32(value))))

@@ -214,7 +214,8 @@ namespace {
 void resolve_reports(const Job& job, ResolvedJob& out) {
   if (job.tensorboard.empty()) out.tensorboard = job.output + "/tensorboard";
   if (job.tensorboard == "none" || job.eval_only) out.tensorboard = "";
-  require(!out.open_ended || !job.histograms.ends_with('e'),
+  const bool in_epochs = job.histograms != "none" && job.histograms.ends_with('e');
+  require(!out.open_ended || !in_epochs,
           "--histograms " + job.histograms +
               ": the length of an epoch is unknown, because the images come through a pipe; give a "
               "number of steps");

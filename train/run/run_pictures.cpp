@@ -25,7 +25,11 @@ ImageGrid first_images(const at::Tensor& images, const Normalization& normalizat
   const int64_t count = std::min(images.size(0), kMostImages), channels = images.size(1);
   const at::Tensor host =
       images.narrow(0, 0, count).to(at::kCPU).to(at::kFloat).permute({0, 2, 3, 1}).contiguous();
-  ImageGrid grid{.tag = tag, .step = step, .height = host.size(1), .width = host.size(2)};
+  ImageGrid grid;
+  grid.tag = tag;
+  grid.step = step;
+  grid.height = host.size(1);
+  grid.width = host.size(2);
   const auto* value = host.const_data_ptr<float>();
   for (int64_t i = 0; i < count; ++i) {
     std::vector<uint8_t>& pixels = grid.images.emplace_back();

@@ -7,10 +7,10 @@
 #include "report_support.h"
 #include "tests/support/event_file.h"
 #include "tests/support/temporary_directory.h"
-#include "train/report/tensorboard/event_records.h"
-#include "train/report/tensorboard/histogram.h"
 #include "train/report/history_file.h"
 #include "train/report/reporter.h"
+#include "train/report/tensorboard/event_records.h"
+#include "train/report/tensorboard/histogram.h"
 
 using namespace shoal;
 using namespace shoal::train;

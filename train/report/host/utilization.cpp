@@ -141,7 +141,7 @@ HostCounters read_counters(const fs::path& proc, int self) {
 }
 
 UtilizationMeter::UtilizationMeter(bool with_gpus, fs::path proc) : proc_(std::move(proc)) {
-  if (with_gpus) gpus_ = Gpus::open();
+  if (with_gpus) gpus_ = Nvml::open();
   polled_ = SteadyClock::now();
   first_ = last_ = read(polled_);
 }

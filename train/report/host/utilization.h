@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/report/host/gpus.h"
+#include "train/report/host/nvml.h"
 #include "train/report/report.h"
 
 namespace shoal::train {
@@ -69,7 +69,7 @@ class UtilizationMeter {
   Reading read(SteadyClock::time_point now) const;
 
   std::filesystem::path proc_;
-  std::unique_ptr<Gpus> gpus_;  // null: none
+  std::unique_ptr<Nvml> gpus_;  // null: none
   Reading first_, last_;
   SteadyClock::time_point polled_;
   GpuMean recent_, all_;  // since last_, and since first_

@@ -16,9 +16,9 @@
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "train/report/appended_file.h"
-#include "train/report/tensorboard/event_records.h"
 #include "train/report/history_file.h"
 #include "train/report/sinks.h"
+#include "train/report/tensorboard/event_records.h"
 
 namespace shoal::train {
 namespace {
@@ -62,14 +62,10 @@ double time_of(const Json& row) {
   return static_cast<double>(::timegm(&parts)) + seconds;
 }
 
-// Appends the numbers of a JSON object, except counters, which make no useful curves.
+// Appends the numbers of a JSON object.
 void add_numbers(const std::string& prefix, const Json& object, NamedValues& values) {
-  static const std::set<std::string> counters = {"epoch",    "step_in_epoch", "step",
-                                                 "correct1", "correct5",      "images"};
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_number() && !counters.contains(key))
-      values.emplace_back(prefix + key, value.get<double>());
-  }
+  for (const auto& [key, value] : object.items())
+    if (value.is_number()) values.emplace_back(prefix + key, value.get<double>());
 }
 
 class TensorboardFile final : public ReportSink {
@@ -112,8 +108,11 @@ class TensorboardFile final : public ReportSink {
 std::string TensorboardFile::row_record(double time, const Json& row) const {
   const std::string event = row.at("event");
   if (event == "test") return "";  // parts of an evaluation, at the same step
+  Json curves = row;
+  for (const char* counter : {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"})
+    curves.erase(counter);
   NamedValues values;
-  add_numbers(event + "/", row, values);
+  add_numbers(event + "/", curves, values);
   if (const auto timing = row.find("timing"); timing != row.end()) {
     add_numbers(event + "_timing/", *timing, values);
     if (const auto used = timing->find("utilization"); used != timing->end())

@@ -1,6 +1,6 @@
 // The functions and structs are those of NVML's documentation (version 2 of its interface).
 
-#include "train/report/host/gpus.h"
+#include "train/report/host/nvml.h"
 
 #include <dlfcn.h>
 
@@ -18,7 +18,7 @@ bool find(void* library, const char* name, Function*& function) {
 
 }  // namespace
 
-struct Gpus::Library {
+struct Nvml::Library {
   using Device = void*;
   struct Rates {
     unsigned gpu, memory;  // percent
@@ -64,18 +64,18 @@ struct Gpus::Library {
   int (*memory)(Device, Memory*) = nullptr;
 };
 
-Gpus::Gpus(std::unique_ptr<Library> library) : library_(std::move(library)) {}
-Gpus::~Gpus() = default;
+Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+Nvml::~Nvml() = default;
 
-std::unique_ptr<Gpus> Gpus::open(const std::string& library) {
+std::unique_ptr<Nvml> Nvml::open(const std::string& library) {
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return nullptr;
   auto opened = std::make_unique<Library>(handle);
   if (!opened->start()) return nullptr;
-  return std::unique_ptr<Gpus>(new Gpus(std::move(opened)));
+  return std::unique_ptr<Nvml>(new Nvml(std::move(opened)));
 }
 
-std::optional<GpuUse> Gpus::read() const {
+std::optional<GpuUse> Nvml::read() const {
   GpuUse sum;
   double total = 0, used = 0;
   for (Library::Device device : library_->devices) {

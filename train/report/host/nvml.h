@@ -23,20 +23,20 @@ struct GpuMean {
   int64_t readings = 0;
 };
 
-class Gpus {
+class Nvml {
  public:
   // Returns null if there is no such library, no driver or no GPU.
-  static std::unique_ptr<Gpus> open(const std::string& library = "libnvidia-ml.so.1");
-  ~Gpus();
-  Gpus(const Gpus&) = delete;
-  Gpus& operator=(const Gpus&) = delete;
+  static std::unique_ptr<Nvml> open(const std::string& library = "libnvidia-ml.so.1");
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
 
   // Returns nothing if the driver cannot tell.
   std::optional<GpuUse> read() const;
 
  private:
   struct Library;
-  explicit Gpus(std::unique_ptr<Library> library);
+  explicit Nvml(std::unique_ptr<Library> library);
   std::unique_ptr<Library> library_;
 };
 
