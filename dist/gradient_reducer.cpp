@@ -28,12 +28,16 @@ namespace shoal::dist {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState>> {
  public:
-  using CppCommHookInterface::CppCommHookInterface;
+  // Sets `started`, which must outlive the hook, to the time at which the last bucket was complete.
+  AverageHook(std::shared_ptr<GroupState> state, Clock::time_point& started)
+      : CppCommHookInterface(std::move(state)), started_(started) {}
 
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = started_ = Clock::now();
     std::vector<at::Tensor> list = {bucket.getBufferRef()};
     c10d::AllreduceOptions options;
     options.reduceOp = c10d::ReduceOp::AVG;
@@ -53,6 +57,9 @@ class AverageHook : public c10d::CppCommHookInterface<std::shared_ptr<GroupState
         },
         done->elementType());
   }
+
+ private:
+  Clock::time_point& started_;
 };
 
 std::shared_ptr<c10d::Reducer> make_reducer(const GroupState& state,
@@ -100,6 +107,7 @@ void check_parameters(const Group& group, const std::vector<at::Tensor>& paramet
 struct GradientReducer::Impl {
   std::shared_ptr<GroupState> state;
   std::vector<at::Tensor> parameters;
+  Clock::time_point last_bucket;  // time at which it was complete
   std::shared_ptr<c10d::Reducer> reducer;
   bool synchronising = false;
 
@@ -130,7 +138,8 @@ GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> par
   impl_ = std::make_unique<Impl>();
   impl_->state = group.state();
   impl_->reducer = make_reducer(*impl_->state, parameters, options);
-  impl_->reducer->register_comm_hook(std::make_unique<AverageHook>(impl_->state));
+  impl_->reducer->register_comm_hook(
+      std::make_unique<AverageHook>(impl_->state, impl_->last_bucket));
   impl_->parameters = std::move(parameters);
   impl_->throw_away_step();
 }
@@ -143,8 +152,8 @@ void GradientReducer::prepare(bool synchronise) {
   if (impl_ && synchronise) impl_->prepare();
 }
 
-void GradientReducer::finish() {
-  if (!impl_) return;
+double GradientReducer::finish() {
+  if (!impl_) return 0;
   if (!impl_->synchronising)
     throw std::logic_error(
         "GradientReducer::finish: prepare(true) was not called before the last forward");
@@ -155,6 +164,7 @@ void GradientReducer::finish() {
         "backward did not reach every parameter, so gradients were not averaged over the ranks");
   }
   impl_->synchronising = false;
+  return std::chrono::duration<double>(Clock::now() - impl_->last_bucket).count();
 }
 
 }  // namespace shoal::dist

@@ -60,9 +60,11 @@ class GradientReducer {
   // peer fails or the group's timeout passes.
   void prepare(bool synchronise);
 
-  // Call after the last backward of a step. Throws std::logic_error if that backward did not reach
+  // Call right after the last backward of a step. Returns the seconds that this backward lasted after
+  // its last bucket was complete: a wait for the network or slower ranks (with NCCL, which computes
+  // on the device, about 0). Throws std::logic_error if that backward did not reach
   // every parameter or if prepare(true) was not called.
-  void finish();
+  double finish();
 
  private:
   struct Impl;

@@ -77,6 +77,7 @@ std::vector<NoEffect> all_rows() {
        [](Case c) { return c.run.eval_only && c.run.val_split == 0; }},
       {of_training(), ": --eval-only trains nothing", [](Case c) { return c.run.eval_only; }},
       {{"export"}, ": --export-dir is not given", [](Case c) { return c.run.export_dir.empty(); }},
+      {{"histograms"}, ": --tensorboard is none", [](Case c) { return c.run.tensorboard.empty(); }},
       {{"load-partial", "weights-entry"},
        ": --weights is not given",
        [](Case c) { return c.run.weights.empty(); }},

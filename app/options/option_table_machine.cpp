@@ -184,11 +184,36 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            "Evaluate the weights of --resume or --weights and exit", JOB(eval_only))});
 }
 
+// Row of --histograms. Rejects values that steps_of_period() cannot read.
+Option histograms_row() {
+  Option option = row("histograms", kTrain, "N|Ne",
+                      "Write histograms of all weights and gradients for TensorBoard every N steps "
+                      "or, with Ne, every N epochs",
+                      JOB(histograms));
+  option.set = [](Arguments& arguments, const std::string& text) {
+    train::steps_of_period(text, 1);
+    arguments.job.histograms = text;
+  };
+  return std::move(option).of_training().off_is("none");
+}
+
 void add_printing(std::vector<Option>& table, const char* group) {
   add(table, group,
       {row("print-freq", kTrain, "N", "Steps (in evaluation: batches) between two metric lines",
            JOB(print_freq))
            .at_least(1),
+       text_choice(
+           "log-format", kTrain,
+           "Metric lines on stdout: text, or dllogger, which adds the JSON lines of NVIDIA's "
+           "DLLogger",
+           {"text", "dllogger"}, JOB(log_format))
+           .of_training(),
+       row("tensorboard", kTrain | kCommon, "DIR", "Folder for TensorBoard's event file",
+           JOB(tensorboard))
+           .unset_is("OUTPUT/tensorboard; on SageMaker the job's TensorBoard folder")
+           .of_training()
+           .off_is("none"),
+       histograms_row(),
        row("progress", kTrain, "", "Show a progress bar when stderr is a terminal", JOB(progress)),
        text_choice("log-level", kRun | kPack | kPrepare | kBench | kAverage | kInspect,
                    "Print messages of this level and above", {"debug", "info", "warning", "error"},

@@ -222,15 +222,16 @@ std::optional<Place> from(const Variables& environment, const char* name) {
   return path.empty() ? std::nullopt : std::optional<Place>({path, name});
 }
 
-std::optional<Place> configured_checkpoints(const std::string& base, const Files& files) {
-  const std::string path = base + "/input/config/checkpointconfig.json";
+// Returns the LocalPath in a configuration file.
+std::optional<Place> configured(const std::string& base, const char* name, const Files& files) {
+  const std::string path = base + "/input/config/" + name;
   const auto text = files.read(path);
-  if (!text) return std::nullopt;  // the job has no CheckpointConfig
+  if (!text) return std::nullopt;  // not part of the job
   const auto json = parse_config(path, *text);
   const auto local = json.find("LocalPath");
   if (local == json.end()) return std::nullopt;
   if (!local->is_string()) throw UserError(path + ": LocalPath must be a string");
-  return Place{local->get<std::string>(), "checkpointconfig.json"};
+  return Place{local->get<std::string>(), name};
 }
 
 }  // namespace
@@ -249,9 +250,13 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
     if (place || !platform) return place;
     return std::optional<Place>({base + "/" + folder, "SageMaker"});
   };
-  paths.checkpoints = platform ? configured_checkpoints(base, files) : std::nullopt;
-  if (!paths.checkpoints) paths.checkpoints = from(environment, "SSM_INSTANCE_STATE");
-  paths.checkpoints = or_base(paths.checkpoints, "checkpoints");
+  const auto configured_or = [&](const char* file, const char* variable, const char* folder) {
+    std::optional<Place> place = platform ? configured(base, file, files) : std::nullopt;
+    return or_base(place ? place : from(environment, variable), folder);
+  };
+  paths.checkpoints = configured_or("checkpointconfig.json", "SSM_INSTANCE_STATE", "checkpoints");
+  paths.tensorboard =
+      configured_or("tensorboardoutputconfig.json", "SSM_TENSORBOARD_DIR", "output/tensorboard");
   paths.output = from(environment, "SM_OUTPUT_DATA_DIR");
   if (!paths.output) paths.output = from(environment, "SSM_OUTPUT");
   paths.output = or_base(paths.output, "output/data");

@@ -15,6 +15,8 @@
 //   validation   validation, val, eval, test, validation_0 or val_0; else val/ of the training
 //                channel
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
+//   tensorboard  LocalPath of tensorboardoutputconfig.json, SSM_TENSORBOARD_DIR,
+//                BASE/output/tensorboard
 //   output       SM_OUTPUT_DATA_DIR, SSM_OUTPUT, BASE/output/data
 //   model        SM_MODEL_DIR, BASE/model
 //   cache        the warm pool's folder, TMPDIR/shoal-cache (default of TMPDIR: /tmp)
@@ -38,7 +40,7 @@ struct Place {
 
 struct Paths {
   std::optional<Place> train, val;
-  std::optional<Place> checkpoints, output, model, cache;
+  std::optional<Place> checkpoints, tensorboard, output, model, cache;
   std::optional<Place> pretrained;    // the channel with initial weights
   std::vector<std::string> channels;  // channels that may contain images, sorted; for messages
   bool train_sharded = false, val_sharded = false;  // S3DistributionType is ShardedByS3Key

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "program.h"
+#include "tests/support/event_file.h"
 #include "train/checkpoint/checkpoint_store.h"
 
 using namespace shoal;
@@ -28,7 +29,8 @@ std::vector<std::string> command(const fs::path& root, const std::string& name, 
       "--nproc", std::to_string(nproc), "--threads", "1", "--workers", "2",
       "--model", "efficientnet_b0", "--size", "32", "--global-batch-size", "12", "--epochs", "3",
       "--lr", "0.02", "--mixup", "0.2", "--ema", "0.9",
-      "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3"};
+      "--checkpoint-steps", "2", "--keep", "2", "--print-freq", "3", "--layer-decay", "0.9",
+      "--histograms", "1e"};
   // clang-format on
   if (resume) words.push_back("--resume");
   return words;
@@ -43,6 +45,21 @@ std::string history_without_times(const fs::path& run) {
     text += json.dump() + "\n";
   }
   return text;
+}
+
+// Returns the points of TensorBoard's event file that equal runs have in common, sorted.
+std::vector<std::string> points_of(const fs::path& run) {
+  std::vector<std::string> points;
+  for (const auto& value : test::read_event_file(run / "tensorboard")) {
+    // Speeds, and texts with times or paths.
+    if (value.tag.find("timing/") != value.tag.npos || value.tag.starts_with("utilization/") ||
+        value.kind == "tensor")
+      continue;
+    points.push_back(value.tag + " " + std::to_string(value.step) + " " + value.kind + " " +
+                     std::to_string(value.number) + value.bytes);
+  }
+  std::sort(points.begin(), points.end());
+  return points;
 }
 
 train::CheckpointEntry last_checkpoint(const fs::path& run) {
@@ -108,6 +125,17 @@ void compare(int nproc, int kills, int in_write) {
   // The checksum covers the file: every tensor, the position and the settings.
   REQUIRE(got.checksum == expected.checksum);
   REQUIRE(history_without_times(killed) == history_without_times(root / "whole"));
+  // A killed process has written points after its last checkpoint, which must not count twice.
+  const auto points = points_of(root / "whole");
+  for (const char* point :
+       {"train/loss 24 scalar", "learning_rate/classifier.1 24 scalar", "valid_ema/acc1 8 scalar",
+        "train/images 0 image", "weights/features.0.0.weight 16 histogram",
+        "gradients/classifier.1.bias 24 histogram"}) {
+    INFO(point);
+    CHECK(std::ranges::count_if(points,
+                                [&](const auto& text) { return text.starts_with(point); }) == 1);
+  }
+  CHECK(points_of(killed) == points);
 }
 
 // Runs shoal and sends it one SIGTERM as soon as `now` returns true. The launcher forwards the

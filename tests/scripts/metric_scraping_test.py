@@ -48,6 +48,23 @@ IMAGENET = {
     "final_acc5": ("valid", "acc5"),
 }
 
+# Printed every 10 s, so the recorded runs are too short for it; log() adds one line.
+UTILIZATION = {
+    f"util:{name}": ("train", "timing", "utilization", name)
+    for name in (
+        "cpu_cores",
+        "cpu_percent",
+        "memory_gb",
+        "memory_percent",
+        "disk_read_mb_s",
+        "disk_write_mb_s",
+        "network_in_mb_s",
+        "network_out_mb_s",
+        "gpu_percent",
+        "gpu_memory_percent",
+    )
+}
+
 # Prefixes that launchers add to the lines of rank 0. The recorded logs of torchrun and mpirun have
 # such prefixes too.
 PREFIXES = {
@@ -106,17 +123,21 @@ def as_printed_like(text, value):
 
 
 def in_history(name, history):
-    event, *path = (KEY_VALUE | IMAGENET)[name]
+    event, *path = (KEY_VALUE | IMAGENET | UTILIZATION)[name]
     values = [entry for entry in history if entry["event"] == event]
     for key in path:
-        values = [value[key] for value in values]
+        values = [value[key] for value in values if key != "utilization" or key in value]
     return values
 
 
 def log(name):
     """Returns (lines, history) of a recorded run."""
-    history = (LOGS / f"{name}.jsonl").read_text().splitlines()
-    return (LOGS / f"{name}.txt").read_text().splitlines(), [json.loads(line) for line in history]
+    history = [json.loads(line) for line in (LOGS / f"{name}.jsonl").read_text().splitlines()]
+    values = {path[-1]: 0.25 + i for i, path in enumerate(UTILIZATION.values())}
+    next(row for row in history if row["event"] == "train")["timing"]["utilization"] = values
+    line = "".join(f"util:{key}={value:.6f}; " for key, value in values.items())
+    lines = (LOGS / f"{name}.txt").read_text().splitlines()
+    return [*lines, line + "epoch=0; step=1;"], history
 
 
 def with_prefix(lines, prefix, tab):
@@ -146,7 +167,7 @@ class Scraping(unittest.TestCase):
                 self.check_one(texts, history)
 
     def check_one(self, found, history):
-        self.assertEqual(set(found), {*KEY_VALUE, *IMAGENET, "total_time"})
+        self.assertEqual(set(found), {*KEY_VALUE, *IMAGENET, *UTILIZATION, "total_time"})
         self.assertEqual(len(found["total_time"]), 1)
         self.assertGreaterEqual(
             float(found.pop("total_time")[0]) + 1, sum(in_history("train:step_time", history))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "train/job/job_images.h"
@@ -26,6 +27,8 @@ void check_values(const Job& job) {
 }
 
 namespace {
+
+constexpr int64_t kMostPeriod = 1'000'000'000;  // steps or epochs between histograms
 
 // Divides a per-host count by the number of processes. Returns at least 1.
 int64_t share_of(int64_t count, int64_t processes) {
@@ -194,6 +197,34 @@ double val_split_in(const std::vector<std::pair<std::string, std::string>>& sett
   return 0;
 }
 
+int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
+  if (text == "none") return 0;
+  const bool epochs = text.ends_with('e');
+  int64_t count = 0;
+  const char* const end = text.data() + text.size() - (epochs ? 1 : 0);
+  const auto [at, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || at != end || count < 1 || count > kMostPeriod)
+    throw std::invalid_argument(
+        "a number of steps, such as 500, or of epochs, such as 1e, or none");
+  return epochs ? count * steps_per_epoch : count;
+}
+
+namespace {
+
+void resolve_reports(const Job& job, ResolvedJob& out) {
+  if (job.tensorboard.empty()) out.tensorboard = job.output + "/tensorboard";
+  if (job.tensorboard == "none" || job.eval_only) out.tensorboard = "";
+  const bool in_epochs = job.histograms != "none" && job.histograms.ends_with('e');
+  require(!out.open_ended || !in_epochs,
+          "--histograms " + job.histograms +
+              ": the length of an epoch is unknown, because the images come through a pipe; give a "
+              "number of steps");
+  if (!out.tensorboard.empty())
+    out.histogram_steps = steps_of_period(job.histograms, out.steps_per_epoch);
+}
+
+}  // namespace
+
 ResolvedJob resolve(const Job& job, const Surroundings& here) {
   check_values(job);
   ResolvedJob out;
@@ -229,6 +260,7 @@ ResolvedJob resolve(const Job& job, const Surroundings& here) {
   out.checkpoint_dir = checkpoint_directory(job);
   out.export_dir = job.export_dir.value_or("");
   out.checkpoint_steps = job.checkpoint_steps.value_or(0);
+  resolve_reports(job, out);
   return out;
 }
 

@@ -144,11 +144,18 @@ struct RunOptions {
   std::string checkpoint;                 // file or run of shoal, for eval and predict
   data::Views views = data::Views::none;  // crops per image; eval averages their logits
   bool eval_only = false;
-  bool dry_run = false;            // makes one step on every rank and writes nothing
-  int64_t print_freq = 10;         // steps between metric lines
-  std::string log_level = "info";  // debug | info | warning | error
-  bool progress = true;            // shows a progress bar if stderr is a terminal
-  bool float64 = false;            // computes in double, for tests; has no command line option
+  bool dry_run = false;             // makes one step on every rank and writes nothing
+  int64_t print_freq = 10;          // steps between metric lines
+  std::string log_level = "info";   // debug | info | warning | error
+  std::string log_format = "text";  // dllogger: also prints the lines of NVIDIA's DLLogger
+  // Folder for TensorBoard's event file. Job: empty means OUTPUT/tensorboard, "none" no file;
+  // ResolvedJob: empty means none.
+  std::string tensorboard;
+  // Time between histograms of weights and gradients in the event file: none | N steps | Ne: N
+  // epochs.
+  std::string histograms = "none";
+  bool progress = true;      // shows a progress bar if stderr is a terminal
+  bool float64 = false;      // computes in double, for tests; has no command line option
   bool on_platform = false;  // in a SageMaker container, where a stopped run exits with code 0
 };
 
@@ -232,6 +239,7 @@ struct ResolvedJob : RunOptions {
   std::string checkpoint_dir;
   std::string export_dir;        // empty: none
   int64_t checkpoint_steps = 0;  // 0: by time and epoch only
+  int64_t histogram_steps = 0;   // steps between histograms; 0: none
   models::ModelInfo model_info;
   data::TransformOptions transform;
   data::Progression progression;
@@ -254,6 +262,10 @@ struct ResolvedJob : RunOptions {
 // Checks combinations of values that can be checked without knowing the data and the machine.
 // Throws UserError that names the options. resolve() calls it.
 void check_values(const Job& job);
+
+// Returns the steps of --histograms, "N" or "Ne" (N epochs); 0 for "none". Throws
+// std::invalid_argument with the expected form.
+int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch);
 
 // Returns the number of stages that --freeze names. Throws UserError that lists the stages.
 int64_t frozen_stages(const std::string& freeze, const models::ModelInfo& model);

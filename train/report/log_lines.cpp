@@ -37,6 +37,7 @@ class LogLines final : public ReportSink {
   void step(const StepReport& report) override {
     log::line(imagenet_line(report));
     log::line(key_value_line(report));
+    if (!report.utilization.empty()) log::line(utilization_line(report));
   }
 
   void event(const Event& report) override {
@@ -96,6 +97,14 @@ std::string key_value_line(const StepReport& r) {
       r.last.mean_loss(), r.last.top1_percent(), r.last.top5_percent(), r.lr, r.images_per_second,
       r.step_seconds, r.data_seconds);
   if (std::isfinite(r.gradient_norm)) line += strf("train:grad_norm=%.6f; ", r.gradient_norm);
+  return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
+                     static_cast<long long>(r.step));
+}
+
+std::string utilization_line(const StepReport& r) {
+  std::string line;
+  for (const auto& [name, value] : r.utilization)
+    line += strf("util:%s=%.6f; ", name.c_str(), value);
   return line + strf("epoch=%lld; step=%lld;", static_cast<long long>(r.epoch),
                      static_cast<long long>(r.step));
 }

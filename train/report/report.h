@@ -17,12 +17,22 @@
 
 namespace shoal::train {
 
+// Parameters with the same learning rate.
+struct RateGroup {
+  std::string name;  // of its first parameter's layer, such as "features.3"
+  double scale = 1;  // its learning rate / StepReport::lr
+};
+
 struct RunStart {
   std::string origin;                   // what the run starts from; see Start::origin
   std::vector<std::string> classes;     // names in the order of the labels
   int64_t epoch = 0, step = 0;          // Position::epoch and step; step > 0: a resumed run
   std::vector<std::string> hosts = {};  // names in rank order; empty: only this host
+  std::vector<RateGroup> rates = {};    // in the order of the layers
+};                                      // in the order of the layers
 };
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
 
 // State after each step, for a progress display.
 struct Progress {
@@ -45,7 +55,8 @@ struct StepReport {
   double data_seconds = 0, data_seconds_average = 0;  // parts of these spent waiting for images
   Meter last, epoch_sum;  // over all ranks: the last step, the epoch so far
   double lr = 0, images_per_second = 0;
-  double gradient_norm = 0;  // before clipping; not printed if not finite
+  double gradient_norm = 0;      // before clipping; not printed if not finite
+  NamedValues utilization = {};  // since the last one (utilization.h); mostly empty
 };
 
 // A batch of an evaluation whose metrics are printed.
@@ -80,15 +91,32 @@ struct EvaluationReport {
 struct Event {
   std::string name;
   int64_t step = 0;
-  std::vector<std::pair<std::string, double>> values;
+  NamedValues values;
   // False for events that depend on time, because equal runs must write equal histories.
   bool in_history = true;
 };
 
-// How long this process has waited for images.
+// Images to look at, all of the same size. Made only if --tensorboard is on.
+struct ImageGrid {
+  std::string tag;  // "train/images"; of evaluations: beginning with "valid"
+  int64_t step = 0;
+  int64_t height = 0, width = 0;             // of each image, pixels
+  std::vector<std::vector<uint8_t>> images;  // height×width×3, RGB
+  std::vector<std::string> captions = {};    // of the images, or empty
+};
+
+// The distribution of the values of one tensor.
+struct Histogram {
+  std::string tag;  // "weights/features.0.0.weight"
+  double min = 0, max = 0, sum = 0, sum_of_squares = 0;
+  std::vector<int64_t> counts;  // of equal parts of the range from min to max
+};
+
+// How long this process has waited for images and for other processes.
 struct LoaderWait {
   int64_t steps = 0, waited = 0;  // waited: steps that waited for more than a millisecond
   double seconds = 0, data_seconds = 0;
+  double exchange_seconds = 0;  // waits for averaged gradients after the last layer's backward
 };
 
 // The best evaluation of the run.
@@ -113,6 +141,7 @@ struct RunEnd {
   LoaderWait wait;
   std::optional<Evaluated> best;
   std::optional<Exported> exported;
+  NamedValues utilization = {};  // of the whole run (utilization.h)
 };
 
 class ReportSink {
@@ -128,6 +157,9 @@ class ReportSink {
   virtual void event(const Event&) {}
   virtual void evaluation_progress(const EvaluationProgress&) {}
   virtual void evaluation(const EvaluationReport&) {}
+  virtual void images(const ImageGrid&) {}
+  // Of all parameters and gradients after a step, every --histograms.
+  virtual void histograms(int64_t /*step*/, const std::vector<Histogram>&) {}
   virtual void end(const RunEnd&) {}
 };
 

@@ -16,10 +16,13 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
   sinks_.push_back(classes_file(job));
   sinks_.push_back(terminal_bar(job));
   sinks_.push_back(log_lines(job));
+  if (job.log_format == "dllogger") sinks_.push_back(dllogger_lines(job));
   sinks_.push_back(std::move(history));
   sinks_.push_back(evaluation_file(job));
   sinks_.push_back(events_file(job));
   sinks_.push_back(summary_file(job));
+  if (!job.tensorboard.empty()) sinks_.push_back(tensorboard_file(job, history_->text()));
+  utilization_.emplace(job.device == "cuda");
 }
 
 Reporter::~Reporter() = default;
@@ -29,11 +32,14 @@ void Reporter::start(const RunStart& report) {
 }
 
 void Reporter::progress(const Progress& report) {
+  if (utilization_) utilization_->poll(SteadyClock::now());
   for (auto& sink : sinks_) sink->progress(report);
 }
 
-void Reporter::step(const StepReport& report) {
-  if (report.last.empty() || report.epoch_sum.empty()) return;
+void Reporter::step(const StepReport& given) {
+  if (sinks_.empty() || given.last.empty() || given.epoch_sum.empty()) return;
+  StepReport report = given;
+  report.utilization = utilization_->take(SteadyClock::now());
   for (auto& sink : sinks_) sink->step(report);
 }
 
@@ -51,11 +57,21 @@ void Reporter::evaluation(const EvaluationReport& report) {
   for (auto& sink : sinks_) sink->evaluation(report);
 }
 
-void Reporter::end(const RunEnd& report) {
+void Reporter::images(const ImageGrid& report) {
+  for (auto& sink : sinks_) sink->images(report);
+}
+
+void Reporter::histograms(int64_t step, const std::vector<Histogram>& report) {
+  for (auto& sink : sinks_) sink->histograms(step, report);
+}
+
+void Reporter::end(const RunEnd& given) {
+  const RunEnd report = with_utilization(given);
   for (auto& sink : sinks_) sink->end(report);
 }
 
-void Reporter::end_failed(const RunEnd& report) noexcept {
+void Reporter::end_failed(const RunEnd& given) noexcept {
+  const RunEnd report = with_utilization(given);
   for (auto& sink : sinks_) {
     try {
       sink->end(report);
@@ -63,6 +79,11 @@ void Reporter::end_failed(const RunEnd& report) noexcept {
       log::warning(error.what());
     }
   }
+}
+
+RunEnd Reporter::with_utilization(RunEnd report) const {
+  if (utilization_) report.utilization = utilization_->of_run(SteadyClock::now());
+  return report;
 }
 
 int64_t Reporter::history_lines() const {

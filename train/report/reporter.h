@@ -2,10 +2,12 @@
 // Passes every report of a run to all sinks. Does nothing on ranks other than 0. Torch-free.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "train/job/job.h"
+#include "train/report/host/utilization.h"
 #include "train/report/report.h"
 
 namespace shoal::train {
@@ -21,11 +23,13 @@ class Reporter final : public ReportSink {
 
   void start(const RunStart& report) override;
   void progress(const Progress& report) override;
-  // Steps and batches without a finite loss are not reported.
+  // Steps and batches without a finite loss are not reported. Adds the utilization to the report.
   void step(const StepReport& report) override;
   void event(const Event& report) override;
   void evaluation_progress(const EvaluationProgress& report) override;
   void evaluation(const EvaluationReport& report) override;
+  void images(const ImageGrid& report) override;
+  void histograms(int64_t step, const std::vector<Histogram>& report) override;
   void end(const RunEnd& report) override;
   // Like end(), after an exception. If a sink fails too, only logs a warning, because the first
   // exception is more important.
@@ -35,8 +39,11 @@ class Reporter final : public ReportSink {
   std::string history_text() const;  // all of history.jsonl; empty on other ranks
 
  private:
+  RunEnd with_utilization(RunEnd report) const;
+
   std::vector<std::unique_ptr<ReportSink>> sinks_;  // called in this order; empty on other ranks
   HistoryFile* history_ = nullptr;                  // points to one of sinks_
+  std::optional<UtilizationMeter> utilization_;     // empty on other ranks
 };
 
 }  // namespace shoal::train

@@ -17,7 +17,10 @@ std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);     // a progr
 std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);        // metric lines, log messages
 std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job);  // OUTPUT/evaluation.json
 std::unique_ptr<ReportSink> events_file(const ResolvedJob& job);      // OUTPUT/events.jsonl
+std::unique_ptr<ReportSink> dllogger_lines(const ResolvedJob& job);   // NVIDIA DLLogger's JSON
 std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/summary.json
+// An event file in job.tensorboard. `history`: the lines of history.jsonl so far.
+std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history);
 
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kEvaluationFile = "evaluation.json";
@@ -38,6 +41,11 @@ void write_evaluation(const std::string& folder, const EvaluationReport& report,
 std::string imagenet_line(const StepReport& report);
 std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
+std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…; util:…; epoch=…;"
+
+// Returns one sentence about what limits the speed of the run: computation, images, disk or gradient
+// exchange. Empty if no step was made.
+std::string bottleneck(const RunEnd& end);
 
 // Returns the resolved settings as text for people: model, data, processes, batch, length, output,
 // settings.

@@ -1,39 +1,19 @@
 // summary.json: how a run ended, its results, and everything needed to repeat it.
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "train/report/history_file.h"
+#include "train/report/setting_value.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Converts the text of a setting to JSON: a number, true, false, or the text itself.
-Json value_of(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
-  const char* const end = text.data() + text.size();
-  int64_t whole = 0;
-  if (auto [at, error] = std::from_chars(text.data(), end, whole);
-      error == std::errc() && at == end)
-    return whole;
-  uint64_t large = 0;  // a seed may have 64 bits
-  if (auto [at, error] = std::from_chars(text.data(), end, large);
-      error == std::errc() && at == end)
-    return large;
-  double number = 0;
-  if (auto [at, error] = std::from_chars(text.data(), end, number);
-      error == std::errc() && at == end && std::isfinite(number))
-    return number;
-  return text;
-}
 
 Json json_of(const Exported& exported) {
   Json json = {{"file", exported.file},
@@ -104,12 +84,15 @@ Json SummaryFile::summary(const RunEnd& end) const {
     json["loader"] = {{"steps", wait.steps},
                       {"steps_waited", wait.waited},
                       {"wait_seconds", wait.data_seconds},
-                      {"wait_share", wait.data_seconds / std::max(wait.seconds, 1e-9)}};
+                      {"wait_share", wait.data_seconds / std::max(wait.seconds, 1e-9)},
+                      {"exchange_seconds", wait.exchange_seconds}};
+  if (const std::string words = bottleneck(end); !words.empty()) json["bottleneck"] = words;
+  for (const auto& [name, value] : end.utilization) json["utilization"][name] = value;
   json["data"] = {{"train", job_.train_source}, {"val", job_.val_source}};
   json["model"] = {{"name", job_.model_info.name}, {"parameters", job_.model_info.parameters}};
   json["world_size"] = job_.world_size;
   for (const SavedSetting& setting : job_.settings)
-    json["settings"][setting.name] = value_of(setting.value);
+    json["settings"][setting.name] = setting_value(setting.value);
   return json;
 }
 

@@ -61,6 +61,7 @@ void try_training(const ResolvedJob& job, const std::shared_ptr<const data::Sour
     check_writable(job.output, "--output");
     check_writable(job.checkpoint_dir, "--checkpoint-dir");
     if (!job.export_dir.empty()) check_writable(job.export_dir, "--export-dir");
+    if (!job.tensorboard.empty()) check_writable(job.tensorboard, "--tensorboard");
     check_disk(result.disk, store.directory(), log::warning);
   }
   data::Loader loader(train, rank_loader_options(job, rank, true), log::warning, batch_memory(job));

@@ -21,6 +21,7 @@
 #include "train/run/data_hash.h"
 #include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
+#include "train/run/run_pictures.h"
 #include "train/run/run_reports.h"
 #include "train/run/step_control.h"
 #include "train/step/device.h"
@@ -291,7 +292,8 @@ RunResult run(const ResolvedJob& job, Start start, std::shared_ptr<const data::S
   const auto rescue = [&](const Ending& ending) { return run.rescue(ending); };
   const Watchdog::Rescuable rescuable(trains ? watchdog : nullptr, rescue);
   try {
-    reporter.start({origin, classes, position.epoch, position.step, communicator.env.hosts});
+    reporter.start({origin, classes, position.epoch, position.step, communicator.env.hosts,
+                    rate_groups(trainer.parameters())});
     return trains ? run.train() : run.evaluate_only();
   } catch (const std::exception& error) {
     if (trains) run.save_alone();

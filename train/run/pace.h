@@ -1,5 +1,6 @@
 #pragma once
-// Measures how long the steps of this process take and how much of that time it waits for images.
+// Measures how long the steps of this process take and how much of that time it waits for images and
+// for other processes.
 // Torch-free.
 
 #include <algorithm>
@@ -21,14 +22,16 @@ class Pace {
     epoch_ = {};
     begin_interval();
   }
-  // Adds a step. data_seconds: the part of `seconds` spent waiting for images.
-  void add(double seconds, double data_seconds) {
+  // Adds a step. data_seconds: the part of `seconds` spent waiting for images. exchange_seconds: the
+  // part spent waiting for averaged gradients.
+  void add(double seconds, double data_seconds, double exchange_seconds = 0) {
     last_seconds_ = seconds;
     last_data_seconds_ = data_seconds;
     ++interval_steps_;
     for (LoaderWait* sum : {&epoch_, &total_}) {
       sum->seconds += seconds;
       sum->data_seconds += data_seconds;
+      sum->exchange_seconds += exchange_seconds;
       ++sum->steps;
       if (data_seconds > kWaited) ++sum->waited;
     }

@@ -1,6 +1,7 @@
 #include "train/run/run_reports.h"
 
 #include "base/log.h"
+#include "train/run/run_pictures.h"
 
 namespace shoal::train {
 
@@ -13,13 +14,21 @@ void RunReports::begin_epoch() {
                    static_cast<long long>(run_.position.epoch),
                    static_cast<long long>(run_.job.progression.side(run_.position.epoch, 0))));
   pace_.begin_epoch();
+  if (!run_.leader() || run_.job.tensorboard.empty() || run_.position.step > 0) return;
+  run_.trainer.show_next_images(
+      [&reporter = run_.reporter](const at::Tensor& images, const Normalization& normalization) {
+        reporter.images(first_images(images, normalization, "train/images", 0));
+      });
 }
 
 void RunReports::step(const StepResult& step, double seconds) {
   const Position& position = run_.position;
   metrics_.add(step.meter);
   recovery_.add_step_time(seconds);
-  pace_.add(seconds, step.data_seconds);
+  pace_.add(seconds, step.data_seconds, step.exchange_seconds);
+  const int64_t histogram_steps = run_.job.histogram_steps;
+  if (run_.leader() && histogram_steps > 0 && position.step % histogram_steps == 0 && step.finite)
+    run_.reporter.histograms(position.step, histograms_of(run_.trainer.parameters()));
   const bool prints = position.step_in_epoch % run_.job.print_freq == 0 ||
                       position.step_in_epoch == 1 || run_.epoch_or_run_over();
   StepReport report;

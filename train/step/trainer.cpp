@@ -95,6 +95,8 @@ void Trainer::set_epoch(int64_t epoch) {
 
 at::Tensor Trainer::forward_backward(const data::Batch& batch, double strength, bool last) {
   const Input input = make_input(batch, compute_type_, device_of(job_), job_.mix.images_per_row());
+  if (const ShowImages show = std::exchange(show_images_, {}))
+    show(input.images, batch.normalization);
   models::StepContext context;
   context.keys = input.keys.data();
   context.seed = job_.seed;
@@ -157,7 +159,7 @@ StepResult Trainer::step(data::Loader& loader, int64_t step, double lr, double s
     images.push_back(batch.count / job_.mix.images_per_row());
     values.push_back(forward_backward(batch, strength, m == job_.accumulate - 1));
   }
-  reducer_->finish();
+  result.exchange_seconds = reducer_->finish();
   average_statistics();
 
   communicator_.main.enter(dist::Phase::updating);

@@ -8,8 +8,10 @@
 // bit-identical weights. The state changes only in Phase::updating (dist/health/progress.h).
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "data/loader/loader.h"
 #include "dist/connect.h"
@@ -28,10 +30,11 @@
 namespace shoal::train {
 
 struct StepResult {
-  Meter meter;               // of this rank; a non-finite step counts as skipped
-  double gradient_norm = 0;  // norm of the gradients averaged over ranks, before clipping
-  bool finite = true;        // false: nothing was committed
-  double data_seconds = 0;   // time spent waiting for the loader
+  Meter meter;                  // of this rank; a non-finite step counts as skipped
+  double gradient_norm = 0;     // norm of the gradients averaged over ranks, before clipping
+  bool finite = true;           // false: nothing was committed
+  double data_seconds = 0;      // time spent waiting for the loader
+  double exchange_seconds = 0;  // as GradientReducer::finish() returns it
   // What this rank's loader threw. The rank took part with a blank batch whose loss is NaN, so that
   // no rank commits the step and none waits for another.
   std::exception_ptr loader_failure;
@@ -51,6 +54,11 @@ class Trainer {
   // the next job.accumulate batches of `loader`, which must have that many left. `step` is 0-based.
   // Collective.
   StepResult step(data::Loader& loader, int64_t step, double lr, double strength = 1);
+
+  // Called in the next step with the images of its first micro-batch as the network sees them,
+  // N×C×H×W on the device, and their normalization.
+  using ShowImages = std::function<void(const at::Tensor& images, const Normalization&)>;
+  void show_next_images(ShowImages show) { show_images_ = std::move(show); }
 
   // Takes the batches of one step from `loader` without training on them.
   StepResult skip(data::Loader& loader);
@@ -97,6 +105,7 @@ class Trainer {
   at::Tensor class_weights_;  // float64; undefined: all 1
   at::Tensor gradient_norm_, non_finite_;
   BlankBatch blank_;
+  ShowImages show_images_;  // empty: none
 };
 
 // Loads a checkpoint's weights into the model, for `eval` and `predict`: the averaged ones if there

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "train/report/host/utilization.h"
 
 namespace shoal::app {
 namespace {
@@ -36,6 +37,8 @@ const std::vector<MetricDefinition>& metric_definitions() {
       }
     }
     add("epoch", "train:.*; epoch=([0-9]+);");
+    for (const char* name : train::kUtilizationNames)
+      add(std::string("util:") + name, "util:(?:.*; util:)?" + std::string(name) + "=([0-9.]+);");
     // The eight expressions in existing job definitions for PyTorch's imagenet example.
     const auto imagenet = [&](const char* name, const char* line, const char* label) {
       add(name, std::string(line) + ":.*" + label + R"(\s+([e\-+0-9\\.]*) \()");

@@ -143,9 +143,10 @@ std::vector<ForeignOption> tensorflow_rows() {
       idle_switch("time-history", kNvidiaTensorFlow, "shoal always times every step"),
       idle_flag("benchmark", kNvidiaTensorFlow, "shoal always times every step"),
       idle("log-filename", kNvidiaTensorFlow, kOwnFiles),
-      idle_flag("enable-tensorboard", kNvidiaTensorFlow, kOwnFiles),
+      idle_flag("enable-tensorboard", kNvidiaTensorFlow,
+                "TensorBoard's event file is written by default (--tensorboard)"),
       idle_flag("write-model-weights", kNvidiaTensorFlow, kOwnFiles),
-      idle_flag("tb-write-model-weights", kNvidiaTensorFlow, kOwnFiles),
+      idle_flag("tb-write-model-weights", kNvidiaTensorFlow, "use --histograms 1e"),
       idle_flag("export-SavedModel", kNvidiaTensorFlow, kTensorFlow),
       idle("weights-format", kNvidiaTensorFlow, kTensorFlow),
   };

@@ -52,6 +52,7 @@ class PathFiller {
     if (wants_data_) fill_data();
     fill_one("output", paths_.output);
     fill_one("checkpoint-dir", paths_.checkpoints);
+    fill_one("tensorboard", paths_.tensorboard);
     fill_one("cache-dir", paths_.cache);
     fill_one("export-dir", paths_.model);
     // After an interruption the container restarts with the same command line.

@@ -158,6 +158,19 @@ TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, the
                     Contains("checkpointconfig.json"));
 }
 
+TEST_CASE(
+    "TensorBoard's file goes to the configured folder, then simple-sagemaker's, then SageMaker's") {
+  const Contents local = {
+      {"/base/input/config/tensorboardoutputconfig.json",
+       R"({"S3OutputPath": "s3://b/t", "LocalPath": "/opt/ml/output/tensorboard/"})"}};
+  const dist::Variables folder = {{"SSM_TENSORBOARD_DIR", "/tb"}};
+  CHECK(paths_in_container({}, folder, local).tensorboard ==
+        Place{"/opt/ml/output/tensorboard/", "tensorboardoutputconfig.json"});
+  CHECK(paths_in_container({}, folder).tensorboard == Place{"/tb", "SSM_TENSORBOARD_DIR"});
+  CHECK(paths_in_container({}).tensorboard == Place{"/base/output/tensorboard", "SageMaker"});
+  CHECK_FALSE(app::find_paths({}, test::fake({}, {}), false).tensorboard);
+}
+
 TEST_CASE("output, model and cache folders come from variables, then from the container") {
   const Paths paths = paths_in_container({});
   CHECK(paths.output == Place{"/base/output/data", "SageMaker"});

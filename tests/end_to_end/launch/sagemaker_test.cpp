@@ -49,6 +49,7 @@ TEST_CASE("`train` in a container reads the platform's files and exports the mod
     INFO(file);
     CHECK(fs::exists(container / file));
   }
+  CHECK_FALSE(fs::is_empty(container / "output/tensorboard"));
   CHECK(test::count_of(first.err, "epoch (did you mean epochs?)") == 1);
   CHECK(test::count_of(first.err, "_tuning_objective_metric, sagemaker_program") == 1);
   CHECK(test::count_of(first.err, "from hyperparameters.json: ") == 1);

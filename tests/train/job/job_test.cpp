@@ -147,6 +147,28 @@ TEST_CASE("the number of micro-batches per step follows from the two batch sizes
   REQUIRE_THROWS_WITH(resolve(job, surroundings(2)), Catch::Contains("give one of them"));
 }
 
+TEST_CASE("TensorBoard's folder and the period of histograms are resolved") {
+  Job job;
+  job.output = "runs/a";
+  job.batch_size = 10;  // 100 steps per epoch
+  CHECK(resolve(job, surroundings()).tensorboard == "runs/a/tensorboard");
+  CHECK(resolve(job, surroundings()).histogram_steps == 0);
+  job.tensorboard = "events";
+  job.histograms = "2e";
+  CHECK(resolve(job, surroundings()).tensorboard == "events");
+  CHECK(resolve(job, surroundings()).histogram_steps == 200);
+  job.histograms = "7";
+  CHECK(resolve(job, surroundings()).histogram_steps == 7);
+  job.tensorboard = "none";
+  CHECK(resolve(job, surroundings()).tensorboard.empty());
+  CHECK(resolve(job, surroundings()).histogram_steps == 0);
+  job.tensorboard = "";
+  job.eval_only = true;
+  CHECK(resolve(job, surroundings()).tensorboard.empty());
+  for (const char* wrong : {"0", "e", "1.5e", "-1", "5x", ""})
+    CHECK_THROWS_AS(steps_of_period(wrong, 10), std::invalid_argument);
+}
+
 TEST_CASE("frozen stages are given by number, by name or as all but the head") {
   shoal::models::ModelInfo model;
   model.name = "resnet18";

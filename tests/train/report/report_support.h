@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "program.h"
+#include "train/job/job.h"
 #include "train/report/report.h"
 
 namespace shoal::test {

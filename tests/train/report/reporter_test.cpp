@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program.h"
@@ -117,6 +118,51 @@ TEST_CASE("a run's reports reach the history, the summary and the classes") {
 
   CHECK(Json::parse(test::read_text(folder.path() / "run/classes.json")) ==
         Json{{"cat", 0}, {"dog", 1}});
+}
+
+TEST_CASE("--log-format dllogger adds the lines of NVIDIA's DLLogger") {
+  const test::TemporaryDirectory folder;
+  ResolvedJob job = job_in(folder.path());
+  job.log_format = "dllogger";
+  job.global_batch_size = 64;
+  {
+    const Redirected out(STDOUT_FILENO, folder.path() / "out");
+    const Redirected err(STDERR_FILENO, folder.path() / "err");
+    Reporter reporter(job, 0, 0);
+    reporter.start({"fresh start", {"cat"}});
+    StepReport step = step_report(10);
+    step.step_seconds = 2;
+    step.data_seconds = 0.5;
+    step.images_per_second = 32;
+    reporter.step(step);
+    reporter.evaluation(evaluation_report(false));
+    reporter.evaluation(evaluation_report(true));
+    reporter.end({});
+  }
+  std::vector<Json> lines;
+  for (const std::string& line : test::lines_of(test::read_text(folder.path() / "out")))
+    if (line.starts_with("DLLL ")) lines.push_back(Json::parse(line.substr(5)));
+  std::map<std::string, Json> logs;
+  for (const Json& line : lines) {
+    CHECK(std::stod(line.at("timestamp").get<std::string>()) > 1.7e9);
+    CHECK(std::stod(line.at("elapsedtime").get<std::string>()) >= 0);
+    CHECK(line.at("datetime").get<std::string>().size() == 23);
+    if (line.at("type") == "METADATA")
+      CHECK(line.at("metadata").contains("unit"));
+    else
+      logs[line.at("step").dump()].update(line.at("data"));
+  }
+  CHECK(logs.size() == 4);
+  CHECK(logs.at("\"PARAMETER\"") == Json{{"seed", 5}, {"amp", "off"}});
+  const Json& train = logs.at("[1,10]");
+  CHECK(train.at("train.loss") == 2.0);
+  CHECK(train.at("train.total_ips") == 32.0);
+  CHECK(train.at("train.compute_time") == 1.5);
+  CHECK(train.at("train.compute_ips").get<double>() == Approx(64 / 1.5));
+  CHECK(logs.at("[1]").at("val.top1") == 75.0);
+  CHECK(logs.at("[1]").at("val_ema.top1") == 75.0);
+  CHECK(logs.at("[]").at("val.loss") == logs.at("[1]").at("val.loss"));
+  CHECK(logs.at("[]").at("train.loss") == 2.0);
 }
 
 TEST_CASE("reports are metric lines on stdout") {

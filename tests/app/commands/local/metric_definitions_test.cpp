@@ -12,10 +12,17 @@
 #include "base/log.h"
 #include "tests/support/capture.h"
 #include "train/report/sinks.h"
+#include "train/report/host/utilization.h"
 
 using namespace shoal;
 
 namespace {
+
+train::StepReport with_utilization(train::StepReport step) {
+  double value = 0.5;
+  for (const char* name : train::kUtilizationNames) step.utilization.emplace_back(name, value++);
+  return step;
+}
 
 // Returns one line of each kind that a run prints, made by the code that prints it where possible.
 std::vector<std::string> sample_log() {
@@ -36,6 +43,7 @@ std::vector<std::string> sample_log() {
   return {"12:00:00.000 info efficientnet_b0, 5288548 parameters",
           train::imagenet_line(step),
           train::key_value_line(step),
+          train::utilization_line(with_utilization(step)),
           train::imagenet_test_line({2, 1010, 10, 196, 0.2, 0.3, step.last, step.epoch_sum}),
           " * Acc@1 46.340 Acc@5 72.484",
           "valid:loss=2.500000; valid:acc1=46.340000; valid:acc5=72.484000; "
@@ -65,6 +73,16 @@ const std::map<std::string, double>& expected() {
                                                        {"valid:ema_acc1", 47},
                                                        {"valid:ema_acc5", 73},
                                                        {"epoch", 2},
+                                                       {"util:cpu_cores", 0.5},
+                                                       {"util:cpu_percent", 1.5},
+                                                       {"util:memory_gb", 2.5},
+                                                       {"util:memory_percent", 3.5},
+                                                       {"util:disk_read_mb_s", 4.5},
+                                                       {"util:disk_write_mb_s", 5.5},
+                                                       {"util:network_in_mb_s", 6.5},
+                                                       {"util:network_out_mb_s", 7.5},
+                                                       {"util:gpu_percent", 8.5},
+                                                       {"util:gpu_memory_percent", 9.5},
                                                        {"loss", 6.9512},
                                                        {"acc1", 3.12},
                                                        {"acc5", 15.62},

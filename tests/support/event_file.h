@@ -1,0 +1,28 @@
+#pragma once
+// Reads TensorBoard's event files.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace shoal::test {
+
+struct EventValue {
+  std::string tag;
+  int64_t step = 0;
+  double time = 0;
+  double number = 0;  // of a scalar; of a histogram: the number of values
+  // "scalar", "image", "histogram", "tensor"
+  std::string kind = {};
+  std::string bytes = {};  // image: the file; tensor: its text, or the plug-in's content
+};
+
+// Returns the values of the only event file in the folder. Fails the test if there are more files,
+// or if a record is damaged.
+std::vector<EventValue> read_event_file(const std::filesystem::path& folder);
+
+// Returns the records in `bytes`, without their frames and with wall_time 0.
+std::vector<std::string> timeless_records(const std::string& bytes);
+
+}  // namespace shoal::test

@@ -1,0 +1,128 @@
+#include "train/report/host/utilization.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tests/support/temporary_directory.h"
+#include "train/report/sinks.h"
+
+using namespace shoal;
+using namespace shoal::train;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+// Writes the files of /proc of process `id`, child of 5. `ticks`: in user mode, and in the kernel.
+void write_process(const fs::path& proc, int id, const std::string& name, long ticks, long pages,
+                   long read_bytes) {
+  const fs::path folder = proc / std::to_string(id);
+  const std::string count = std::to_string(ticks);
+  write(folder / "stat", std::to_string(id) + " (" + name + " )x) S 5 1 1 0 -1 0 0 0 0 0 " + count +
+                             " " + count + " 0 0 20 0 9 0 100 4096 " + std::to_string(pages) +
+                             " 0 0\n");
+  write(folder / "comm", name + "\n");
+  write(folder / "status", "Name:\tx\nPPid:\t5\nUid:\t0\n");
+  write(folder / "io",
+        "rchar: 9\nread_bytes: " + std::to_string(read_bytes) + "\nwrite_bytes: 0\n");
+}
+
+// Writes a folder like /proc in which every counter is `factor` times that of factor 1.
+void write_proc(const fs::path& proc, long factor) {
+  const std::string n = std::to_string(factor * 1000);
+  write(proc / "stat", "cpu  " + n + " 0 " + n + " " + n + " " + n + " 0 0 0 0 0\ncpu0 1\n");
+  write(proc / "meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  750 kB\n");
+  write(proc / "net/dev", "Inter-| Receive\n face |bytes\n    lo: 99 0 0 0 0 0 0 0 99 0\n  eth0: " +
+                              std::to_string(factor * 20'000'000) + " 0 0 0 0 0 0 0 " +
+                              std::to_string(factor * 10'000'000) + " 0 0\n");
+  const int self = ::getpid();
+  write(proc / "5/task/5/children", std::to_string(self) + " 77 78 79\n");
+  write_process(proc, self, "worker", factor * 1000, 3, factor * 1'000'000);
+  write_process(proc, 77, "worker", factor * 500, 4, factor * 3'000'000);
+  write_process(proc, 78, "shell", factor * 9999, 999, factor * 9'000'000);
+}
+
+std::map<std::string, double> as_map(const NamedValues& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the utilization is the increase of the counters of the run's processes and of the host") {
+  const test::TemporaryDirectory folder;
+  const fs::path& proc = folder.path();
+  write_proc(proc, 1);
+  UtilizationMeter meter(/*with_gpus=*/false, proc);
+  const auto start = SteadyClock::now();
+  write_proc(proc, 2);
+  CHECK(meter.take(start + std::chrono::seconds(9)).empty());
+  auto values = as_map(meter.take(start + std::chrono::seconds(10)));
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  CHECK(values.at("cpu_cores") == Approx(3000 / ticks / 10).epsilon(0.01));  // not 78's
+  CHECK(values.at("cpu_percent") == Approx(50));
+  CHECK(values.at("memory_gb") == Approx(7 * page / 1e9));
+  CHECK(values.at("memory_percent") == Approx(25));
+  CHECK(values.at("disk_read_mb_s") == Approx(0.4).epsilon(0.01));
+  CHECK(values.at("disk_write_mb_s") == 0);
+  CHECK(values.at("network_in_mb_s") == Approx(2).epsilon(0.01));  // without lo
+  CHECK(values.at("network_out_mb_s") == Approx(1).epsilon(0.01));
+  CHECK_FALSE(values.contains("gpu_percent"));
+
+  CHECK(meter.take(start + std::chrono::seconds(19)).empty());
+  values = as_map(meter.take(start + std::chrono::seconds(20)));
+  CHECK(values.at("cpu_cores") == 0);  // nothing since then
+  CHECK(as_map(meter.of_run(start + std::chrono::seconds(20))).at("cpu_cores") ==
+        Approx(3000 / ticks / 20).epsilon(0.01));
+}
+
+TEST_CASE("values that the system does not offer are left out") {
+  const test::TemporaryDirectory folder;
+  UtilizationMeter meter(false, folder.path());
+  CHECK(meter.take(SteadyClock::now() + std::chrono::seconds(11)).empty());
+}
+
+TEST_CASE("this system offers the utilization of processor and memory") {
+  UtilizationMeter meter(false);
+  const auto values = as_map(meter.take(SteadyClock::now() + std::chrono::seconds(11)));
+  CHECK(values.at("cpu_cores") >= 0);
+  CHECK(values.at("memory_gb") > 0.001);
+  CHECK(values.at("memory_percent") > 0);
+}
+
+TEST_CASE("GPUs are read with NVML, if there is one") {
+  CHECK(Nvml::open("no-such-library.so") == nullptr);
+  CHECK(Nvml::open("libm.so.6") == nullptr);  // has none of the functions
+  const auto gpus = Nvml::open(SHOAL_FAKE_NVML);
+  REQUIRE(gpus);
+  const auto use = gpus->read();
+  REQUIRE(use);
+  CHECK(use->percent == 50);         // 25 % and 75 %
+  CHECK(use->memory_percent == 60);  // 40 and 80 of 100 bytes
+  CHECK_FALSE(gpus->read());         // its second reading fails
+}
+
+TEST_CASE("the bottleneck is named in words") {
+  RunEnd end;
+  CHECK(bottleneck(end).empty());
+  end.wait = {.steps = 10, .waited = 0, .seconds = 100, .data_seconds = 2, .exchange_seconds = 3};
+  CHECK_THAT(bottleneck(end), Catch::StartsWith("computation: 95 %"));
+  end.utilization = {{"gpu_percent", 30}};
+  CHECK_THAT(bottleneck(end), Catch::Contains("the GPUs compute only 30 %"));
+  end.wait.data_seconds = 40;
+  end.utilization = {{"cpu_percent", 95}};
+  CHECK_THAT(bottleneck(end), Catch::StartsWith("images: ") && Catch::Contains("40 %"));
+  end.utilization = {{"cpu_percent", 15}};
+  CHECK_THAT(bottleneck(end), Catch::StartsWith("disk: "));
+  end.wait.exchange_seconds = 45;
+  CHECK_THAT(bottleneck(end), Catch::StartsWith("gradient exchange: ") && Catch::Contains("45 %"));
+}

@@ -1,0 +1,83 @@
+#include "train/report/appended_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/whole_file.h"
+
+namespace shoal::train {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error = errno) {
+  throw std::system_error(error, std::generic_category(),
+                          std::string("cannot ") + what + " " + path.string());
+}
+
+}  // namespace
+
+AppendedFile::AppendedFile(std::filesystem::path path, const std::string& content)
+    : path_(std::move(path)) {
+  std::error_code error;
+  std::filesystem::create_directories(path_.parent_path(), error);
+  write_whole(path_, content);
+  open();
+}
+
+void AppendedFile::open() {
+  file_ = shoal::open_file(path_.c_str(), O_RDWR | O_APPEND | O_CREAT);
+  if (!file_.is_open()) fail(path_, "write");
+}
+
+// False if somebody has removed or replaced the file.
+bool AppendedFile::is_in_place() const {
+  struct stat named {
+  }, opened{};
+  return ::stat(path_.c_str(), &named) == 0 && ::fstat(file_.number(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+std::string AppendedFile::bytes() const {
+  std::string bytes;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got =
+        ::pread(file_.number(), buffer, sizeof buffer, static_cast<off_t>(bytes.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, "read");
+    if (got == 0) return bytes + unwritten_;
+    bytes.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+void AppendedFile::append(std::string_view bytes) {
+  unwritten_ += bytes;
+  try {
+    if (is_in_place()) {
+      const off_t before = ::lseek(file_.number(), 0, SEEK_END);
+      if (const int error = write_all(file_.number(), unwritten_.data(), unwritten_.size())) {
+        const off_t written = ::lseek(file_.number(), 0, SEEK_END) - before;
+        unwritten_.erase(0, static_cast<size_t>(written));
+        fail(path_, "write", error);
+      }
+    } else {
+      write_whole(path_, this->bytes());  // the open file still has what was written
+      open();
+      log::warning(path_.string() + " was removed or replaced; it is written again");
+    }
+    unwritten_.clear();
+    failing_ = false;
+  } catch (const std::system_error& error) {
+    if (!failing_)
+      log::warning(std::string(error.what()) +
+                   "; training continues, and the rest follows when the file can be written");
+    failing_ = true;
+  }
+}
+
+}  // namespace shoal::train

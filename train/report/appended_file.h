@@ -1,0 +1,38 @@
+#pragma once
+// A file to which a run appends, and which a full disk or somebody's rm must not damage. Torch-free.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.h"
+
+namespace shoal::train {
+
+class AppendedFile {
+ public:
+  // Replaces the file by `content` as a whole, because an interruption must not lose earlier bytes,
+  // and opens it. Creates its folder. Throws std::system_error with path and reason.
+  AppendedFile(std::filesystem::path path, const std::string& content);
+
+  // Appends bytes with one write(2). Bytes that cannot be written stay in memory, a warning is
+  // logged, and the next call tries again. A file that was removed or replaced is written again.
+  void append(std::string_view bytes);
+  // Tries again to write bytes that could not be written.
+  void flush() { append({}); }
+
+  // Returns all bytes, also those that could not be written. Throws std::system_error if the file
+  // cannot be read.
+  std::string bytes() const;
+
+ private:
+  void open();
+  bool is_in_place() const;
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::string unwritten_;  // empty unless writing has failed
+  bool failing_ = false;   // the failure has been reported
+};
+
+}  // namespace shoal::train

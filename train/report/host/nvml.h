@@ -1,0 +1,43 @@
+#pragma once
+// Utilization of the host's NVIDIA GPUs, by the driver's library NVML, which is opened at run time.
+// Torch-free.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace shoal::train {
+
+struct GpuUse {
+  double percent = 0;         // of the time that a kernel runs, mean over the GPUs
+  double memory_percent = 0;  // of the memory of all GPUs that is used
+};
+
+// The mean of readings.
+struct GpuMean {
+  void add(const GpuUse& use) {
+    percent += use.percent, memory_percent += use.memory_percent;
+    ++readings;
+  }
+  double percent = 0, memory_percent = 0;  // sums
+  int64_t readings = 0;
+};
+
+class Nvml {
+ public:
+  // Returns null if there is no such library, no driver or no GPU.
+  static std::unique_ptr<Nvml> open(const std::string& library = "libnvidia-ml.so.1");
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  // Returns nothing if the driver cannot tell.
+  std::optional<GpuUse> read() const;
+
+ private:
+  struct Library;
+  explicit Nvml(std::unique_ptr<Library> library);
+  std::unique_ptr<Library> library_;
+};
+
+}  // namespace shoal::train

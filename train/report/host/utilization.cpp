@@ -1,0 +1,176 @@
+#include "train/report/host/utilization.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace shoal::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the first line of a file; empty if there is no such file.
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Returns the number after `key` in a file of lines "key number"; -1 if there is none.
+double number_after(const fs::path& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return std::stod(line.substr(key.size()));
+  return -1;
+}
+
+void add(double& sum, double value) {
+  if (value >= 0) sum = std::max(sum, 0.0) + value;
+}
+
+// Adds the counters of one process, if it still exists.
+void add_process(const fs::path& folder, HostCounters& to) {
+  const std::string stat = first_line(folder / "stat");
+  const size_t name_end = stat.rfind(')');  // the name may contain blanks
+  if (name_end == stat.npos) return;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+  if (words.size() < 22) return;
+  static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  add(to.cpu_seconds, (std::stod(words[11]) + std::stod(words[12])) / ticks);  // utime, stime
+  add(to.memory, std::stod(words[21]) * static_cast<double>(::sysconf(_SC_PAGESIZE)));  // rss
+  add(to.disk_read, number_after(folder / "io", "read_bytes:"));
+  add(to.disk_write, number_after(folder / "io", "write_bytes:"));
+}
+
+// Returns the ids of this process and of those from the same program with the same parent.
+std::vector<int> processes_of_run(const fs::path& proc, int self) {
+  const auto folder = [&](int id) { return proc / std::to_string(id); };
+  const auto parent = static_cast<int>(number_after(folder(self) / "status", "PPid:"));
+  const fs::path tasks = folder(parent) / "task" / std::to_string(parent);
+  std::istringstream children(first_line(tasks / "children"));
+  std::vector<int> ids = {self};
+  const std::string program = first_line(folder(self) / "comm");
+  for (int id = 0; children >> id;)
+    if (id != self && first_line(folder(id) / "comm") == program) ids.push_back(id);
+  return ids;
+}
+
+void read_host_cpus(const fs::path& proc, HostCounters& to) {
+  std::istringstream fields(first_line(proc / "stat"));
+  std::string word;
+  fields >> word;
+  double ticks[8] = {};  // user, nice, system, idle, iowait, irq, softirq, steal
+  for (double& count : ticks)
+    if (!(fields >> count)) return;
+  static const auto per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  to.idle_seconds = (ticks[3] + ticks[4]) / per_second;
+  to.busy_seconds = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7]) / per_second;
+}
+
+void read_network(const fs::path& proc, HostCounters& to) {
+  std::ifstream file(proc / "net/dev");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon == line.npos || line.substr(0, colon).ends_with("lo")) continue;
+    std::istringstream fields(line.substr(colon + 1));
+    const std::vector<double> counts{std::istream_iterator<double>(fields), {}};
+    if (counts.size() < 9) continue;
+    add(to.network_in, counts[0]);
+    add(to.network_out, counts[8]);
+  }
+}
+
+// Returns the increase of a counter per second; -1 if it is unknown.
+double rate(double before, double after, double seconds) {
+  return before < 0 || after < 0 || seconds <= 0 ? -1 : std::max(0.0, after - before) / seconds;
+}
+
+double percent(double part, double whole) {
+  return part < 0 || whole <= 0 ? -1 : 100 * part / whole;
+}
+
+// Returns the known values with their names.
+NamedValues named(const HostCounters& before, const HostCounters& now, double seconds,
+                  const GpuMean& gpus) {
+  const auto each = [&](double HostCounters::*counter) {
+    return rate(before.*counter, now.*counter, seconds);
+  };
+  const double busy = each(&HostCounters::busy_seconds), idle = each(&HostCounters::idle_seconds);
+  const double megabyte = 1e-6, readings = static_cast<double>(gpus.readings);
+  const double values[] = {
+      each(&HostCounters::cpu_seconds),
+      percent(busy, busy + idle),
+      now.memory / 1e9,
+      percent(now.memory_available < 0 ? -1 : now.memory_total - now.memory_available,
+              now.memory_total),
+      megabyte * each(&HostCounters::disk_read),
+      megabyte * each(&HostCounters::disk_write),
+      megabyte * each(&HostCounters::network_in),
+      megabyte * each(&HostCounters::network_out),
+      readings > 0 ? gpus.percent / readings : -1,
+      readings > 0 ? gpus.memory_percent / readings : -1,
+  };
+  static_assert(std::size(values) == kUtilizationNames.size());
+  NamedValues result;
+  for (size_t i = 0; i < kUtilizationNames.size(); ++i)
+    if (values[i] >= 0) result.emplace_back(kUtilizationNames[i], values[i]);
+  return result;
+}
+
+double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+HostCounters read_counters(const fs::path& proc, int self) {
+  HostCounters counters;
+  read_host_cpus(proc, counters);
+  read_network(proc, counters);
+  counters.memory_total = 1024 * number_after(proc / "meminfo", "MemTotal:");
+  counters.memory_available = 1024 * number_after(proc / "meminfo", "MemAvailable:");
+  for (int id : processes_of_run(proc, self)) add_process(proc / std::to_string(id), counters);
+  return counters;
+}
+
+UtilizationMeter::UtilizationMeter(bool with_gpus, fs::path proc) : proc_(std::move(proc)) {
+  if (with_gpus) gpus_ = Nvml::open();
+  polled_ = SteadyClock::now();
+  first_ = last_ = read(polled_);
+}
+
+UtilizationMeter::Reading UtilizationMeter::read(SteadyClock::time_point now) const {
+  return {now, read_counters(proc_, static_cast<int>(::getpid()))};
+}
+
+void UtilizationMeter::poll(SteadyClock::time_point now) {
+  if (!gpus_ || now - polled_ < kPeriod) return;
+  polled_ = now;
+  if (const auto use = gpus_->read()) {
+    recent_.add(*use);
+    all_.add(*use);
+  }
+}
+
+NamedValues UtilizationMeter::take(SteadyClock::time_point now) {
+  if (now - last_.time < kPeriod) return {};
+  const Reading reading = read(now);
+  const NamedValues values =
+      named(last_.host, reading.host, seconds_between(last_.time, now), recent_);
+  last_ = reading;
+  recent_ = {};
+  return values;
+}
+
+NamedValues UtilizationMeter::of_run(SteadyClock::time_point now) const {
+  return named(first_.host, read(now).host, seconds_between(first_.time, now), all_);
+}
+
+}  // namespace shoal::train

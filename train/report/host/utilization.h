@@ -1,0 +1,78 @@
+#pragma once
+// How much of rank 0's host a run uses, from /proc and from NVIDIA's driver. Torch-free.
+//
+// The values are means over the time since the previous ones, except memory and GPUs. The processes
+// of the run are this one and those that the same launcher has started from the same program.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "train/report/host/nvml.h"
+#include "train/report/report.h"
+
+namespace shoal::train {
+
+// The names of the values, in history.jsonl, metric lines and TensorBoard. Values that the system
+// does not offer are absent.
+inline constexpr std::array kUtilizationNames = {
+    "cpu_cores",           // cores that the processes of the run use
+    "cpu_percent",         // of the host's cores that are busy
+    "memory_gb",           // resident memory of the processes of the run
+    "memory_percent",      // of the host's memory that is used
+    "disk_read_mb_s",      // by the processes of the run, not from the page cache
+    "disk_write_mb_s",     //
+    "network_in_mb_s",     // of the host, without loopback
+    "network_out_mb_s",    //
+    "gpu_percent",         // of the time that the host's GPUs compute, mean over the GPUs
+    "gpu_memory_percent",  // of the GPUs' memory that is used
+};
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Sums since the start of the host or of a process, and current values. Negative: unknown.
+struct HostCounters {
+  double cpu_seconds = -1;                          // of the processes of the run
+  double busy_seconds = -1, idle_seconds = -1;      // of the host's cores
+  double disk_read = -1, disk_write = -1;           // bytes, of the processes
+  double network_in = -1, network_out = -1;         // bytes
+  double memory = -1;                               // bytes, of the processes
+  double memory_total = -1, memory_available = -1;  // bytes, of the host
+};
+
+// `proc`: /proc, or a folder with copies of its files. `self`: id of this process in it.
+HostCounters read_counters(const std::filesystem::path& proc, int self);
+
+class UtilizationMeter {
+ public:
+  static constexpr std::chrono::seconds kPeriod{10};
+
+  // `with_gpus`: whether the run computes on GPUs.
+  explicit UtilizationMeter(bool with_gpus, std::filesystem::path proc = "/proc");
+
+  // Reads the GPUs if the last reading is a period old. Call it often.
+  void poll(SteadyClock::time_point now);
+  // Returns the utilization since the last call that returned values, or nothing if that was less
+  // than a period ago. In the order of kUtilizationNames.
+  NamedValues take(SteadyClock::time_point now);
+  // Returns the utilization since the construction.
+  NamedValues of_run(SteadyClock::time_point now) const;
+
+ private:
+  struct Reading {
+    SteadyClock::time_point time;
+    HostCounters host;
+  };
+  Reading read(SteadyClock::time_point now) const;
+
+  std::filesystem::path proc_;
+  std::unique_ptr<Nvml> gpus_;  // null: none
+  Reading first_, last_;
+  SteadyClock::time_point polled_;
+  GpuMean recent_, all_;  // since last_, and since first_
+};
+
+}  // namespace shoal::train

@@ -1,0 +1,12 @@
+#pragma once
+// Settings as JSON. Torch-free.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace shoal::train {
+
+// Converts the text of a setting to JSON: a number, true, false, or the text itself.
+nlohmann::ordered_json setting_value(const std::string& text);
+
+}  // namespace shoal::train

@@ -1,0 +1,171 @@
+// TensorBoard's event file. Its scalars are the numbers in history.jsonl. A run that starts or
+// resumes writes a new file: the scalars of the history's lines, which end at the checkpoint, and
+// the images and histograms up to there from the previous file. Then it removes the previous file.
+// So no reader finds a point twice, whether the run was killed, or its files are in a new container.
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/secrets.h"
+#include "base/text.h"
+#include "base/whole_file.h"
+#include "train/report/appended_file.h"
+#include "train/report/history_file.h"
+#include "train/report/sinks.h"
+#include "train/report/tensorboard/event_records.h"
+
+namespace shoal::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPrefix = "events.out.tfevents.", kSuffix = ".shoal";
+
+// Returns the number in the name of an event file of shoal: the time of its creation, or more if
+// that is taken. 0 if it is another file. TensorBoard reads files in the order of their names.
+int64_t number_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
+  int64_t number = 0;
+  const char* const end = name.data() + name.size() - kSuffix.size();
+  const auto [at, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
+  return error == std::errc() && at == end ? number : 0;
+}
+
+// Returns shoal's event files in the folder, the newest last.
+std::vector<fs::path> event_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (number_of(at->path()) > 0) files.push_back(at->path());
+  std::ranges::sort(files, {}, number_of);
+  return files;
+}
+
+// Returns the time of a line of the history in seconds since 1970 (see utc_time()).
+double time_of(const Json& row) {
+  std::tm parts{};
+  double seconds = 0;
+  std::istringstream text(row.value("time", ""));
+  char separator = 0;
+  text >> parts.tm_year >> separator >> parts.tm_mon >> separator >> parts.tm_mday >> separator >>
+      parts.tm_hour >> separator >> parts.tm_min >> separator >> seconds;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(::timegm(&parts)) + seconds;
+}
+
+// Appends the numbers of a JSON object.
+void add_numbers(const std::string& prefix, const Json& object, NamedValues& values) {
+  for (const auto& [key, value] : object.items())
+    if (value.is_number()) values.emplace_back(prefix + key, value.get<double>());
+}
+
+class TensorboardFile final : public ReportSink {
+ public:
+  TensorboardFile(const ResolvedJob& job, std::string history)
+      : job_(job), history_(std::move(history)) {}
+
+  void start(const RunStart& report) override;
+  void step(const StepReport& report) override { add_row(history_row(report)); }
+  void event(const Event& report) override {
+    if (report.in_history) add_row(history_row(report));
+  }
+  void evaluation(const EvaluationReport& report) override { add_row(history_row(report)); }
+  void images(const ImageGrid& report) override { append(image_record(report)); }
+  void histograms(int64_t step, const std::vector<Histogram>& report) override {
+    append(histogram_record(step, report));
+  }
+  void end(const RunEnd& report) override {
+    if (report.best)
+      append(scalar_record(wall_time(), report.best->step.value_or(report.step),
+                           {{"best/acc1", report.best->top1}}));
+    append(hparams_end_record(report.outcome, wall_time()));
+  }
+
+ private:
+  void add_row(const std::string& row) { append(row_record(wall_time(), Json::parse(row))); }
+  void append(const std::string& records) {
+    if (file_) file_->append(records);
+  }
+  std::string row_record(double time, const Json& row) const;
+  std::string earlier_records(int64_t step, const std::vector<fs::path>& files) const;
+
+  const ResolvedJob& job_;
+  std::string history_;  // the lines that were kept; emptied by start()
+  std::vector<RateGroup> rates_;
+  std::optional<AppendedFile> file_;  // empty before start()
+};
+
+// Returns the record of a line of the history; empty if the line has no curve.
+std::string TensorboardFile::row_record(double time, const Json& row) const {
+  const std::string event = row.at("event");
+  if (event == "test") return "";  // parts of an evaluation, at the same step
+  Json curves = row;
+  for (const char* counter : {"epoch", "step_in_epoch", "step", "correct1", "correct5", "images"})
+    curves.erase(counter);
+  NamedValues values;
+  add_numbers(event + "/", curves, values);
+  if (const auto timing = row.find("timing"); timing != row.end()) {
+    add_numbers(event + "_timing/", *timing, values);
+    if (const auto used = timing->find("utilization"); used != timing->end())
+      add_numbers("utilization/", *used, values);
+  }
+  if (rates_.size() > 1 && row.contains("lr"))
+    for (const RateGroup& group : rates_)
+      values.emplace_back("learning_rate/" + group.name, group.scale * row.at("lr").get<double>());
+  return values.empty() ? "" : scalar_record(time, row.at("step").get<int64_t>(), values);
+}
+
+// Returns the records up to the checkpoint at `step`, from which a run resumes. `files`: those of
+// earlier processes; the newest contains all that the others do.
+std::string TensorboardFile::earlier_records(int64_t step,
+                                             const std::vector<fs::path>& files) const {
+  std::string records;
+  std::set<int64_t> evaluated;
+  for (const std::string& line : split(history_, '\n')) {
+    const Json row = Json::parse(line);
+    records += row_record(time_of(row), row);
+    if (row.at("event").get<std::string>().starts_with("valid"))
+      evaluated.insert(row.at("step").get<int64_t>());
+  }
+  if (step == 0 || files.empty()) return records;
+  return records +
+         kept_records(read_whole_file(files.back()), [&](const std::string& tag, int64_t of) {
+           return tag.starts_with("valid") ? evaluated.contains(of) : of <= step;
+         });
+}
+
+void TensorboardFile::start(const RunStart& report) {
+  const fs::path folder = job_.tensorboard;
+  create_folders(folder);
+  const std::vector<fs::path> previous = event_files(folder);
+  rates_ = report.rates;
+  const std::string block =
+      masked("shoal " + job_.provenance.version + "\n" + job_.provenance.command + "\n" +
+             start_block(job_, report.origin));
+  std::string settings;
+  for (const std::string& line : split(block, '\n')) settings += "    " + line + "\n";
+  const auto now = static_cast<int64_t>(wall_time());
+  const int64_t number = previous.empty() ? now : std::max(now, number_of(previous.back()) + 1);
+  file_.emplace(folder / (std::string(kPrefix) + std::to_string(number) + std::string(kSuffix)),
+                first_records() + earlier_records(report.step, previous) +
+                    text_record("settings", settings) + hparams_record(job_.settings, wall_time()));
+  history_.clear();
+  for (const fs::path& file : previous) fs::remove(file);
+}
+
+}  // namespace
+
+std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history) {
+  return std::make_unique<TensorboardFile>(job, history);
+}
+
+}  // namespace shoal::train
