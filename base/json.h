@@ -8,9 +8,9 @@
 
 namespace shoal {
 
-constexpr int kMostJsonLevels = 100;
+constexpr int kMaxJsonLevels = 100;
 
-// Whether lists and objects in `text` nest deeper than kMostJsonLevels. The library copies and
+// Whether lists and objects in `text` nest deeper than kMaxJsonLevels. The library copies and
 // prints values recursively, so deep ones would overflow the stack.
 bool nests_too_deep(std::string_view text);
 

@@ -96,12 +96,12 @@ struct MixOptions {
   int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
-  int64_t erase_count = 1;  // maximum number of rectangles, at most kMostErasures
+  int64_t erase_count = 1;  // maximum number of rectangles, at most kMaxErasures
   // Area of all rectangles together, as a fraction of the image's area.
   double erase_area_min = 0.02, erase_area_max = 1.0 / 3;
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
-inline constexpr int64_t kMostErasures = 4;
+inline constexpr int64_t kMaxErasures = 4;
 
 struct LoaderOptions {
   // These options change the result.
@@ -154,7 +154,7 @@ struct StreamRelay {
   int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
-inline constexpr int64_t kLargestJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
+inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
 
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {

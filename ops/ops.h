@@ -45,7 +45,7 @@ struct Segment {
 // value per channel (color), or one per element (noise). erase.h computes the values from
 // erase_key, the rectangle's number, the position and the channel.
 enum class EraseFill : int { constant, color, noise };
-constexpr int kMostErasures = 4;  // maximum number of erased rectangles per row
+constexpr int kMaxErasures = 4;  // maximum number of erased rectangles per row
 
 // Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
 // x1 and y1 are exclusive.
@@ -55,7 +55,7 @@ struct MixRow {
   float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
   int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle
   // The first `erased` rectangles are erased. Later ones overwrite earlier ones.
-  int32_t erase[kMostErasures][4] = {};
+  int32_t erase[kMaxErasures][4] = {};
   int32_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
   uint64_t erase_key = 0;

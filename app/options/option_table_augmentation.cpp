@@ -81,7 +81,7 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .changes_results(),
        row("random-erase-count", kTrain, "N", "Maximum number of rectangles erased per image",
            JOB(mix.erase_count))
-           .within(1, data::kMostErasures)
+           .within(1, data::kMaxErasures)
            .of_training()
            .changes_results(),
        row("random-erase-area-min", kTrain, "FRACTION",

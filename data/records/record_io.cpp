@@ -82,7 +82,7 @@ class RecordScan {
   }
 
   void wrapped_label(const RecordExtent& record) {
-    std::string text(std::min(record.bytes, kLargestWrappedLabel + 1), '\0');
+    std::string text(std::min(record.bytes, kMaxWrappedLabel + 1), '\0');
     if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
       reader_.refuse("cannot be read");
     const auto label = parse_wrapped_label(text);

@@ -17,7 +17,7 @@ struct MxnetHead {
 };
 static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
 
-constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
+constexpr uint32_t kMaxLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
 
 }  // namespace
 
@@ -30,7 +30,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
   MxnetHead mxnet;
   if (head.size() < sizeof mxnet) return payload;
   std::memcpy(&mxnet, head.data(), sizeof mxnet);
-  if (mxnet.flag >= kMostLabels) return payload;
+  if (mxnet.flag >= kMaxLabels) return payload;
   const uint32_t skip = sizeof mxnet + mxnet.flag * sizeof mxnet.label;
   if (bytes <= skip) return payload;
   if (mxnet.flag > 1 && !unlabelled)
@@ -50,7 +50,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
 }
 
 std::optional<LabelText> parse_wrapped_label(const std::string& text) {
-  if (text.size() > kLargestWrappedLabel) return std::nullopt;
+  if (text.size() > kMaxWrappedLabel) return std::nullopt;
   auto label = parse_json_label(text);
   if (!label && text.find_first_of("{[\"") == std::string::npos) label = parse_label(text);
   return label;

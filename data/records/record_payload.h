@@ -29,6 +29,6 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
 // Parses a payload of Kind::other as a label: a number, a name or JSON. Returns nothing if it is
 // not a label.
 std::optional<LabelText> parse_wrapped_label(const std::string& text);
-constexpr uint64_t kLargestWrappedLabel = 64 * 1024;  // bytes
+constexpr uint64_t kMaxWrappedLabel = 64 * 1024;  // bytes
 
 }  // namespace shoal::data

@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kMostClasses = 1'000'000;
+constexpr int64_t kMaxClasses = 1'000'000;
 constexpr size_t kReadForward = 24;  // maximum of open files with Reads::forward, 8 MiB each
 
 // Calls visit(file, entry number, entry) for every entry of the scans.
@@ -88,10 +88,10 @@ class Labeller {
     const auto count = known_.empty() ? largest_ + 1 : static_cast<int64_t>(known_.size());
     std::vector<Placed> placed;
     for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
-      if (entry.number < 0 || entry.number >= std::min(count, kMostClasses))
+      if (entry.number < 0 || entry.number >= std::min(count, kMaxClasses))
         refuse(file, i,
                "has the label " + std::to_string(entry.number) + "; labels must be between 0 and " +
-                   std::to_string(std::min(count, kMostClasses) - 1));
+                   std::to_string(std::min(count, kMaxClasses) - 1));
       placed.push_back({file, i, static_cast<int32_t>(entry.number)});
     });
     std::vector<std::string> classes = known_;

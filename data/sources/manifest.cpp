@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int64_t kLargestManifest = int64_t{1} << 30;
+constexpr int64_t kMaxManifest = int64_t{1} << 30;
 constexpr std::string_view kMetadata = "-metadata";
 
 // Finds the files of a manifest on this machine.
@@ -167,7 +167,7 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   std::vector<Scan> scans;
   for (const std::string& path : paths) {
     const File file(path);
-    if (file.stamp().bytes > kLargestManifest)
+    if (file.stamp().bytes > kMaxManifest)
       throw std::invalid_argument(path + " is too large for a manifest");
     std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
     text.resize(

@@ -22,7 +22,7 @@ bool is_tar_name(std::string_view name) {
 
 // Whether a member can be the label of a WebDataset sample: these are small files.
 bool is_small_label(std::string_view name, uint64_t bytes) {
-  return is_label_name(name) && bytes <= kLargestSampleLabel;
+  return is_label_name(name) && bytes <= kMaxSampleLabel;
 }
 
 // Returns how many bytes of a member's content scan_tar() needs.

@@ -52,12 +52,12 @@ class Progress {
 };
 
 // Enters a phase. The destructor restores the previous one. `progress` may be null.
-class During {
+class PhaseScope {
  public:
-  During(Progress* progress, Phase phase, const std::string& operation = {});
-  ~During();
-  During(const During&) = delete;
-  During& operator=(const During&) = delete;
+  PhaseScope(Progress* progress, Phase phase, const std::string& operation = {});
+  ~PhaseScope();
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
 
  private:
   Progress* progress_;

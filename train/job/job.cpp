@@ -128,7 +128,7 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   const models::ModelInfo& model = out.model_info;
   out.progression = progression_of(job);
   out.progression.seed = job.seed;
-  out.progression.update = out.global_batch_size * job.mix.images_per_row();
+  out.progression.images_per_step = out.global_batch_size * job.mix.images_per_row();
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
                                                              : out.progression.side(last_epoch, 0));

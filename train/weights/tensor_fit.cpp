@@ -9,7 +9,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kLongestText = 300;  // bytes, of an entry in a message
+constexpr size_t kMaxText = 300;  // bytes, of an entry in a message
 
 // Whether a convolution of RGB images, of the shape `rgb`, can be made one of greyscale images.
 bool is_grey_of(const std::vector<int64_t>& grey, std::vector<int64_t> rgb) {
@@ -91,7 +91,7 @@ Fit fit_tensors(const TensorShapes& model, const std::string& classifier,
 std::string first_of(const std::vector<std::string>& list, size_t most) {
   std::string text;
   for (size_t i = 0; i < std::min(most, list.size()); ++i)
-    text += (i > 0 ? ", " : "") + list[i].substr(0, kLongestText);
+    text += (i > 0 ? ", " : "") + list[i].substr(0, kMaxText);
   if (list.size() > most) text += " and " + std::to_string(list.size() - most) + " more";
   return text;
 }

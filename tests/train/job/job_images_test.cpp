@@ -121,7 +121,7 @@ TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
   const auto m = resolve(scales, surroundings(2));
   REQUIRE(m.progression.smallest == 160);
   REQUIRE(m.progression.largest == 288);
-  REQUIRE(m.progression.update == 96);
+  REQUIRE(m.progression.images_per_step == 96);
   REQUIRE(m.transform.size == 260);
 }
 
