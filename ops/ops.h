@@ -70,7 +70,7 @@ struct PrepareBatch {
   int64_t n, height, width;
   float mean[3], std[3];  // for pixels scaled to 0..1: (x/255 - mean) / std
   int64_t each = 1;       // images per row: row i uses image i·each and mix[i].partner
-  int64_t channels = 3;   // C: 3, or 1 for grey images, which use mean[0] and std[0]
+  int64_t channels = 3;   // C: 3, or 1 for gray images, which use mean[0] and std[0]
 };
 
 // Batch norm, residual addition and activation as one operation.

@@ -12,7 +12,7 @@ struct KnownWeights {
   std::string model;  // for --model
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
-  // The preprocessing with which it was measured: image size, short side before the centre crop (both
+  // The preprocessing with which it was measured: image size, short side before the center crop (both
   // in pixels), filter, and mean and standard deviation of all channels (0: ImageNet's).
   int64_t size, resize;
   bool bicubic;

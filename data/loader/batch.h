@@ -27,7 +27,7 @@ struct Row {
 };
 
 // Memory for `capacity` rows, of which the first `count` are filled. Owned by the loader and valid
-// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or grey.
+// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or gray.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×channels
   std::span<const Row> rows;  // `count` rows

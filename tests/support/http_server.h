@@ -52,7 +52,7 @@ class HttpServer {
 };
 
 // Returns the answer of a server that has the file `content` with this ETag, and supports ranges: it
-// honours Range, unless If-Range has another ETag.
+// honors Range, unless If-Range has another ETag.
 HttpAnswer file_answer(const HttpRequest& request, const std::string& content,
                        const std::string& etag);
 

@@ -105,7 +105,7 @@ struct RunOptions {
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
   int64_t accumulate = 1;
 
-  // Optimisation.
+  // Optimization.
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   double label_smoothing = 0;
@@ -175,7 +175,7 @@ struct Job : RunOptions {
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
   std::optional<int64_t> channels;  // of the images: 3 (default) or 1
-  // Default: the model's own. Grey images: the average over the channels.
+  // Default: the model's own. Gray images: the average over the channels.
   std::optional<ChannelValues> mean, std;
   // Default: the model's own. With `random`, evaluation uses the model's own.
   std::optional<data::Interpolation> interpolation;

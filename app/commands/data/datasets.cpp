@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "data/sources/cached_dataset.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "data/sources/split.h"
 
 namespace shoal::app {
