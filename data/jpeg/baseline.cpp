@@ -137,7 +137,7 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// Starts decoding the segments of one row that contain mcus_.
+// Starts decoding the row's segments that contain the MCUs in mcus_.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;

@@ -78,7 +78,7 @@ int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   return 0;
 }
 
-// Whether the last measurement is hardly faster than the one before it, which had fewer threads.
+// Whether the last measurement gained little over the one with fewer threads.
 bool exhausted(const std::vector<LoaderRate>& rates) {
   if (rates.size() < 2) return false;
   const LoaderRate &last = rates.back(), &before = rates[rates.size() - 2];

@@ -11,7 +11,7 @@
 
 namespace shoal::dist {
 
-// updating: from the change of the weights until the next step or wait.
+// updating: the weights have changed; lasts until the next step or wait.
 enum class Phase { starting, reading, stepping, updating, evaluating, saving, waiting };
 
 // Returns a description such as "reading images".

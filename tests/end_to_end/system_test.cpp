@@ -217,7 +217,7 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
 
 TEST_CASE("limits of the system are named with what to do, before the workers start") {
   const Run run;
-  // Root may start any number of processes. Another user may not, but must read this build.
+  // `ulimit -u` does not limit root, so run as another user who may read this build.
   const std::string as_user = ::geteuid() == 0
                                   ? "setpriv --reuid 65534 --clear-groups --inh-caps +dac_override "
                                     "--ambient-caps +dac_override "

@@ -83,12 +83,12 @@ struct RunOptions {
   // Entry of a weights file that has several sets of weights. Empty: averaged weights are
   // preferred.
   std::string weights_entry;
-  // Whether a fresh start takes those tensors of `weights` that fit, and random ones for the others.
+  // On a fresh start, loads only the tensors of `weights` that match by name and shape.
   bool load_partial = false;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
-  // Layers that keep their weights. none | all-but-head | N: the first N stages | STAGE: the stages up
-  // to this one (ModelInfo::stages). Their batch norm uses the running statistics.
+  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (up to it). Their batch
+  // norm uses the running statistics.
   std::string freeze = "none";
   int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
   bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics

@@ -27,7 +27,7 @@ class Search {
  public:
   explicit Search(TorchArchive& file) : file_(file) {}
 
-  // Collects those in `value`, under its keys, and up to `depth` - 1 levels below those.
+  // Collects the state dicts in `value`, at most `depth` dicts deep.
   void collect(const PickleValue& value, const std::string& name, int depth) {
     if (is_state_dict(value)) return void(found_.push_back({name, &value}));
     if (depth == 0 || value.kind != PickleValue::Kind::dict) return;
