@@ -36,8 +36,8 @@ struct Segment {
   int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
-  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps since
-  // then.
+  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps
+  // since then.
   int64_t first_step = 0;
 };
 

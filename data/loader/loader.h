@@ -24,8 +24,8 @@
 //   order). A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
 // * The destructor may be called at any time. It waits for the workers. If one of them is stuck in
-//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory that
-//   they use are abandoned.
+//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory
+//   that they use are abandoned.
 
 #include <cstdint>
 #include <functional>

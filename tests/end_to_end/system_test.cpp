@@ -81,8 +81,8 @@ std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
   };
 }
 
-// Runs a command line in bash on a new terminal. `watch` gets what was printed so far and may return
-// keys to type. Returns all that was printed, or fails the test after 60 s.
+// Runs a command line in bash on a new terminal. `watch` gets what was printed so far and may
+// return keys to type. Returns all that was printed, or fails the test after 60 s.
 std::string on_terminal(const std::string& line,
                         const std::function<std::string(const std::string&)>& watch) {
   int terminal = -1;

@@ -87,8 +87,8 @@ struct RunOptions {
   bool load_partial = false;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
-  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (up to it). Their batch
-  // norm uses the running statistics.
+  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (up to it). Their
+  // batch norm uses the running statistics.
   std::string freeze = "none";
   int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
   bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics

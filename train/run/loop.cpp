@@ -170,8 +170,8 @@ bool Run::train_step(double start) {
   return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
-// Ends the run if a rank could not read its images; saves the state after the step before. `failure`:
-// of this rank, or null. Collective.
+// Ends the run if a rank could not read its images; saves the state after the step before.
+// `failure`: of this rank, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
   if (agreement_.agree(!failure)) return;
   checkpoints_.save_before_failure();

@@ -89,7 +89,8 @@ class Trainer {
   // the batch. `last`: whether it is the step's last micro-batch.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
-  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm. Collective.
+  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm.
+  // Collective.
   void freeze(int64_t stages);
 
   const ResolvedJob& job_;

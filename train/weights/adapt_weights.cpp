@@ -59,8 +59,8 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether a complete fit leaves so many tensors unused that they are those of another model, such as
-// ResNet-34 for ResNet-18.
+// Whether a complete fit leaves so many tensors unused that they are those of another model, such
+// as ResNet-34 for ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
   const auto known = model_like(file);

@@ -1,5 +1,6 @@
-// Tests the preprocessing that weights carry, and that an image gets the logits that Python computes
-// with the same weights, mean and standard deviation (tests/golden/scripts/make_preprocessing.py).
+// Tests the preprocessing that weights carry, and that an image gets the logits that Python
+// computes with the same weights, mean and standard deviation
+// (tests/golden/scripts/make_preprocessing.py).
 
 #include "train/weights/preprocessing.h"
 
