@@ -60,9 +60,9 @@ class GradientReducer {
   // peer fails or the group's timeout passes.
   void prepare(bool synchronize);
 
-  // Call right after the last backward of a step. Returns the seconds that this backward lasted after
-  // its last bucket was complete: a wait for the network or slower ranks (with NCCL, which computes
-  // on the device, about 0). Throws std::logic_error if that backward did not reach
+  // Call right after the last backward of a step. Returns the seconds that this backward lasted
+  // after its last bucket was complete: a wait for the network or slower ranks (with NCCL, which
+  // computes on the device, about 0). Throws std::logic_error if that backward did not reach
   // every parameter or if prepare(true) was not called.
   double finish();
 

@@ -32,16 +32,16 @@
 
 namespace shoal::app {
 
-struct Place {
+struct PathWithOrigin {
   std::string path;
   std::string origin;  // "SM_CHANNEL_TRAIN", "channel train", "checkpointconfig.json"
-  bool operator==(const Place&) const = default;
+  bool operator==(const PathWithOrigin&) const = default;
 };
 
 struct Paths {
-  std::optional<Place> train, val;
-  std::optional<Place> checkpoints, tensorboard, output, model, cache;
-  std::optional<Place> pretrained;    // the channel with initial weights
+  std::optional<PathWithOrigin> train, val;
+  std::optional<PathWithOrigin> checkpoints, tensorboard, output, model, cache;
+  std::optional<PathWithOrigin> pretrained;  // the channel with initial weights
   std::vector<std::string> channels;  // channels that may contain images, sorted; for messages
   bool train_sharded = false, val_sharded = false;  // S3DistributionType is ShardedByS3Key
   bool fast_files = false;                          // a channel with images has input mode FastFile

@@ -52,12 +52,12 @@ std::shared_ptr<const data::Dataset> with_known_classes(
     const KnownClasses& known) {
   const Classes own = dataset->classes();
   if (known.names.empty() || own == known.names) return dataset;
-  if (opening.job.eval_only && !any_known(own, known.names)) {
+  if (request.job.eval_only && !any_known(own, known.names)) {
     const auto numbers = data::numeric_labels(own, static_cast<int64_t>(known.names.size()));
     if (!numbers.empty()) {
-      if (opening.communicator.env.rank == 0)
+      if (request.communicator.env.rank == 0)
         log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
-      return data::relabelled(dataset, known.names, numbers);
+      return data::relabeled(dataset, known.names, numbers);
     }
   }
   try {

@@ -166,9 +166,10 @@ TEST_CASE(
        R"({"S3OutputPath": "s3://b/t", "LocalPath": "/opt/ml/output/tensorboard/"})"}};
   const dist::Variables folder = {{"SSM_TENSORBOARD_DIR", "/tb"}};
   CHECK(paths_in_container({}, folder, local).tensorboard ==
-        Place{"/opt/ml/output/tensorboard/", "tensorboardoutputconfig.json"});
-  CHECK(paths_in_container({}, folder).tensorboard == Place{"/tb", "SSM_TENSORBOARD_DIR"});
-  CHECK(paths_in_container({}).tensorboard == Place{"/base/output/tensorboard", "SageMaker"});
+        PathWithOrigin{"/opt/ml/output/tensorboard/", "tensorboardoutputconfig.json"});
+  CHECK(paths_in_container({}, folder).tensorboard == PathWithOrigin{"/tb", "SSM_TENSORBOARD_DIR"});
+  CHECK(paths_in_container({}).tensorboard ==
+        PathWithOrigin{"/base/output/tensorboard", "SageMaker"});
   CHECK_FALSE(app::find_paths({}, test::fake({}, {}), false).tensorboard);
 }
 
