@@ -33,8 +33,8 @@ class Descriptor {
 // before the umask. Returns a descriptor that is not open, with errno set, if it fails.
 Descriptor open_file(const char* path, int flags, unsigned mode = 0666);
 
-// Opens /dev/null in place of stdin, stdout and stderr if they are closed, so that no file gets their
-// numbers and then receives messages. Call first in main.
+// Opens /dev/null in place of stdin, stdout and stderr if they are closed, so that no file gets
+// their numbers and then receives messages. Call first in main.
 void open_standard_files() noexcept;
 
 // Writes all bytes at the descriptor's current position. Continues after short writes and signals,

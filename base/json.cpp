@@ -13,7 +13,7 @@ bool nests_too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = !quoted;
     } else if (!quoted && (c == '[' || c == '{')) {
-      if (++depth > kMostJsonLevels) return true;
+      if (++depth > kMaxJsonLevels) return true;
     } else if (!quoted && (c == ']' || c == '}')) {
       --depth;
     }

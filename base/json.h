@@ -8,9 +8,9 @@
 
 namespace shoal {
 
-constexpr int kMostJsonLevels = 100;
+constexpr int kMaxJsonLevels = 100;
 
-// Whether lists and objects in `text` nest deeper than kMostJsonLevels. The library copies and
+// Whether lists and objects in `text` nest deeper than kMaxJsonLevels. The library copies and
 // prints values recursively, so deep ones would overflow the stack.
 bool nests_too_deep(std::string_view text);
 
@@ -24,7 +24,7 @@ Json parse_json(std::string_view text) {
 }
 
 // Returns a whole number from 0 to 2^63 - 1, nothing for other values. The library's get<int64_t>()
-// also converts fractions and numbers out of range, the latter with undefined behaviour.
+// also converts fractions and numbers out of range, the latter with undefined behavior.
 std::optional<int64_t> whole_number(const nlohmann::json& value);
 
 }  // namespace shoal

@@ -6,14 +6,14 @@
 
 namespace shoal {
 
-using ChannelValues = std::array<double, 3>;  // red, green, blue; grey images use the first value
+using ChannelValues = std::array<double, 3>;  // red, green, blue; gray images use the first value
 
 // A normalized pixel is (x - mean) / std, with x from 0 to 1. The default is ImageNet's.
 struct Normalization {
   ChannelValues mean = {0.485, 0.456, 0.406}, std = {0.229, 0.224, 0.225};
 };
 
-// Returns the average of the three values, three times. Grey images use the average of mean and of
+// Returns the average of the three values, three times. Gray images use the average of mean and of
 // std, like timm.
 ChannelValues averaged(const ChannelValues& values);
 

@@ -3,7 +3,7 @@
 //
 //   loader_bench crops DIR PASSES bilinear|bicubic [index] [fast] [augment=POLICY]
 //                                                    one thread: read, decode, crop, resize, flip,
-//                                                    normalise to float. index: with seek indexes,
+//                                                    normalize to float. index: with seek indexes,
 //                                                    made before the warm-up pass. fast: resizes
 //                                                    fast instead of exactly as Pillow
 //   loader_bench boxes DIR PASSES                    prints the boxes that `crops` takes, beginning
@@ -54,7 +54,7 @@ double processor_seconds() {
 #if defined(__x86_64__)
 __attribute__((target_clones("avx2", "default")))
 #endif
-void normalise(const uint8_t* in, int64_t pixels, float* out) {
+void normalize(const uint8_t* in, int64_t pixels, float* out) {
   constexpr float kMean[3] = {0.485F, 0.456F, 0.406F}, kStd[3] = {0.229F, 0.224F, 0.225F};
   constexpr int64_t kGroup = 24;  // a multiple of the pixel size and of the vector size
   float scale[kGroup], shift[kGroup];
@@ -100,7 +100,7 @@ void crops(const Dataset& data, int passes, bool bicubic, bool indexed, bool fas
       data.read(i, bytes);
       transform.training_row(bytes, sample_key(0, pass, i), row.data(),
                              indexed ? &index[static_cast<size_t>(i)] : nullptr);
-      normalise(row.data(), 224 * 224, tensor.data());
+      normalize(row.data(), 224 * 224, tensor.data());
       sum += tensor[77];
     }
   }

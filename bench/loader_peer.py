@@ -5,8 +5,8 @@ Prints one JSON object. Usage: loader_peer.py PEER DIR PASSES bilinear|bicubic B
   torchvision     ImageFolder and transforms on Pillow, as in PyTorch's imagenet example
   torchvision_v2  decode_jpeg and v2.RandomResizedCrop(antialias=True) on tensors
   timm            timm's training transform with POLICY or no augmentation; uint8, for its fast collate
-  opencv          imdecode, crop, INTER_LINEAR (no antialiasing), normalisation
-  dali            DALI's CPU operators: image_slice, antialiased resize, normalisation
+  opencv          imdecode, crop, INTER_LINEAR (no antialiasing), normalization
+  dali            DALI's CPU operators: image_slice, antialiased resize, normalization
 
 BOXES: the output of `loader_bench boxes`: the box of each image in each pass, beginning with the
 warm-up pass.

@@ -9,7 +9,7 @@ if(SHOAL_WERROR)
   list(APPEND SHOAL_WARNINGS -Werror)
 endif()
 # False warnings of gcc 12: overlapping copies in std::string::insert (its bug 105651) and, under the
-# address sanitizer, an uninitialised function in std::regex (its bug 105562).
+# address sanitizer, an uninitialized function in std::regex (its bug 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12")
   list(APPEND SHOAL_WARNINGS -Wno-restrict)
   if(SHOAL_SANITIZE STREQUAL "address")

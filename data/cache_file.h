@@ -76,7 +76,7 @@ bool are_ends(const std::vector<uint64_t>& ends, uint64_t size);
 // Returns the name of the cache file for `path`, without extension.
 std::string cache_name(std::string_view path);
 
-// Whether a file's modification time is so recent that another change might not alter it.
+// Whether a file changed so recently that a further change might leave the same timestamp.
 bool changed_recently(int64_t modified_ns);
 
 // Writes atomically and creates the folder. Throws std::runtime_error.

@@ -18,11 +18,11 @@ enum class Resize { exact, fast };
 enum class Decoder { shoal, turbo };
 // What to do with an unreadable image: replace it by another one, or throw.
 enum class BadImages { replace, error };
-// Order of the samples of an epoch: fully random, or chunks of neighbouring samples shuffled within
+// Order of the samples of an epoch: fully random, or chunks of neighboring samples shuffled within
 // a window (loader/order.h).
 enum class Order { random, chunked };
-// Crops whose predictions evaluation averages. none: the centre crop; flip: the centre crop and its
-// mirror image; five: the centre crop and the four corners; ten: these five and their mirror
+// Crops whose predictions evaluation averages. none: the center crop; flip: the center crop and its
+// mirror image; five: the center crop and the four corners; ten: these five and their mirror
 // images.
 enum class Views { none, flip, five, ten };
 
@@ -38,7 +38,7 @@ struct AugmentOptions {
   // These options change the result.
   std::string policy = "none";     // see augment/policy.h
   std::string color_jitter = "0";  // strength, see augment/settings.h; 0: off
-  double grayscale = 0;            // probability of converting to grey
+  double grayscale = 0;            // probability of converting to gray
   double gaussian_blur = 0;        // probability of a blur; standard deviation 0.1 … 2 pixels
   double solarize = 0;             // probability of inverting the levels 128 … 255
 };
@@ -62,7 +62,7 @@ struct TransformOptions {
   double scale_min = 0.08, scale_max = 1.0;  // fraction of the image's area that a crop covers
   double ratio_min = 3.0 / 4, ratio_max = 4.0 / 3;  // width / height of a random crop
   double hflip = 0.5, vflip = 0;  // probability of a horizontal and of a vertical flip
-  // 3: RGB. 1: greyscale by Pillow's convert("L"), before the image is resized.
+  // 3: RGB. 1: grayscale by Pillow's convert("L"), before the image is resized.
   int64_t channels = 3;
   // How the consumer of a batch normalizes its pixels. timm's policies fill with the mean.
   Normalization normalization;
@@ -70,17 +70,17 @@ struct TransformOptions {
   Resize resize = Resize::exact;
   Decoder decoder = Decoder::shoal;  // turbo has no fast resize and uses no seek index
   AugmentOptions augment;
-  int64_t eval_resize = 256;  // pixels, short side before the centre crop of eval_size
+  int64_t eval_resize = 256;  // pixels, short side before the center crop of eval_size
   int64_t eval_size = 224;    // pixels, side of the output in evaluation
   Views eval_views = Views::none;
 };
 
-// Which images share one draw of mixup and cutmix: all images of a step (batch), two neighbours
-// (pair), or none (elem). half: like pair, but two neighbours give one row, the first mixed with
+// Which images share one draw of mixup and cutmix: all images of a step (batch), two neighbors
+// (pair), or none (elem). half: like pair, but two neighbors give one row, the first mixed with
 // the second.
 enum class MixMode { batch, pair, elem, half };
-// What fills an erased rectangle of the normalised image: zeros, one random colour, or noise.
-// Colour and noise are drawn from the standard normal distribution.
+// What fills an erased rectangle of the normalized image: zeros, one random color, or noise.
+// Color and noise are drawn from the standard normal distribution.
 enum class EraseFill : uint8_t { constant, color, noise };
 
 struct MixOptions {
@@ -96,17 +96,17 @@ struct MixOptions {
   int64_t images_per_row() const { return mode == MixMode::half && mixes() ? 2 : 1; }
   double erase = 0;  // probability of erasing rectangles; 0: off
   EraseFill erase_fill = EraseFill::constant;
-  int64_t erase_count = 1;  // maximum number of rectangles, at most kMostErasures
+  int64_t erase_count = 1;  // maximum number of rectangles, at most kMaxErasures
   // Area of all rectangles together, as a fraction of the image's area.
   double erase_area_min = 0.02, erase_area_max = 1.0 / 3;
   double erase_ratio = 0.3;  // smallest height / width; the largest is its inverse
 };
-inline constexpr int64_t kMostErasures = 4;
+inline constexpr int64_t kMaxErasures = 4;
 
 struct LoaderOptions {
   // These options change the result.
   uint64_t seed = 0;
-  bool train = true;  // true: random order and augmentation; false: listing order and centre crop
+  bool train = true;  // true: random order and augmentation; false: listing order and center crop
   TransformOptions transform;
   Progression progression;  // sizes of training images; its `size` is ignored, see sides()
   MixOptions mix;
@@ -154,7 +154,7 @@ struct StreamRelay {
   int64_t place = 0, count = 1;  // this is process `place` of `count`; process 0 reads the pipe
 };
 
-inline constexpr int64_t kLargestJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
+inline constexpr int64_t kMaxJpegSide = 65500;  // pixels; libjpeg-turbo writes no larger
 
 // Options for writing packed sets (pack/writer.h).
 struct PackOptions {

@@ -1,5 +1,5 @@
 #pragma once
-// Labelled images that can be read in any order, by several threads at a time.
+// Labeled images that can be read in any order, by several threads at a time.
 
 #include <cstdint>
 #include <functional>
@@ -107,7 +107,7 @@ struct OpenOptions {
   std::string labels, synsets;
   std::string tfrecord_keys;  // feature keys (records/tf_example.h); empty: those of ImageNet
   // Ignores labels: all samples get label 0 of one class with an empty name, in file order.
-  bool unlabelled = false;
+  bool unlabeled = false;
   // The caller reads the images once and in order, so compressed files are accepted.
   bool in_order = false;
   // Streams only (stream/shuffled.h, stream/pipe_source.h).

@@ -24,7 +24,7 @@ enum class Purpose : uint64_t {
   augment = 8,
   filter = 9,
   repetition = 10,
-  update = 11,
+  mix_per_step = 11,
   size = 12,
   shuffle = 13,
   vertical_flip = 14,

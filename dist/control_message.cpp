@@ -33,8 +33,8 @@ enum Slot {
   kSlots
 };
 
-constexpr int kLossGrid = 24;             // fractional bits of the loss
-constexpr double kLargestLoss = 1 << 26;  // so that the sum of 4096 ranks fits into an int64
+constexpr int kLossGrid = 24;         // fractional bits of the loss
+constexpr double kMaxLoss = 1 << 26;  // so that the sum of 4096 ranks fits into an int64
 
 void write(const ControlMessage& message, int64_t* slots) {
   slots[kInterrupts] = message.stop_signal == SIGINT;
@@ -42,8 +42,8 @@ void write(const ControlMessage& message, int64_t* slots) {
   slots[kCheckpoints] = message.checkpoint_requested;
   slots[kUnreadableImages] = message.unreadable_images;
   slots[kImages] = message.images;
-  slots[kLoss] = std::llround(
-      std::ldexp(std::clamp(message.loss_sum, -kLargestLoss, kLargestLoss), kLossGrid));
+  slots[kLoss] =
+      std::llround(std::ldexp(std::clamp(message.loss_sum, -kMaxLoss, kMaxLoss), kLossGrid));
   slots[kTop1] = message.top1;
   slots[kTop5] = message.top5;
   slots[kSkipped] = message.skipped;

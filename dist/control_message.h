@@ -49,8 +49,8 @@ class ControlChannel {
   void post(const ControlMessage& message);
 
   // Waits until the posted messages of all ranks have arrived and returns them combined. Returns a
-  // default message if nothing was posted. Throws std::runtime_error that names the rank and the operation if a peer
-  // fails or the group's timeout passes.
+  // default message if nothing was posted. Throws std::runtime_error that names the rank and the
+  // operation if a peer fails or the group's timeout passes.
   ControlMessage collect();
 
   // Returns the combined messages if all have arrived, without collecting them. Does not wait.

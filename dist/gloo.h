@@ -1,5 +1,5 @@
 #pragma once
-// Creates Gloo backends. For the files of this folder.
+// Creates Gloo backends. Private to dist/.
 
 #include <c10/util/intrusive_ptr.h>
 

@@ -109,12 +109,12 @@ struct GradientReducer::Impl {
   std::vector<at::Tensor> parameters;
   Clock::time_point last_bucket;  // time at which it was complete
   std::shared_ptr<c10d::Reducer> reducer;
-  bool synchronising = false;
+  bool synchronizing = false;
 
   void prepare() {
     reducer->prepare_for_forward();
     reducer->prepare_for_backward({});
-    synchronising = true;
+    synchronizing = true;
   }
 
   void throw_away_step() {
@@ -127,7 +127,7 @@ struct GradientReducer::Impl {
     }
     sum.backward();
     guarded(*state, "agreeing on gradient buckets", [&] { reducer->rebuild_buckets(); });
-    synchronising = false;
+    synchronizing = false;
   }
 };
 
@@ -145,16 +145,16 @@ GradientReducer::GradientReducer(const Group& group, std::vector<at::Tensor> par
 }
 
 GradientReducer::~GradientReducer() {
-  if (impl_ && impl_->synchronising) impl_->state->abandoned = true;
+  if (impl_ && impl_->synchronizing) impl_->state->abandoned = true;
 }
 
-void GradientReducer::prepare(bool synchronise) {
-  if (impl_ && synchronise) impl_->prepare();
+void GradientReducer::prepare(bool synchronize) {
+  if (impl_ && synchronize) impl_->prepare();
 }
 
 double GradientReducer::finish() {
   if (!impl_) return 0;
-  if (!impl_->synchronising)
+  if (!impl_->synchronizing)
     throw std::logic_error(
         "GradientReducer::finish: prepare(true) was not called before the last forward");
   try {
@@ -163,7 +163,7 @@ double GradientReducer::finish() {
     throw std::logic_error(
         "backward did not reach every parameter, so gradients were not averaged over the ranks");
   }
-  impl_->synchronising = false;
+  impl_->synchronizing = false;
   return std::chrono::duration<double>(Clock::now() - impl_->last_bucket).count();
 }
 

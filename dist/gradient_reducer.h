@@ -55,14 +55,14 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Call before the forward of a micro-batch. With `synchronise`, the next backward averages the
+  // Call before the forward of a micro-batch. With `synchronize`, the next backward averages the
   // gradients. That backward throws std::runtime_error that names the rank and the operation if a
   // peer fails or the group's timeout passes.
-  void prepare(bool synchronise);
+  void prepare(bool synchronize);
 
-  // Call right after the last backward of a step. Returns the seconds that this backward lasted after
-  // its last bucket was complete: a wait for the network or slower ranks (with NCCL, which computes
-  // on the device, about 0). Throws std::logic_error if that backward did not reach
+  // Call right after the last backward of a step. Returns the seconds that this backward lasted
+  // after its last bucket was complete: a wait for the network or slower ranks (with NCCL, which
+  // computes on the device, about 0). Throws std::logic_error if that backward did not reach
   // every parameter or if prepare(true) was not called.
   double finish();
 

@@ -73,7 +73,7 @@ std::string describe_failure(const GroupState& state, const std::string& operati
 
 void guarded(GroupState& state, const std::string& operation, const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
-  const During waiting(state.progress.get(), Phase::waiting, operation);
+  const PhaseScope waiting(state.progress.get(), Phase::waiting, operation);
   try {
     body();
   } catch (const std::exception& error) {

@@ -49,7 +49,7 @@ class Group {
   // Set the phase of this process (health/progress.h), the second one until the returned object is
   // destroyed. No effect in a default-constructed group.
   void enter(Phase phase) const;
-  During during(Phase phase) const { return {progress_.get(), phase}; }
+  PhaseScope during(Phase phase) const { return {progress_.get(), phase}; }
 
   const std::shared_ptr<GroupState>& state() const { return state_; }  // null for a group of one
 

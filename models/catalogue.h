@@ -8,8 +8,8 @@
 
 namespace shoal::models {
 
-// Returns the network. Throws std::invalid_argument for bad options; for an unknown name, the message
-// suggests the nearest one.
+// Returns the network. Throws std::invalid_argument for bad options; for an unknown name, the
+// message suggests the nearest one.
 Network make_network(const ModelOptions& options);
 // Returns the names of all models: EfficientNets, then ResNets, from small to large.
 const std::vector<std::string>& names();

@@ -21,7 +21,7 @@
 namespace shoal::models {
 namespace {
 
-constexpr double kMostDropped = 0.999;  // upper limit of the dropout rate after scaling
+constexpr double kMaxDropped = 0.999;  // upper limit of the dropout rate after scaling
 
 at::Tensor initial(const Parameter& parameter, at::Generator& generator) {
   const auto format =
@@ -141,7 +141,7 @@ struct Executor::Step {
 
   at::Tensor operator()(const PooledFeatures& p) const {
     const at::Tensor pooled = at::mean(x, {2, 3}, /*keepdim=*/false, statistics_dtype(x));
-    const double dropout = std::min(p.dropout * context.strength, kMostDropped);
+    const double dropout = std::min(p.dropout * context.strength, kMaxDropped);
     if (!self.training_ || dropout <= 0) return pooled;
     return pooled * element_mask(pooled, dropout, p.mask_layer, context);
   }

@@ -27,7 +27,8 @@ struct ParameterSlot {
 };
 
 // The state of one batch norm layer. While *fixed is set, training uses the running statistics as
-// constants and leaves `pending` unchanged. Otherwise, it uses batch statistics. It does not change the running buffers, but updates `pending`:
+// constants and leaves `pending` unchanged. Otherwise, it uses batch statistics. It does not change
+// the running buffers, but updates `pending`:
 //
 //     pending = (1 - momentum) * pending + momentum * {mean, unbiased variance}
 //

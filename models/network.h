@@ -18,8 +18,8 @@ struct Shape {
   int64_t channels = 0, height = 1, width = 1;
 };
 
-// How a parameter is initialized: drawn from Normal(0, value), drawn from uniform(-value, value), or
-// set to value.
+// How a parameter is initialized: drawn from Normal(0, value), drawn from uniform(-value, value),
+// or set to value.
 struct Init {
   enum class Kind { normal, uniform, constant } kind = Kind::constant;
   double value = 0;

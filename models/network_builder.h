@@ -55,8 +55,8 @@ class NetworkBuilder {
     return node == kImages ? images_ : network_.nodes[static_cast<size_t>(node)].out;
   }
 
-  // Returns the network. Completes `info` with the classifier, which must be the last layer, and the
-  // counts.
+  // Returns the network. Completes `info` with the classifier, which must be the last layer, and
+  // the counts.
   Network finish(ModelInfo info);
 
  private:

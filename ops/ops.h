@@ -36,8 +36,8 @@ struct Segment {
   int64_t length = 0;      // elements; the gap up to the next offset is padding and stays zero
   float lr_scale = 1;      // multiplies the learning rate
   float weight_decay = 0;  // the caller sets 0 for normalization parameters and biases
-  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps since
-  // then.
+  // Number of steps before this parameter was trained. AdamW corrects its moments by the steps
+  // since then.
   int64_t first_step = 0;
 };
 
@@ -45,7 +45,7 @@ struct Segment {
 // value per channel (color), or one per element (noise). erase.h computes the values from
 // erase_key, the rectangle's number, the position and the channel.
 enum class EraseFill : int { constant, color, noise };
-constexpr int kMostErasures = 4;  // maximum number of erased rectangles per row
+constexpr int kMaxErasures = 4;  // maximum number of erased rectangles per row
 
 // Mixup, CutMix and random erasing of one row of a batch. Rectangles are x0, y0, x1, y1 in pixels;
 // x1 and y1 are exclusive.
@@ -55,7 +55,7 @@ struct MixRow {
   float lambda = 1;               // mixup: weight of the row's own image; 1 for CutMix
   int32_t box[4] = {0, 0, 0, 0};  // CutMix: the partner's pixels replace this rectangle
   // The first `erased` rectangles are erased. Later ones overwrite earlier ones.
-  int32_t erase[kMostErasures][4] = {};
+  int32_t erase[kMaxErasures][4] = {};
   int32_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
   uint64_t erase_key = 0;
@@ -70,7 +70,7 @@ struct PrepareBatch {
   int64_t n, height, width;
   float mean[3], std[3];  // for pixels scaled to 0..1: (x/255 - mean) / std
   int64_t each = 1;       // images per row: row i uses image i·each and mix[i].partner
-  int64_t channels = 3;   // C: 3, or 1 for grey images, which use mean[0] and std[0]
+  int64_t channels = 3;   // C: 3, or 1 for gray images, which use mean[0] and std[0]
 };
 
 // Batch norm, residual addition and activation as one operation.

@@ -1,4 +1,4 @@
-// shoal eval: measures checkpoints or weights on labelled images.
+// shoal eval: measures checkpoints or weights on labeled images.
 #include <algorithm>
 #include <utility>
 

@@ -35,9 +35,9 @@ class Evaluation {
   // Connects the ranks. `arguments` must outlive it. Collective.
   Evaluation(const Arguments& arguments, const dist::Env& env);
 
-  // Opens the images. `weights` gives the classes, the settings and, for a run with --val-split, the
-  // images that it held out. The names of the classes are those of --classes, of the weights or of the
-  // data. Throws UserError if the data has other classes. Call before run(). Collective.
+  // Opens the images. `weights` gives the classes, the settings and, for a run with --val-split,
+  // the images that it held out. The names of the classes are those of --classes, of the weights or
+  // of the data. Throws UserError if the data has other classes. Call before run(). Collective.
   void open(const Weights& weights);
 
   // Opens images without labels, for classify(). Collective.

@@ -39,7 +39,7 @@ Format format_of(const Arguments& arguments) {
 }
 
 // Moves the positional CHECKPOINT to --weights, and sets the format.
-void settle(Arguments& arguments) {
+void resolve_arguments(Arguments& arguments) {
   std::string& weights = arguments.job.weights;
   std::vector<std::string>& paths = arguments.paths;
   if (paths.size() + (weights.empty() ? 0 : 1) != 1)
@@ -98,7 +98,7 @@ train::CheckpointData data_of(const Weights& weights) {
 int export_command(const Arguments& given) {
   Arguments arguments = given;
   begin(arguments.job, dist::Env{});
-  settle(arguments);
+  resolve_arguments(arguments);
   check_output(arguments.export_to);
   Weights weights = open_selected(arguments);
   take_class_names(arguments, weights);

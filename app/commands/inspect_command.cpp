@@ -120,7 +120,7 @@ std::string pairs_text(const FileContents::Texts& pairs) {
   return joined(texts, "  ");
 }
 
-// The settings and values that fit on one screen.
+// Returns the pairs whose name is in `names`.
 FileContents::Texts selected(const FileContents::Texts& all, const std::set<std::string>& names) {
   FileContents::Texts some;
   for (const auto& pair : all)

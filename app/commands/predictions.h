@@ -27,8 +27,8 @@ class PredictionRows {
   const std::vector<std::string>& classes_;  // may be empty
 };
 
-// The file of eval --predictions: CSV if its name ends with .csv, JSON lines if with .jsonl, .ndjson
-// or .json. `classes`: names by label.
+// The file of eval --predictions: CSV if its name ends with .csv, JSON lines if with .jsonl,
+// .ndjson or .json. `classes`: names by label.
 class PredictionFile {
  public:
   // Throws UserError for other endings.

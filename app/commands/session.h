@@ -21,8 +21,8 @@ train::ResolvedJob resolve_job(const train::Job& job, const train::Gpus& gpus,
 // (dist/health/health.h). Throws std::runtime_error that names the failed check. Collective.
 void check_health(const train::Job& job, const dist::Communicator& communicator);
 
-// Connects all ranks with the job's backend and timeouts. `lost` is called from another thread, with
-// a sentence that names the rank or host that was lost. Collective.
+// Connects all ranks with the job's backend and timeouts. `lost` is called from another thread,
+// with a sentence that names the rank or host that was lost. Collective.
 dist::Communicator connect_ranks(const train::Job& job, const train::Gpus& gpus,
                                  const dist::Env& env, std::shared_ptr<dist::Progress> progress,
                                  const dist::Notify& lost);

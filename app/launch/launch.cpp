@@ -213,8 +213,7 @@ class Watch {
                                : "failed with exit code " + std::to_string(code_of(worker)) +
                                      "; see its message above");
     print_error(text + (workers_.size() > 1 ? "; stopping the other processes of this host" : ""));
-    // If a signal killed the worker, the file contains at most a peer's message about a lost
-    // connection.
+    // A worker killed by a signal writes no failure file. Overwrite what a peer may have written.
     write_failure_file(plan_.failure_file, text, silent);
   }
 

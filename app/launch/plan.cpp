@@ -16,8 +16,8 @@ using dist::Variables;
 
 // Limits of workers per host and of hosts. Larger numbers are probably typing errors and would
 // stall the machine.
-constexpr int kMostPerProcessor = 4, kFewWorkers = 8;
-constexpr int64_t kMostHosts = 4096;
+constexpr int kMaxPerProcessor = 4, kFewWorkers = 8;
+constexpr int64_t kMaxHosts = 4096;
 
 // Number of workers that `text` requests: the value of --nproc or PET_NPROC_PER_NODE. 0 if it is
 // empty.
@@ -26,7 +26,7 @@ int requested_workers(const Arguments& arguments, const std::string& text, const
   if (text == "auto") return arguments.job.device == "cpu" ? 1 : std::max(1, facts.gpus);
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const int most = std::max({kFewWorkers, kMostPerProcessor * facts.processors, facts.gpus});
+  const int most = std::max({kFewWorkers, kMaxPerProcessor * facts.processors, facts.gpus});
   if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most) {
     throw UserError((arguments.nproc.empty() ? "PET_NPROC_PER_NODE is '" : "--nproc is '") + text +
                     "'; it must be auto or a number from 1 to " + std::to_string(most) +
@@ -211,11 +211,11 @@ void plan_nodes(Plan& plan, int local, const Nodes& nodes, const Variables& envi
                     ", but the master address is missing or invalid; give --master-addr HOST and "
                     "--master-port PORT, or set MASTER_ADDR and MASTER_PORT");
   }
-  if (nodes.rank < 0 || nodes.rank >= nodes.count || nodes.count > kMostHosts) {
+  if (nodes.rank < 0 || nodes.rank >= nodes.count || nodes.count > kMaxHosts) {
     throw UserError("--node-rank is " + std::to_string(nodes.rank) + " of --nnodes " +
                     std::to_string(nodes.count) +
                     "; it must be from 0 to nnodes - 1, and nnodes at most " +
-                    std::to_string(kMostHosts));
+                    std::to_string(kMaxHosts));
   }
   plan.launched_by = "--nnodes";
   const int first = static_cast<int>(nodes.rank) * local;

@@ -50,7 +50,7 @@ bool has_strength(Case c) {
   return policy.starts_with("ra") || policy.starts_with("augmix") || mixes(c) ||
          c.run.model.dropout.value_or(0) > 0;
 }
-bool grey(Case c) {
+bool gray(Case c) {
   return c.run.transform.channels == 1;
 }
 bool jitters_color(Case c) {
@@ -126,11 +126,11 @@ std::vector<NoEffect> all_rows() {
        ": --random-erase is 0",
        [](Case c) { return c.run.mix.erase <= 0; }},
 
-      {{"grayscale"}, ": with --channels 1, all images are greyscale", grey},
+      {{"grayscale"}, ": with --channels 1, all images are grayscale", gray},
       {{"color-jitter"},
-       " on saturation and hue: with --channels 1, images have no colour",
-       [](Case c) { return grey(c) && jitters_color(c); }},
-      {{"auto-augment"}, " in its operations on colour: with --channels 1, images have none", grey},
+       " on saturation and hue: with --channels 1, images have no color",
+       [](Case c) { return gray(c) && jitters_color(c); }},
+      {{"auto-augment"}, " in its operations on color: with --channels 1, images have none", gray},
       {{"crop-pct"},
        ": --val-resize sets the size before the crop",
        [](Case c) { return c.arguments.job.val_resize.has_value(); }},

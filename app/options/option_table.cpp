@@ -38,19 +38,16 @@ void add_model(std::vector<Option>& table) {
            .of_evaluation(),
        model_row(kEval | kPredict | kExport | kAverage,
                  "Network for --weights; `shoal models` lists them", FIELD(weights_model))
-           .unset_is(
-               "the network named in the file, known by the name of the weights, or recognized "
-               "by the tensors"),
+           .unset_is("from the file, the weights' name or the tensors"),
        row("layers", kModels, "NAME",
-           "Lists the layers of this network: output shapes, parameters, multiply-adds, stages",
+           "List the layers of this network: output shapes, parameters, multiply-adds, stages",
            FIELD(layers))
-           .unset_is("lists the networks"),
+           .unset_is("list the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Initial weights (eval, predict, export: required): a run, a file (.pth, …), a URL, a "
-           "name (see `shoal weights`), hf:OWNER/NAME, or `pretrained` (SageMaker's channel or "
-           "torchvision's)",
+           "Weights to start from (train) or to use: a run, a file, a URL, a name (`shoal weights` "
+           "lists them), hf:OWNER/NAME or `pretrained`; see docs/training.md",
            JOB(weights))
-           .unset_is("random"),
+           .unset_is("random weights (only train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),
@@ -60,13 +57,13 @@ void add_model(std::vector<Option>& table) {
            JOB(weights_entry))
            .unset_is("the averaged weights, if any"),
        row("load-partial", kTrain, "",
-           "Take the tensors of --weights that fit the network by name and shape; start the others "
-           "from random values",
+           "Load only the tensors of --weights that match the network by name and shape; "
+           "initialize the others randomly",
            JOB(load_partial))
            .of_training(),
        row("drop-path", kTrain, "P",
-           "Stochastic depth: drop probability, rising linearly from 0 (first block) to almost P "
-           "(last block)",
+           "Stochastic depth: drop probability, rising linearly from 0 in the first block towards "
+           "P in the last",
            JOB(model.drop_path))
            .unset_is("the model's own")
            .from_below(0, 1)
@@ -114,9 +111,8 @@ void add_length(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        duration_row("time-budget", kTrain,
-                    "Train for this time (1800, 30m, 1h30m), evaluations included: the learning "
-                    "rate schedule spans it, --epochs only scales the options that count epochs; "
-                    "0: no limit",
+                    "Training time including evaluations (1800, 30m, 1h30m); the schedule ends "
+                    "with it, and --epochs only scales options given in epochs; 0: no limit",
                     JOB(time_budget))
            .also_called({"max-time", "max-duration"})
            .off_is("0")

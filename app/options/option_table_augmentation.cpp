@@ -43,7 +43,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .of_training()
            .changes_results(),
        row("cutmix", kTrain, "ALPHA",
-           "CutMix: paste a rectangle of another image, its area from Beta(ALPHA, ALPHA); 0: off",
+           "CutMix: paste a rectangle from another image, with an area from Beta(ALPHA, ALPHA); 0: "
+           "off",
            JOB(mix.cutmix))
            .within(0, 100)
            .off_is("0")
@@ -59,9 +60,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .of_training()
            .changes_results(),
        choice<data::MixMode>("mixup-mode", kTrain,
-                             "Draw mixup and cutmix once per step (batch), per pair of images "
-                             "(pair) or per image (elem); half: as pair, but train on only one of "
-                             "the two mixed images, which halves the steps per epoch",
+                             "Draw mixup and cutmix per step (batch), per pair of images (pair) or "
+                             "per image (elem); half: as pair, with half the steps per epoch",
                              {{"batch", data::MixMode::batch},
                               {"pair", data::MixMode::pair},
                               {"elem", data::MixMode::elem},
@@ -71,8 +71,8 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .changes_results(),
        share_row("random-erase", "Probability of erasing rectangles in an image", JOB(mix.erase)),
        choice<data::EraseFill>("random-erase-mode", kTrain,
-                               "Fill of an erased rectangle: the mean colour (const), one random "
-                               "colour (rand) or noise (pixel)",
+                               "Fill of an erased rectangle: the mean color (const), one random "
+                               "color (rand) or noise (pixel)",
                                {{"const", data::EraseFill::constant},
                                 {"rand", data::EraseFill::color},
                                 {"pixel", data::EraseFill::noise}},
@@ -81,16 +81,16 @@ void add_mixing(std::vector<Option>& table, const char* group) {
            .changes_results(),
        row("random-erase-count", kTrain, "N", "Maximum number of rectangles erased per image",
            JOB(mix.erase_count))
-           .within(1, data::kMostErasures)
+           .within(1, data::kMaxErasures)
            .of_training()
            .changes_results(),
-       row("random-erase-area-min", kTrain, "SHARE",
-           "Smallest total erased area, as a share of the image", JOB(mix.erase_area_min))
+       row("random-erase-area-min", kTrain, "FRACTION",
+           "Smallest total erased area, as a fraction of the image", JOB(mix.erase_area_min))
            .within(1e-4, 1)
            .of_training()
            .changes_results(),
-       row("random-erase-area-max", kTrain, "SHARE",
-           "Largest total erased area, as a share of the image", JOB(mix.erase_area_max))
+       row("random-erase-area-max", kTrain, "FRACTION",
+           "Largest total erased area, as a fraction of the image", JOB(mix.erase_area_max))
            .within(1e-4, 1)
            .of_training()
            .changes_results(),
@@ -118,7 +118,7 @@ void add_augmentation(std::vector<Option>& table) {
                    data::augment::parse_jitter, JOB(augment.color_jitter))
            .off_is("0")
            .spells_lists(","),
-       share_row("grayscale", "Probability of converting an image to greyscale",
+       share_row("grayscale", "Probability of converting an image to grayscale",
                  JOB(augment.grayscale)),
        share_row("gaussian-blur",
                  "Probability of blurring an image (Gaussian, sigma from 0.1 to 2 pixels)",

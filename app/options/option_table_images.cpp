@@ -11,15 +11,14 @@ namespace {
 
 // Row of --classes, whose value is a number or a file of class names.
 Option classes_row() {
-  Option option =
-      row("classes", kTrain | kModels, "N|FILE",
-          "Number of classes, or a FILE with the class names, one per line in label order; needed "
-          "for images from a pipe or with numeric labels",
-          JOB(classes))
-          .unset_is("the number of classes in the data")
-          .within(1, 1 << 24)
-          .changes_results(MayDiffer::never, kStartAnew)
-          .of_evaluation();
+  Option option = row("classes", kTrain | kModels, "N|FILE",
+                      "Number of classes, or a FILE with the class names, one per line in label "
+                      "order; needed for images from a pipe or with numeric labels",
+                      JOB(classes))
+                      .unset_is("the number of classes in the data")
+                      .within(1, 1 << 24)
+                      .changes_results(MayDiffer::never, kStartAnew)
+                      .of_evaluation();
   option.set = [](Arguments& arguments, const std::string& text) {
     try {
       store(arguments.job.classes, text);
@@ -49,8 +48,8 @@ void add_splits(std::vector<Option>& table) {
        row("val", kTrain | kEval | kAverage | kPrepare, "PATH",
            "Validation images (instead of DATA/val), in any form that --train accepts",
            JOB(val_dir)),
-       row("val-split", kTrain | kEval | kAverage, "SHARE",
-           "Share of the training images to hold out for validation, selected by a hash of each "
+       row("val-split", kTrain | kEval | kAverage, "FRACTION",
+           "Fraction of the training images to hold out for validation, selected by a hash of each "
            "path; 0: none",
            JOB(val_split))
            .within(0, 0.9)
@@ -58,9 +57,8 @@ void add_splits(std::vector<Option>& table) {
            .changes_results(MayDiffer::never, kStartAnew)
            .replaced_by("val"),
        row("val-labels", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
-           "File with the classes of unlabelled validation images (pack: of the images in SOURCE): "
-           "lines `NAME CLASS`, Kaggle's LOC_val_solution.csv, the ground truth file of ImageNet's "
-           "devkit, or the devkit itself (.tar.gz)",
+           "File with the classes of unlabeled validation images (pack: images in SOURCE): lines "
+           "`NAME CLASS`, LOC_val_solution.csv or ImageNet's devkit; see docs/data.md",
            JOB(val_labels))
            .unset_is("the class comes with each image"),
        row("val-synsets", kTrain | kEval | kAverage | kPack | kPrepare, "FILE",
@@ -74,20 +72,19 @@ void add_splits(std::vector<Option>& table) {
            JOB(tfrecord_keys))
            .unset_is("the feature names of ImageNet's TFRecords")
            .spells_lists(",="),
-       choice<BadImages>("bad-images", kTrain,
-                         "What to do with an unreadable image: replace it with the next readable "
-                         "one (the run still fails if more than 1 % are unreadable), or stop with "
-                         "an error at the first",
-                         {{"replace", BadImages::replace}, {"error", BadImages::error}},
-                         JOB(bad_images))
+       choice<BadImages>(
+           "bad-images", kTrain,
+           "What to do with an unreadable image: replace it with the next readable one (the run "
+           "still fails if more than 1 % are unreadable), or stop with an error at the first",
+           {{"replace", BadImages::replace}, {"error", BadImages::error}}, JOB(bad_images))
            .changes_results(),
        classes_row(),
        row("classes", kEval | kPredict | kExport, "FILE|imagenet",
            "File with the class names, one per line in the order of the model's outputs, or "
            "`imagenet` for ImageNet's 1000 classes (eval: their folders, n01440764, …)",
            JOB(classes_file))
-           .unset_is("the class names stored with the weights, ImageNet's for weights known by "
-                     "name, else numbers (eval: the classes of the images)")});
+           .unset_is("names stored with the weights; ImageNet's for known weights; else numbers "
+                     "(eval: the classes of the images)")});
 }
 
 void add_reading(std::vector<Option>& table) {

@@ -5,7 +5,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr double kSecondsMost = 1e6;
+constexpr double kMaxSeconds = 1e6;
 
 Option resume_row() {
   Option option;
@@ -102,7 +102,7 @@ void add_machine(std::vector<Option>& table) {
        row("rendezvous-timeout", kRanks, "SECONDS",
            "Time limit for all processes to connect; the error then names the missing host",
            JOB(rendezvous_timeout))
-           .within(1, kSecondsMost),
+           .within(1, kMaxSeconds),
        text_choice(
            "health-check", kTrain,
            "Test hosts and network before training: off, quick (transfers a few MB) or full (16x)",
@@ -111,24 +111,24 @@ void add_machine(std::vector<Option>& table) {
        row("collective-timeout", kRanks, "SECONDS",
            "Time limit for one collective operation between processes; the run then stops",
            JOB(collective_timeout))
-           .within(1, kSecondsMost),
+           .within(1, kMaxSeconds),
        row("stall-warning", kRanks, "SECONDS",
-           "Time without progress after which a warning names the late processes and their "
-           "activity; 0: never",
+           "Time without progress after which a warning names the late processes and what they are "
+           "doing; 0: never",
            JOB(stall_warning))
-           .within(0, kSecondsMost)
+           .within(0, kMaxSeconds)
            .off_is("0"),
        row("lost-host-timeout", kRanks, "SECONDS",
-           "Time without an answer after which a process or host is lost; rank 0 then saves and "
-           "the run ends; 0: never",
+           "Time without an answer after which a process or host counts as lost; rank 0 then saves "
+           "a checkpoint and the run ends; 0: never",
            JOB(lost_host_timeout))
-           .within(0, kSecondsMost)
+           .within(0, kMaxSeconds)
            .off_is("0"),
        row("stop-timeout", kTrain, "SECONDS",
-           "Time limit for a stop by SIGTERM or SIGINT; after half of it, rank 0 saves without "
-           "waiting for images or other processes",
+           "Time limit for a stop by SIGTERM or SIGINT; after half of it, rank 0 saves a "
+           "checkpoint without waiting for images or other processes",
            JOB(stop_timeout))
-           .within(1, kSecondsMost)});
+           .within(1, kMaxSeconds)});
   add_hosts(table, group);
 }
 
@@ -143,8 +143,8 @@ void add_checkpoints(std::vector<Option>& table, const char* group) {
            .at_least(1)
            .of_training()
            .off_is("none"),
-       row("checkpoint-minutes", kTrain, "MINUTES",
-           "Time between checkpoints; 0: no checkpoints by time", JOB(checkpoint_minutes))
+       row("checkpoint-minutes", kTrain, "MINUTES", "Time between checkpoints; 0: none by time",
+           JOB(checkpoint_minutes))
            .at_least(0)
            .of_training()
            .off_is("0"),
@@ -202,11 +202,10 @@ void add_printing(std::vector<Option>& table, const char* group) {
       {row("print-freq", kTrain, "N", "Steps (in evaluation: batches) between two metric lines",
            JOB(print_freq))
            .at_least(1),
-       text_choice(
-           "log-format", kTrain,
-           "Metric lines on stdout: text, or dllogger, which adds the JSON lines of NVIDIA's "
-           "DLLogger",
-           {"text", "dllogger"}, JOB(log_format))
+       text_choice("log-format", kTrain,
+                   "Metric lines on stdout: text, or dllogger, which adds the JSON lines of "
+                   "NVIDIA's DLLogger",
+                   {"text", "dllogger"}, JOB(log_format))
            .of_training(),
        row("tensorboard", kTrain | kCommon, "DIR", "Folder for TensorBoard's event file",
            JOB(tensorboard))
@@ -285,14 +284,14 @@ void add_packing(std::vector<Option>& table) {
        row("max-side", kPack | kPrepare | kCommon, "PIXELS",
            "Shrink and re-encode images whose longer side exceeds PIXELS; 0: off",
            FIELD(pack.max_side))
-           .within(0, data::kLargestJpegSide),
+           .within(0, data::kMaxJpegSide),
        row("quality", kPack | kPrepare | kCommon, "N",
            "Re-encode JPEGs at this quality if that saves at least 10 %; 0: re-encode only images "
            "that --max-side shrinks, at quality 90",
            FIELD(pack.quality))
            .within(0, 100),
-       row("raw-share", kPack | kPrepare, "SHARE",
-           "Share of the images to store as raw pixels, selected by a hash of their position",
+       row("raw-share", kPack | kPrepare, "FRACTION",
+           "Fraction of the images to store as raw pixels, selected by a hash of their position",
            FIELD(pack.raw_share))
            .within(0, 1),
        row("index", kPack | kPrepare, "",
@@ -321,12 +320,13 @@ void add_measuring(std::vector<Option>& table) {
       {row("train", kBench | kCommon, "", "Measure loading for training, with random crops",
            FIELD(bench.train))
            .unset_is("on without --eval"),
-       row("eval", kBench | kCommon, "", "Measure loading for evaluation, with centre crops",
+       row("eval", kBench | kCommon, "", "Measure loading for evaluation, with center crops",
            FIELD(bench.eval)),
-       choice<data::Resize>(
-           "mode", kBench | kCommon, "How to resize training images, as `shoal train --resize`",
-           {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}}, FIELD(bench.mode)),
-       row("seconds", kBench | kCommon, "S", "Duration of each measurement, in seconds",
+       choice<data::Resize>("mode", kBench | kCommon,
+                            "How to resize training images, as with `shoal train --resize`",
+                            {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
+                            FIELD(bench.mode)),
+       row("seconds", kBench | kCommon, "SECONDS", "Duration of each measurement",
            FIELD(bench.seconds))
            .above(0, 3600),
        row("wanted", kBench | kCommon, "RATE",

@@ -61,7 +61,8 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("weight-decay", kTrain, "X",
-           "L2 weight decay; not applied to biases and normalization parameters",
+           "Weight decay (SGD, RMSprop: L2 term; AdamW: decoupled); not applied to biases and "
+           "normalization parameters",
            JOB(optimizer.weight_decay))
            .at_least(0)
            .off_is("0")
@@ -94,7 +95,7 @@ void add_optimizer(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        row("label-smoothing", kTrain, "X",
-           "Label smoothing: share of the target probability spread evenly over all classes",
+           "Label smoothing: fraction of the target probability spread evenly over all classes",
            JOB(label_smoothing))
            .from_below(0, 1)
            .off_is("0")
@@ -102,16 +103,15 @@ void add_optimizer(std::vector<Option>& table) {
            .changes_results(),
        ema_row(),
        amp_row(),
-       row("freeze", kTrain, "STAGES",
-           "Layers that keep their weights: none, the first N stages, all stages up to the one "
-           "named "
-           "(`shoal models --layers NAME` shows them), or all-but-head",
+       row("freeze", kTrain, "N|STAGE",
+           "Layers to freeze: none; N: the first N stages; STAGE: up to that stage (`shoal models "
+           "--layers NAME` lists them); or all-but-head",
            JOB(freeze))
            .off_is("none")
            .of_training()
            .changes_results(),
        row("unfreeze-epoch", kTrain, "N",
-           "Train the layers of --freeze, too, from this epoch on; 0: never", JOB(unfreeze_epoch))
+           "Epoch from which the layers of --freeze are trained too; 0: never", JOB(unfreeze_epoch))
            .at_least(0)
            .off_is("0")
            .of_training()
@@ -120,13 +120,13 @@ void add_optimizer(std::vector<Option>& table) {
            JOB(freeze_bn))
            .of_training()
            .changes_results(),
-       row("head-lr-scale", kTrain, "X", "Multiply the learning rate of the classifier by this",
+       row("head-lr-scale", kTrain, "X", "Multiply the learning rate of the classifier by X",
            JOB(head_lr_scale))
            .above(0)
            .of_training()
            .changes_results(),
        row("layer-decay", kTrain, "X",
-           "Multiply the learning rate by this once for each block towards the input",
+           "Layer-wise decay: a block's learning rate is X times that of the next block",
            JOB(layer_decay))
            .above(0, 1)
            .of_training()
@@ -146,7 +146,7 @@ void add_optimizer(std::vector<Option>& table) {
            JOB(on_spike))
            .of_training()
            .changes_results(),
-       row("spike-ratio", kTrain, "X", "Count a loss above X times its running median as a spike",
+       row("spike-ratio", kTrain, "X", "Treat a loss above X times its running median as a spike",
            JOB(spike_ratio))
            .within(1.01, 1000)
            .of_training()
@@ -187,8 +187,8 @@ void add_schedule(std::vector<Option>& table) {
            .off_is("0")
            .of_training()
            .changes_results(),
-       row("warmup-start", kTrain, "SHARE",
-           "Learning rate at the start of the warm-up, as a share of --lr",
+       row("warmup-start", kTrain, "FRACTION",
+           "Learning rate at the start of the warm-up, as a fraction of --lr",
            JOB(schedule.warmup_start))
            .within(0, 1)
            .of_training()

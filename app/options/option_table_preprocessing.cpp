@@ -29,7 +29,7 @@ Option channel_row(const char* name, const char* help, ChannelValues (*parse)(co
     return shoal::text_of(job.transform.normalization.*used);
   };
   return std::move(option)
-      .unset_is("the model's own or that of the weights")
+      .unset_is("as in the weights, else the model's own")
       .spells_lists(",")
       .changes_results()
       .replaced_by("channels")
@@ -37,15 +37,14 @@ Option channel_row(const char* name, const char* help, ChannelValues (*parse)(co
 }
 
 Option channels_row() {
-  Option option =
-      choice<int64_t>("channels", kRun | kAverage | kBench,
-                      "Channels of the images: 3 (RGB) or 1 (greyscale; RGB images are converted "
-                      "like Pillow's convert(\"L\"), and the first convolution of RGB weights is "
-                      "summed)",
-                      {{"1", 1}, {"3", 3}}, JOB(channels))
-          .unset_is("3, or as in the weights")
-          .changes_results(MayDiffer::never, kStartAnew)
-          .of_evaluation();
+  Option option = choice<int64_t>("channels", kRun | kAverage | kBench,
+                                  "Channels of the images: 3 (RGB) or 1 (grayscale; RGB images are "
+                                  "converted as by Pillow's convert(\"L\"), and the first "
+                                  "convolution of RGB weights is summed over its input channels)",
+                                  {{"1", 1}, {"3", 3}}, JOB(channels))
+                      .unset_is("3, or as in the weights")
+                      .changes_results(MayDiffer::never, kStartAnew)
+                      .of_evaluation();
   option.resolved = [](const train::ResolvedJob& job) {
     return std::to_string(job.transform.channels);
   };
@@ -54,24 +53,23 @@ Option channels_row() {
 
 void add_resizing(std::vector<Option>& table) {
   add(table, "Data",
-      {row("size", kTrain | kBench | kCommon, "PIXELS", "Size of training images", JOB(size))
+      {row("size", kTrain | kBench | kCommon, "PIXELS", "Width and height of training images",
+           JOB(size))
            .unset_is("the model's")
            .also_called({"img-size"})
            .within(32, 4096)
            .changes_results()
            .of_evaluation(),
        row("size-schedule", kTrain, "LIST",
-           "Width and height of training images by epoch, as points EPOCH:PIXELS,… (EPOCH may be "
-           "N% of --epochs); linear between points, rounded to multiples of 32; two points at one "
-           "epoch make a jump",
+           "Width and height of training images by epoch: points EPOCH:PIXELS,…, linear in "
+           "between, rounded to multiples of 32; see docs/training.md",
            JOB(size_schedule))
            .off_is("none")
            .spells_lists(",:")
            .of_training()
            .changes_results(),
        row("multi-scale", kTrain, "MIN-MAX",
-           "Draw a random image size for each step from the multiples of 32 in this range of "
-           "pixels",
+           "Range of image sizes in pixels; each step draws a multiple of 32 from it",
            JOB(multi_scale))
            .off_is("none")
            .spells_lists("-")
@@ -79,7 +77,7 @@ void add_resizing(std::vector<Option>& table) {
            .changes_results(),
        row("val-size", kRun | kAverage | kBench, "PIXELS", "Width and height of evaluation images",
            JOB(val_size))
-           .unset_is("the model's own; --size if it is given (only train)")
+           .unset_is("the model's own; train: --size if given")
            .within(32, 4096)
            .changes_results()
            .replaced_by("size")
@@ -96,7 +94,7 @@ void add_resizing(std::vector<Option>& table) {
            .of_evaluation(),
        choice<data::Resize>("resize", kTrain,
                             "How to resize training images: exact (bit-identical to Pillow 13) or "
-                            "fast (JPEGs only; PSNR against exact about 50 dB)",
+                            "fast (JPEGs only; about 50 dB PSNR relative to exact)",
                             {{"exact", data::Resize::exact}, {"fast", data::Resize::fast}},
                             JOB(resize))
            .of_training()
@@ -108,17 +106,17 @@ void add_resizing(std::vector<Option>& table) {
        choice<data::Order>(
            "order", kTrain | kBench,
            "Order of training images: random, or chunked for data larger than memory (reads runs "
-           "of 16 neighbouring images and shuffles within windows of 8,192)",
+           "of 16 neighboring images and shuffles within windows of 8,192)",
            {{"random", data::Order::random}, {"chunked", data::Order::chunked}}, JOB(order))
            .of_training()
            .changes_results(MayDiffer::between_epochs, kWithinEpoch),
-       row("crop-scale-min", kTrain | kBench, "SHARE",
-           "Smallest random crop, as a share of the image's area", JOB(crop_scale_min))
+       row("crop-scale-min", kTrain | kBench, "FRACTION",
+           "Smallest random crop, as a fraction of the image's area", JOB(crop_scale_min))
            .within(1e-4, 1)
            .of_training()
            .changes_results(),
-       row("crop-scale-max", kTrain, "SHARE", "Largest random crop, as a share of the image's area",
-           JOB(crop_scale_max))
+       row("crop-scale-max", kTrain, "FRACTION",
+           "Largest random crop, as a fraction of the image's area", JOB(crop_scale_max))
            .within(1e-4, 1)
            .of_training()
            .changes_results(),
@@ -133,8 +131,8 @@ void add_resizing(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        choice<data::Views>("tta", kEval | kPredict | kCommon,
-                           "Average the logits of several crops of each image: none (centre crop "
-                           "only), flip (centre and its mirror image), five (centre and corners), "
+                           "Average the logits of several crops of each image: none (center crop "
+                           "only), flip (center and its mirror image), five (center and corners), "
                            "ten (five and their mirror images)",
                            {{"none", data::Views::none},
                             {"flip", data::Views::flip},
@@ -147,7 +145,7 @@ void add_resizing(std::vector<Option>& table) {
 void add_normalization(std::vector<Option>& table) {
   add(table, "Data",
       {row("val-resize", kRun | kAverage, "PIXELS",
-           "Short side to which evaluation images are resized before the centre crop of --val-size",
+           "Short side to which evaluation images are resized before the center crop of --val-size",
            JOB(val_resize))
            .unset_is("derived from --val-size and --crop-pct")
            .within(32, 8192)
@@ -156,10 +154,8 @@ void add_normalization(std::vector<Option>& table) {
            .replaced_by("val-size")
            .replaced_by("crop-pct")
            .of_evaluation(),
-       row("crop-pct", kRun | kAverage, "SHARE",
-           "Centre crop of evaluation images / their short side after the resize, as in timm: "
-           "--val-resize is --val-size / SHARE, rounded down",
-           JOB(crop_pct))
+       row("crop-pct", kRun | kAverage, "X",
+           "Crop ratio as in timm: --val-resize = floor(--val-size / X)", JOB(crop_pct))
            .unset_is("the model's own")
            .above(0.5, 1)
            .changes_results()
@@ -177,10 +173,9 @@ void add_normalization(std::vector<Option>& table) {
            .of_training()
            .changes_results(),
        channels_row(),
-       channel_row("mean",
-                   "Mean that is subtracted from pixels of 0 to 1: one number, or one per channel",
-                   parse_mean, &train::Job::mean, &Normalization::mean),
-       channel_row("std", "Standard deviation by which pixels are divided after --mean", parse_std,
+       channel_row("mean", "Per-channel mean, subtracted after scaling pixels to 0..1", parse_mean,
+                   &train::Job::mean, &Normalization::mean),
+       channel_row("std", "Per-channel standard deviation; divides after --mean", parse_std,
                    &train::Job::std, &Normalization::std)});
 }
 

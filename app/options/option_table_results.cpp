@@ -8,8 +8,7 @@ void add_results(std::vector<Option>& table) {
   add(table, "Results",
       {row("output", kEval | kCommon, "DIR",
            "Folder for evaluation.json: confusion matrix, calibration, figures of each class, "
-           "images "
-           "with the highest losses",
+           "images with the highest losses",
            FIELD(eval.output))
            .unset_is("none"),
        row("predictions", kEval | kCommon, "FILE",
@@ -49,24 +48,24 @@ void add_results(std::vector<Option>& table) {
 void add_export(std::vector<Option>& table) {
   using Format = train::ExportFileOptions::Format;
   add(table, "Export",
-      {choice<Format>("format", kExport | kCommon,
-                      "Format of the file: onnx (network, weights, preprocessing in its metadata), "
-                      "safetensors (weights and metadata) or torchvision (a state dict for "
-                      "torch.load)",
-                      {{"onnx", Format::onnx},
-                       {"safetensors", Format::safetensors},
-                       {"torchvision", Format::torchvision}},
-                      FIELD(export_file.format))
-           .unset_is("by the ending of --output: .onnx, .safetensors, .pth or .pt; else onnx"),
-       row("output", kExport | kCommon, "FILE", "File to write; an existing one is replaced",
+      {choice<Format>(
+           "format", kExport | kCommon,
+           "Format of the file: onnx (network, weights, preprocessing in its metadata), "
+           "safetensors (weights and metadata) or torchvision (a state dict for torch.load)",
+           {{"onnx", Format::onnx},
+            {"safetensors", Format::safetensors},
+            {"torchvision", Format::torchvision}},
+           FIELD(export_file.format))
+           .unset_is("by the extension of --output: .onnx, .safetensors, .pth or .pt; else onnx"),
+       row("output", kExport | kCommon, "FILE", "File to write; replaces an existing one",
            FIELD(export_to))
            .unset_is("NETWORK.onnx, .safetensors or .pth in the current folder")
            .short_form('o'),
        row("ema", kExport | kAverage | kCommon, "",
-           "Use the averaged weights if there are any; --no-ema: those that were trained",
+           "Use the averaged weights if there are any; --no-ema: the weights without averaging",
            FIELD(use_ema)),
        row("dynamic-batch", kExport | kCommon, "",
-           "ONNX: accept any number of images at once, instead of one",
+           "ONNX: accept batches of any size instead of a single image",
            FIELD(export_file.dynamic_batch)),
        row("with-preprocessing", kExport | kCommon, "",
            "ONNX: accept images of any size (uint8, N x H x W x channels), and resize, crop and "

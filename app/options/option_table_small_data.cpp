@@ -11,9 +11,8 @@ namespace {
 // Row of --balance, whose bare form means 1.
 Option balance_row() {
   Option option = row("balance", kTrain, "X",
-                      "Class-balanced sampling: use a class with n images in proportion to "
-                      "n^(1 - X), without changing the length of an epoch. 1 (same as --balance "
-                      "alone): each class equally often; 0: each image once",
+                      "Class-balanced sampling: 0 each image once, 1 (or no value) each class "
+                      "equally often; in between, a class of n images in proportion to n^(1 - X)",
                       JOB(balance))
                       .also_called({"class-balanced", "weighted-sampler", "oversample"})
                       .within(0, 1)
@@ -29,9 +28,8 @@ Option balance_row() {
 
 void add_small_data(std::vector<Option>& table) {
   add(table, "Small and unbalanced data",
-      {row("fraction", kTrain, "SHARE",
-           "Train on this share of the images of each class, at least one image, selected by a "
-           "hash "
+      {row("fraction", kTrain, "FRACTION",
+           "Train on this fraction of each class's images (at least one image), selected by a hash "
            "of each path",
            JOB(portion.fraction))
            .also_called({"train-fraction", "limit-train-batches", "subset"})
@@ -51,9 +49,8 @@ void add_small_data(std::vector<Option>& table) {
            .replaced_by("fraction"),
        balance_row(),
        row("class-weights", kTrain, "balanced|FILE",
-           "Weights of the classes in the training loss: balanced (in inverse proportion to their "
-           "images), or a FILE with lines `CLASS WEIGHT` or JSON; scaled to a mean of 1 over the "
-           "training images; none: all 1",
+           "Class weights in the training loss: none, balanced (inverse to the number of images) "
+           "or from a FILE (see docs/training.md)",
            JOB(class_weighting))
            .also_called({"class-weight", "loss-weights"})
            .off_is("none")

@@ -30,6 +30,16 @@ std::string alternatives(const std::vector<std::string>& choices) {
   return text;
 }
 
+// Returns the text of a number as people write it: 1e-4 instead of 1e-04, and 4/3 and 1/3.
+std::string readable(std::string text) {
+  if (text == number(4.0 / 3)) return "4/3";
+  if (text == number(1.0 / 3)) return "1/3";
+  const size_t zero = text.find("e-0");
+  if (zero != text.npos && text.find_first_not_of("0123456789.e-") == text.npos)
+    text.erase(zero + 2, 1);
+  return text;
+}
+
 // Whether a number is in the range. Returns true for words (none, auto) and for numbers beyond
 // int64: option.set checks those.
 bool in_range(const Range& range, const std::string& text) {
@@ -53,9 +63,9 @@ std::string Range::sentence() const {
 }
 
 std::string Range::formula(const std::string& name) const {
-  if (high > 1e5) return name + (above_low ? " > " : " >= ") + number(low);
-  return number(low) + (above_low ? " < " : " <= ") + name + (below_high ? " < " : " <= ") +
-         number(high);
+  if (high > 1e5) return name + (above_low ? " > " : " >= ") + readable(number(low));
+  return readable(number(low)) + (above_low ? " < " : " <= ") + name +
+         (below_high ? " < " : " <= ") + readable(number(high));
 }
 
 Option Option::unset_is(std::string meaning) && {
@@ -207,7 +217,7 @@ void apply(Arguments& arguments, std::string_view name, const std::string& value
 std::string default_of(const Option& option, const Arguments& defaults) {
   const std::string value = option.get(defaults);
   if (option.kind == Kind::flag) return value == "true" ? "on" : "off";
-  return value.empty() ? option.unset : value;
+  return value.empty() ? option.unset : readable(value);
 }
 
 std::string value_name(const Option& option) {

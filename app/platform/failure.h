@@ -62,9 +62,8 @@ int guarded_main(const Reporting& reporting, const std::function<int()>& body) n
 // memory, a full disk and limits of files and processes.
 std::string describe(const std::exception& error);
 
-// Replaces a LibTorch message with a sentence for users. Lost peers, lack of memory, GPU and
-// communication failures keep their meaning. Any other message becomes a general sentence, because
-// it describes LibTorch's internals.
+// Replaces a LibTorch message with a sentence for users. Recognizes lost peers, out of memory, GPU
+// and communication failures; other LibTorch messages become one generic sentence.
 std::string torch_sentence(const std::string& text);
 
 // Whether the message only reports a lost connection to another process, which is a consequence of

@@ -70,7 +70,7 @@ class Channels {
   }
   const std::set<std::string>& names() const { return names_; }
 
-  Place place(const std::string& name) const {
+  PathWithOrigin place(const std::string& name) const {
     for (const char* prefix : {"SM_CHANNEL_", "SSM_CHANNEL_"}) {
       const std::string path = value_of(environment_, prefix + upper(name));
       if (!path.empty()) return {path, prefix + upper(name)};
@@ -79,8 +79,8 @@ class Channels {
   }
 
   // Returns the source of images in the channel, or in its `folder`.
-  Place images(const std::string& name, const std::string& folder = "") const {
-    Place found = place(name);
+  PathWithOrigin images(const std::string& name, const std::string& folder = "") const {
+    PathWithOrigin found = place(name);
     if (is_in_mode(name, "pipe")) {
       found.path = "pipe:" + found.path;
     } else if (!folder.empty()) {
@@ -150,7 +150,7 @@ bool holds_both(const Channels& channels, const std::string& name) {
 }
 
 // Combines the pipes STEM_0, STEM_1, …, one per process, into one source.
-Place numbered(const Channels& channels, const std::string& stem, const char* option) {
+PathWithOrigin numbered(const Channels& channels, const std::string& stem, const char* option) {
   const auto channel = [&](int64_t number) {
     return channels.named(lower(stem) + "_" + std::to_string(number));
   };
@@ -158,7 +158,7 @@ Place numbered(const Channels& channels, const std::string& stem, const char* op
   bool pipes = true;
   for (; !channel(count).empty(); ++count)
     pipes = pipes && channels.is_in_mode(channel(count), "pipe");
-  Place place = channels.images(channel(0));
+  PathWithOrigin place = channels.images(channel(0));
   if (count == 1) return place;
   if (!pipes)
     throw UserError("channels " + stem + "_0, " + stem +
@@ -190,8 +190,8 @@ std::string other_channel(const Channels& channels, const std::string& val) {
 
 // Returns the source of one split: the channel, or one of `folders` in it if it contains both
 // splits.
-Place half_of(const Channels& channels, const std::string& name,
-              const std::vector<std::string>& folders, const char* option) {
+PathWithOrigin half_of(const Channels& channels, const std::string& name,
+                       const std::vector<std::string>& folders, const char* option) {
   if (name.ends_with("_0") && !holds_both(channels, name))
     return numbered(channels, name.substr(0, name.size() - 2), option);
   return channels.images(name, holds_both(channels, name) ? channels.half(name, folders) : "");
@@ -217,13 +217,14 @@ void find_data(const Channels& channels, Paths& paths) {
   paths.fast_files = channels.is_in_mode(train, "fastfile") || channels.is_in_mode(val, "fastfile");
 }
 
-std::optional<Place> from(const Variables& environment, const char* name) {
+std::optional<PathWithOrigin> from(const Variables& environment, const char* name) {
   const std::string path = value_of(environment, name);
-  return path.empty() ? std::nullopt : std::optional<Place>({path, name});
+  return path.empty() ? std::nullopt : std::optional<PathWithOrigin>({path, name});
 }
 
 // Returns the LocalPath in a configuration file.
-std::optional<Place> configured(const std::string& base, const char* name, const Files& files) {
+std::optional<PathWithOrigin> configured(const std::string& base, const char* name,
+                                         const Files& files) {
   const std::string path = base + "/input/config/" + name;
   const auto text = files.read(path);
   if (!text) return std::nullopt;  // not part of the job
@@ -231,7 +232,7 @@ std::optional<Place> configured(const std::string& base, const char* name, const
   const auto local = json.find("LocalPath");
   if (local == json.end()) return std::nullopt;
   if (!local->is_string()) throw UserError(path + ": LocalPath must be a string");
-  return Place{local->get<std::string>(), name};
+  return PathWithOrigin{local->get<std::string>(), name};
 }
 
 }  // namespace
@@ -246,12 +247,12 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   }
   if (!channels.named("pretrained").empty()) paths.pretrained = channels.place("pretrained");
   if (with_data) find_data(channels, paths);
-  const auto or_base = [&](std::optional<Place> place, const char* folder) {
+  const auto or_base = [&](std::optional<PathWithOrigin> place, const char* folder) {
     if (place || !platform) return place;
-    return std::optional<Place>({base + "/" + folder, "SageMaker"});
+    return std::optional<PathWithOrigin>({base + "/" + folder, "SageMaker"});
   };
   const auto configured_or = [&](const char* file, const char* variable, const char* folder) {
-    std::optional<Place> place = platform ? configured(base, file, files) : std::nullopt;
+    std::optional<PathWithOrigin> place = platform ? configured(base, file, files) : std::nullopt;
     return or_base(place ? place : from(environment, variable), folder);
   };
   paths.checkpoints = configured_or("checkpointconfig.json", "SSM_INSTANCE_STATE", "checkpoints");
@@ -266,7 +267,8 @@ Paths find_paths(const Variables& environment, const Files& files, bool with_dat
   // Outside the output folder, because SageMaker uploads that folder.
   if (!paths.cache && platform) {
     const std::string temporary = value_of(environment, "TMPDIR");
-    paths.cache = Place{(temporary.empty() ? "/tmp" : temporary) + "/shoal-cache", "SageMaker"};
+    paths.cache =
+        PathWithOrigin{(temporary.empty() ? "/tmp" : temporary) + "/shoal-cache", "SageMaker"};
   }
   return paths;
 }

@@ -10,8 +10,8 @@
 //
 //   training     train, training or train_0; else a channel that contains train/ and val/ (first
 //                imagenet, then data, then others); else the only other channel. A channel with
-//                TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0 … train_3 become
-//                "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
+//                TrainingInputMode Pipe becomes "pipe:BASE/input/data/NAME"; train_0 … train_3
+//                become "pipe:BASE/input/data/train_{0..3}" (app/launch/pipes.h)
 //   validation   validation, val, eval, test, validation_0 or val_0; else val/ of the training
 //                channel
 //   checkpoints  LocalPath of checkpointconfig.json, SSM_INSTANCE_STATE, BASE/checkpoints
@@ -32,16 +32,16 @@
 
 namespace shoal::app {
 
-struct Place {
+struct PathWithOrigin {
   std::string path;
   std::string origin;  // "SM_CHANNEL_TRAIN", "channel train", "checkpointconfig.json"
-  bool operator==(const Place&) const = default;
+  bool operator==(const PathWithOrigin&) const = default;
 };
 
 struct Paths {
-  std::optional<Place> train, val;
-  std::optional<Place> checkpoints, tensorboard, output, model, cache;
-  std::optional<Place> pretrained;    // the channel with initial weights
+  std::optional<PathWithOrigin> train, val;
+  std::optional<PathWithOrigin> checkpoints, tensorboard, output, model, cache;
+  std::optional<PathWithOrigin> pretrained;  // the channel with initial weights
   std::vector<std::string> channels;  // channels that may contain images, sorted; for messages
   bool train_sharded = false, val_sharded = false;  // S3DistributionType is ShardedByS3Key
   bool fast_files = false;                          // a channel with images has input mode FastFile

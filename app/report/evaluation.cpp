@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostPairs = 50'000;
-constexpr size_t kMostWorst = 60;
-constexpr size_t kMostBins = 100;
+constexpr size_t kMaxPairs = 50'000;
+constexpr size_t kMaxWorst = 60;
+constexpr size_t kMaxBins = 100;
 
 // Throws std::invalid_argument unless `value` is a label of one of `classes` classes.
 int64_t label(const Json& value, size_t classes) {
@@ -35,10 +35,10 @@ Json confusion(const Json& pairs, size_t classes, std::vector<std::string>& note
                         label(pair.at(1), classes));
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
-  if (counts.size() > kMostPairs) {
-    notes.push_back("the confusion matrix shows the " + std::to_string(kMostPairs) +
-                    " largest of " + std::to_string(counts.size()) + " entries");
-    counts.resize(kMostPairs);
+  if (counts.size() > kMaxPairs) {
+    notes.push_back("the confusion matrix shows the " + std::to_string(kMaxPairs) + " largest of " +
+                    std::to_string(counts.size()) + " entries");
+    counts.resize(kMaxPairs);
   }
   Json flat = Json::array();
   for (const auto& [count, truth, predicted] : counts) {
@@ -68,7 +68,7 @@ Json per_class(const Json& list, size_t classes) {
 Json calibration(const Json& from) {
   Json bins = Json::array();
   for (const Json& bin : from.at("bins")) {
-    if (bins.size() == kMostBins) break;
+    if (bins.size() == kMaxBins) break;
     bins.push_back({chart_number_of(bin.at("confidence")), chart_number_of(bin.at("accuracy")),
                     chart_number_of(bin.at("images"))});
   }
@@ -79,7 +79,7 @@ Json worst(const Json& list, size_t classes) {
   Json images = Json::array();
   Thumbnails thumbnails;
   for (const Json& from : list) {
-    if (images.size() == kMostWorst) break;
+    if (images.size() == kMaxWorst) break;
     Json image = {{"path", from.at("path").get<std::string>()},
                   {"label", label(from.at("label"), classes)},
                   {"predicted", label(from.at("predicted"), classes)},

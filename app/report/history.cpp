@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = nlohmann::json;
 
-constexpr size_t kMostEvents = 1000;
-constexpr size_t kLongestText = 500;
-constexpr size_t kLongestList = 64;
+constexpr size_t kMaxEvents = 1000;
+constexpr size_t kMaxText = 500;
+constexpr size_t kMaxList = 64;
 
 class History {
  public:
@@ -150,14 +150,14 @@ void History::add_event(const Row& row) {
     const Row& value = item.value();
     if (item.key() == "event" || item.key() == "step" || item.key() == "time") continue;
     if (value.is_string())
-      values[item.key()] = value.get<std::string>().substr(0, kLongestText);
-    else if (!value.is_structured() || value.size() <= kLongestList)
+      values[item.key()] = value.get<std::string>().substr(0, kMaxText);
+    else if (!value.is_structured() || value.size() <= kMaxList)
       values[item.key()] = value;
   }
   events_.push_back({{"at", text_in(row, "time")},
                      {"time", chart_number(since_start(row))},
                      {"step", chart_number(number_in(row, "step"))},
-                     {"name", text_in(row, "event").substr(0, kLongestText)},
+                     {"name", text_in(row, "event").substr(0, kMaxText)},
                      {"values", std::move(values)}});
 }
 
@@ -213,7 +213,7 @@ Json History::json() const {
   std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) {
     return a["at"].get<std::string>() < b["at"].get<std::string>();
   });
-  const size_t more = events.size() - std::min(events.size(), kMostEvents);
+  const size_t more = events.size() - std::min(events.size(), kMaxEvents);
   events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(more));
   Json json = {{"train", train_.json()},
                {"valid", valid_.json()},

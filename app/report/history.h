@@ -11,7 +11,7 @@ namespace shoal::app {
 
 // Returns an object:
 //   train, valid, valid_ema   charts (series.h)
-//   utilization               charts, one column per number, "gpu.0.memory"; absent if there is none;
+//   utilization               charts, one column per number, "gpu.0.memory"; absent if none;
 //                             from "utilization" of a row or of its "timing"
 //   epochs                    list of one object per epoch: its last values
 //   steps_per_epoch           for positions in epochs

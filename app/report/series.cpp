@@ -19,7 +19,7 @@ void Series::add(const std::vector<std::pair<std::string, double>>& row) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
                                [&](const auto& known) { return known.first == name; });
     if (column == columns_.end()) {
-      if (columns_.size() == kMostColumns) continue;
+      if (columns_.size() == kMaxColumns) continue;
       column = columns_.insert(column, {name, {}});
     }
     column->second.resize(rows_, kMissing);
@@ -29,7 +29,7 @@ void Series::add(const std::vector<std::pair<std::string, double>>& row) {
 }
 
 nlohmann::ordered_json Series::json() const {
-  const size_t each = std::max<size_t>(1, (rows_ + kMostPoints - 1) / kMostPoints);
+  const size_t each = std::max<size_t>(1, (rows_ + kMaxPoints - 1) / kMaxPoints);
   nlohmann::ordered_json json = {{"rows_per_point", each}};
   for (const auto& [name, values] : columns_) {
     nlohmann::ordered_json points = nlohmann::ordered_json::array();

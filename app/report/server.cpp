@@ -19,7 +19,7 @@ namespace shoal::app {
 namespace {
 
 constexpr int kThreads = 32;        // each open page holds one
-constexpr int kMostStreams = 24;    // the other threads answer short requests
+constexpr int kMaxStreams = 24;     // the other threads answer short requests
 constexpr int kStreamSeconds = 60;  // then the browser connects again
 constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
@@ -141,7 +141,7 @@ bool ReportServer::State::send_events(std::string& seen, httplib::DataSink& sink
 }
 
 void ReportServer::State::stream(httplib::Response& response) {
-  if (streams.fetch_add(1) >= kMostStreams) {
+  if (streams.fetch_add(1) >= kMaxStreams) {
     --streams;
     response.status = 503;
     return;

@@ -19,9 +19,10 @@ struct FetchOptions {
   double lock_seconds = 7200;   // limit for waiting while another process downloads the same file
 };
 
-// Returns the path of the weights: `what` itself if it is a path, else that of the file in the cache
-// (remote_weights.h). Downloads the file if it is missing or does not have the expected SHA-256. If
-// several processes call this at the same time, one downloads and the others wait for it.
+// Returns the path of the weights: `what` itself if it is a path, else that of the file in the
+// cache (remote_weights.h). Downloads the file if it is missing or does not have the expected
+// SHA-256. If several processes call this at the same time, one downloads and the others wait for
+// it.
 //
 // Throws UserError if `what` is unknown or the server has no such file, std::runtime_error if the
 // download fails. The message then names the URL, and the path where a copy of the file is found.

@@ -10,8 +10,7 @@ namespace shoal::app {
 inline constexpr const char* kImageNet = "imagenet";
 inline constexpr int kImageNetClasses = 1000;
 
-// The names of the classes of ILSVRC 2012, in the order of the labels of torchvision's and timm's
-// weights, which is that of the sorted WordNet numbers.
+// ImageNet-1k class names in label order (sorted WordNet IDs), as in torchvision and timm.
 const std::vector<std::string>& imagenet_classes();
 
 // The names of their class folders, in the same order: "n01440764", …

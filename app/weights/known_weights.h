@@ -12,8 +12,8 @@ struct KnownWeights {
   std::string model;  // for --model
   std::string file;   // on the publisher's server: "resnet50-11ad3fa6.pth"; timm: the repository
   double top1, top5;  // published accuracy on ImageNet's validation images, in percent
-  // The preprocessing with which it was measured: image size, short side before the centre crop (both
-  // in pixels), filter, and mean and standard deviation of all channels (0: ImageNet's).
+  // The preprocessing with which it was measured: image size, short side before the center crop
+  // (both in pixels), filter, and mean and standard deviation of all channels (0: ImageNet's).
   int64_t size, resize;
   bool bicubic;
   double mean_and_std;
@@ -23,8 +23,9 @@ struct KnownWeights {
   bool is_torchvision() const { return name.starts_with("torchvision:"); }
 };
 
-// All rows, in the order of `shoal weights`: by publisher, then by model. For a name without version
-// or tag, the last torchvision row of the model (V2 before V1) or the first timm row counts.
+// All rows, in the order of `shoal weights`: by publisher, then by model. For a name without
+// version or tag, the last torchvision row of the model (V2 before V1) or the first timm row
+// counts.
 const std::vector<KnownWeights>& known_weights();
 
 }  // namespace shoal::app

@@ -12,8 +12,8 @@ namespace shoal::app {
 namespace {
 
 constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
-constexpr size_t kLeastDigits = 8;    // of a digest
-constexpr size_t kLongestName = 200;  // leaves room for ".NAME.part" within 255 bytes
+constexpr size_t kLeastDigits = 8;  // of a digest
+constexpr size_t kMaxName = 200;    // leaves room for ".NAME.part" within 255 bytes
 
 bool is_digest(const std::string& text) {
   return text.size() >= kLeastDigits && text.size() <= 64 &&
@@ -37,7 +37,7 @@ std::string name_in(const std::string& path) {
 // Checks the parts of a path: none may be empty, "." or "..", or too long for a file name.
 bool is_clean(const std::vector<std::string>& parts) {
   return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
-    return !part.empty() && part != "." && part != ".." && part.size() <= kLongestName &&
+    return !part.empty() && part != "." && part != ".." && part.size() <= kMaxName &&
            printable(part) == part && part.find_first_of(" \\") == part.npos;
   });
 }

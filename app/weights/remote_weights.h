@@ -1,9 +1,9 @@
 #pragma once
 // What --weights names, if it is not a file or folder. Pure. Torch-free.
 //
-//   torchvision:NAME[/VERSION]        NAME of a network; V1, V2, IMAGENET1K_V1 …; default: the newest
+//   torchvision:NAME[/VERSION]        NAME of a network; V1, V2, IMAGENET1K_V1 …; default: newest
 //   timm:NAME[.TAG]                   default: the first of the model's rows in known_weights()
-//   hf:OWNER/NAME[@REVISION][/FILE]   a repository on Hugging Face; default: model.safetensors, else
+//   hf:OWNER/NAME[@REVISION][/FILE]   a repository on Hugging Face; default: model.safetensors, or
 //                                     pytorch_model.bin, of main
 //   http://…, https://…[#sha256=HEX]  a file
 //
@@ -45,8 +45,8 @@ std::optional<RemoteWeights> remote_weights(const std::string& what,
 // Returns the known name that the user probably meant by `what`; empty if none is similar.
 std::string nearest_weights(const std::string& what);
 
-// Returns the row of the weights that `what` names, also by the file name of torchvision's weights in
-// a path or URL; null if they have none. Throws UserError like remote_weights().
+// Returns the row of the weights that `what` names, also by the file name of torchvision's weights
+// in a path or URL; null if they have none. Throws UserError like remote_weights().
 const KnownWeights* find_known_weights(const std::string& what);
 
 }  // namespace shoal::app

@@ -5,7 +5,7 @@ randomly flipped, uint8, in random order. The dataset is repeated, so that no ep
 Usage: loaders.py DIR [--workers 16,8,4,2,1] [--json FILE] [--deadline SECONDS] [--dry --device cpu]
 
   torchvision    PyTorch's DataLoader over ImageFolder with transforms on Pillow; batches stay in host memory
-  timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalises
+  timm           timm's create_loader with fast collate; its prefetcher copies to the GPU and normalizes
   nvjpeg/crop    threads read files, decode_jpeg decodes a batch on the GPU, then each image is cropped and
                  resized there
   nvjpeg/decode  the same without cropping

@@ -60,8 +60,8 @@ Span inside(const AffineRow& row, const Size& size) {
   return span.first < span.last ? span : Span{};
 }
 
-void fill(const std::array<uint8_t, 3>& colour, uint8_t* row, int64_t first, int64_t last) {
-  for (int64_t x = first; x < last; ++x) std::memcpy(row + 3 * x, colour.data(), 3);
+void fill(const std::array<uint8_t, 3>& color, uint8_t* row, int64_t first, int64_t last) {
+  for (int64_t x = first; x < last; ++x) std::memcpy(row + 3 * x, color.data(), 3);
 }
 
 // Uses 16 fractional bits like Pillow, so that the nearest pixel is the same.

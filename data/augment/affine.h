@@ -14,7 +14,7 @@
 namespace shoal::data::augment {
 
 // Maps the pixel (x, y) of the result to its source position: x' = m[0] x + m[1] y + m[2],
-// y' = m[3] x + m[4] y + m[5]. The centre of the first pixel is (0.5, 0.5).
+// y' = m[3] x + m[4] y + m[5]. The center of the first pixel is (0.5, 0.5).
 using Matrix = std::array<double, 6>;
 Matrix matrix_of(const Operation& operation, const Size& size);
 

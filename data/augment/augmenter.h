@@ -1,6 +1,6 @@
 #pragma once
-// Augments the pixels of a training image after crop and flips: the policy first, then color jitter,
-// grayscale, blur and solarize.
+// Augments the pixels of a training image after crop and flips: the policy first, then color
+// jitter, grayscale, blur and solarize.
 
 #include <array>
 #include <cstdint>

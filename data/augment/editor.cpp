@@ -60,7 +60,7 @@ void Editor::apply(const Operation& operation, uint8_t* pixels, const Size& size
     case Effect::hue:
       return shift_hue(amount, pixels, area(size));
     case Effect::grayscale:
-      return kernels_.grey(pixels, area(size), pixels);
+      return kernels_.gray(pixels, area(size), pixels);
     case Effect::shear_x:
     case Effect::shear_y:
     case Effect::translate_x:
@@ -80,13 +80,13 @@ void Editor::blend(uint8_t* pixels, const uint8_t* other, double share, const Si
 
 void Editor::color(double factor, uint8_t* pixels, const Size& size) {
   scratch_.resize(static_cast<size_t>(3 * area(size)));
-  kernels_.grey(pixels, area(size), scratch_.data());
+  kernels_.gray(pixels, area(size), scratch_.data());
   kernels_.blend(scratch_.data(), pixels, static_cast<float>(factor), 3 * area(size), pixels);
 }
 
 void Editor::contrast(double factor, uint8_t* pixels, const Size& size) {
   scratch_.resize(static_cast<size_t>(3 * area(size)));
-  kernels_.grey(pixels, area(size), scratch_.data());
+  kernels_.gray(pixels, area(size), scratch_.data());
   uint64_t sum = 0;  // over all three channels, which are the same
   for (const uint8_t luma : scratch_) sum += luma;
   sum /= 3;

@@ -45,8 +45,8 @@ void to_rgb(const Hsv& hsv, uint8_t* rgb) {
   const uint8_t q = clipped(static_cast<int>(std::round(value * (1.0 - saturation * part))));
   const uint8_t t =
       clipped(static_cast<int>(std::round(value * (1.0 - saturation * (1.0 - part)))));
-  const uint8_t colours[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
-  std::copy_n(colours[sector % 6], 3, rgb);
+  const uint8_t colors[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
+  std::copy_n(colors[sector % 6], 3, rgb);
 }
 
 }  // namespace

@@ -42,12 +42,12 @@ struct LevelMap {
 
 struct Kernels {
   // Writes Pillow's luma of each pixel to all three channels. in == out is allowed.
-  void (*grey)(const uint8_t* in, int64_t pixels, uint8_t* out);
+  void (*gray)(const uint8_t* in, int64_t pixels, uint8_t* out);
   // Writes from + share * (to - from), clamped to 0 … 255 and truncated. `out` may be `from` or
   // `to`.
   void (*blend)(const uint8_t* from, const uint8_t* to, float share, int64_t bytes, uint8_t* out);
-  // Replaces each byte by grey + share * (byte - grey), clamped to 0 … 255 and truncated.
-  void (*stretch)(uint8_t grey, float share, int64_t bytes, uint8_t* pixels);
+  // Replaces each byte by gray + share * (byte - gray), clamped to 0 … 255 and truncated.
+  void (*stretch)(uint8_t gray, float share, int64_t bytes, uint8_t* pixels);
   void (*map)(const LevelMap& map, int64_t bytes, uint8_t* pixels);
   // Writes the weighted mean of 3 × 3 pixels, the middle one with weight 5, the others with 1.
   // Computes one row without its first and last pixel. `in`: the first byte of the second pixel;

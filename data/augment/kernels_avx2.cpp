@@ -13,7 +13,7 @@ inline __m128i load(const uint8_t* from) {
 
 // Converts eight pixels per iteration, four in each half of a register. The weight of green (38470)
 // does not fit into signed 16 bits, so half of it is added with red and half with blue.
-void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
+void gray(const uint8_t* in, int64_t pixels, uint8_t* out) {
   const __m256i red_green = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1));
   const __m256i blue_green = _mm256_broadcastsi128_si256(
@@ -166,6 +166,6 @@ void bicubic(const AffineRow& row) {
 }  // namespace
 
 extern const Kernels kAvx2Kernels;
-const Kernels kAvx2Kernels{grey, blend, stretch, map, smooth, box, bilinear, bicubic};
+const Kernels kAvx2Kernels{gray, blend, stretch, map, smooth, box, bilinear, bicubic};
 
 }  // namespace shoal::data::augment

@@ -4,7 +4,7 @@
 namespace shoal::data::augment {
 namespace {
 
-void grey(const uint8_t* in, int64_t pixels, uint8_t* out) {
+void gray(const uint8_t* in, int64_t pixels, uint8_t* out) {
   for (int64_t i = 0; i < 3 * pixels; i += 3) {
     const auto luma =
         static_cast<uint8_t>((19595 * in[i] + 38470 * in[i + 1] + 7471 * in[i + 2] + 0x8000) >> 16);
@@ -69,7 +69,7 @@ const Kernels& kernels([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa != Isa::portable) return kAvx2Kernels;
 #endif
-  static constexpr Kernels portable{grey, blend, stretch, map, smooth, box, bilinear, bicubic};
+  static constexpr Kernels portable{gray, blend, stretch, map, smooth, box, bilinear, bicubic};
   return portable;
 }
 

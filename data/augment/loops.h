@@ -16,10 +16,10 @@ void blend(const uint8_t* from, const uint8_t* to, float share, int64_t bytes, u
   }
 }
 
-void stretch(uint8_t grey, float share, int64_t bytes, uint8_t* pixels) {
+void stretch(uint8_t gray, float share, int64_t bytes, uint8_t* pixels) {
   for (int64_t i = 0; i < bytes; ++i) {
     const float value =
-        static_cast<float>(grey) + share * static_cast<float>(pixels[i] - int32_t{grey});
+        static_cast<float>(gray) + share * static_cast<float>(pixels[i] - int32_t{gray});
     const float low = value < 0 ? 0 : value;
     pixels[i] = static_cast<uint8_t>(static_cast<int32_t>(low > 255 ? 255 : low));
   }

@@ -18,8 +18,8 @@ enum class Effect : uint8_t {
   solarize,       // threshold: levels from here on are inverted
   solarize_add,   // value added to levels below 128
   brightness,     // factor; 0: black, 1: unchanged
-  contrast,       // factor; 0: the mean grey
-  color,          // saturation factor; 0: grey
+  contrast,       // factor; 0: the mean gray
+  color,          // saturation factor; 0: gray
   sharpness,      // factor; 0: smoothed
   hue,            // shift as a fraction of the color circle, -0.5 … 0.5
   grayscale,      // luma in all channels
@@ -27,7 +27,7 @@ enum class Effect : uint8_t {
   shear_y,        // each column reads its source amount × column pixels further down
   translate_x,    // each pixel reads its source this many pixels further right
   translate_y,    // each pixel reads its source this many pixels further down
-  rotate,         // degrees counter-clockwise, about the centre
+  rotate,         // degrees counter-clockwise, about the center
   box_blur,       // standard deviation in pixels; three box filters, like Pillow
   gaussian_blur,  // standard deviation in pixels; 23 × 23 kernel, like torchvision
 };

@@ -39,7 +39,7 @@ void check_augment(const AugmentOptions& options) {
   for (const double p : {options.grayscale, options.gaussian_blur, options.solarize})
     if (!(p >= 0 && p <= 1))
       throw std::invalid_argument(
-          "the probabilities of grey, blurred and solarized images must be between 0 and 1");
+          "the probabilities of gray, blurred and solarized images must be between 0 and 1");
 }
 
 }  // namespace shoal::data::augment

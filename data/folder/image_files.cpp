@@ -40,7 +40,7 @@ bool is_sample_extension(std::string_view extension) {
 }
 
 bool is_image(std::string_view name, std::span<const uint8_t> head) {
-  return has_image_extension(name) || recognise(head) != Format::unknown;
+  return has_image_extension(name) || recognize(head) != Format::unknown;
 }
 
 bool is_image_file(const std::string& path) {

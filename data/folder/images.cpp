@@ -98,7 +98,7 @@ std::vector<std::string> files_below(const std::string& folder, LeftOut& left_ou
 class Opener {
  public:
   explicit Opener(OpenOptions options) : options_(std::move(options)) {
-    options_.unlabelled = true;
+    options_.unlabeled = true;
     options_.in_order = true;
   }
 

@@ -14,8 +14,8 @@ namespace shoal::data {
 // (read in the order of names). Leaves out other files in folders and patterns, and calls
 // options.warning once. The source "-" stands for the lines of `list`: images, folders and sets, no
 // patterns; empty lines do not count. read() throws DamagedImage for every image that is missing,
-// damaged or cannot be read. Throws std::invalid_argument if a source has no image or is a pipe; the
-// message names the line of the list.
+// damaged or cannot be read. Throws std::invalid_argument if a source has no image or is a pipe;
+// the message names the line of the list.
 std::shared_ptr<const Dataset> open_images(const std::vector<std::string>& sources,
                                            OpenOptions options,
                                            const std::vector<std::string>& list = {});

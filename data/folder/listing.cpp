@@ -82,7 +82,7 @@ struct Folder {
   int64_t hidden = 0;
 };
 
-// Removes from `files`, the files in the folder root/path, those that are not images. Returns them.
+// Removes the files that are not images from `files` (listed in root/path) and returns them.
 std::vector<Listing::LeftOutFile> leave_out(const std::string& root, const std::string& path,
                                             std::vector<std::string>& files) {
   std::vector<Listing::LeftOutFile> left_out;

@@ -71,7 +71,8 @@ bool save_listing(const std::string& cache_dir, const std::string& root, const L
 // Returns the path of the cached listing of `root`.
 std::string listing_cache_path(const std::string& cache_dir, const std::string& root);
 
-// Returns the stamp of a directory, or nothing if it does not exist.
+// Returns the directory's DirectoryStamp, which changes when its listing does; nothing if it is
+// missing.
 std::optional<DirectoryStamp> directory_stamp(const std::string& path);
 // Returns the stamp of a file, or nothing if it is not a regular file.
 std::optional<FileStamp> file_stamp(const std::string& path);

@@ -16,7 +16,7 @@ std::string absolute(const std::string& root) {
   return std::filesystem::absolute(root).lexically_normal().string();
 }
 
-std::string serialise(const std::string& root, const Listing& listing) {
+std::string serialize(const std::string& root, const Listing& listing) {
   CacheWriter w(kMagic);
   w.text(absolute(root));
   w.value(listing.root);
@@ -102,7 +102,7 @@ bool save_listing(const std::string& cache_dir, const std::string& root, const L
     if (changed_recently(d.stamp.modified_ns)) return false;
   for (const auto& file : listing.left_out)
     if (changed_recently(file.stamp.modified_ns)) return false;
-  write_cache(listing_cache_path(cache_dir, root), serialise(root, listing));
+  write_cache(listing_cache_path(cache_dir, root), serialize(root, listing));
   return true;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostNames = 1'000'000;
-constexpr size_t kMostSearches = 10'000;  // each reads the whole folder
+constexpr size_t kMaxNames = 1'000'000;
+constexpr size_t kMaxSearches = 10'000;  // each reads the whole folder
 
 std::optional<int64_t> whole_number(std::string_view text) {
   int64_t value = 0;
@@ -32,7 +32,7 @@ std::vector<std::string> alternatives(const std::string& inside, const std::stri
     if (!from || !to || *to < *from)
       throw std::invalid_argument("'{" + inside + "}' in " + pattern +
                                   " is malformed; write {FIRST..LAST}, such as {000000..000012}");
-    if (static_cast<uint64_t>(*to - *from) >= kMostNames)
+    if (static_cast<uint64_t>(*to - *from) >= kMaxNames)
       throw std::invalid_argument(pattern + " names more than a million files");
     for (int64_t i = *from; i <= *to; ++i) {
       std::string digits = std::to_string(i);
@@ -56,7 +56,7 @@ void expand_braces(const std::string& text, const std::string& pattern,
   const size_t open = text.find('{');
   const size_t close = open == std::string::npos ? open : text.find('}', open);
   if (close == std::string::npos) {
-    if (names.size() >= kMostNames)
+    if (names.size() >= kMaxNames)
       throw std::invalid_argument(pattern + " names more than a million files");
     names.push_back(text);
     return;
@@ -93,7 +93,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
   size_t searches = 0;
   for (const std::string& name : names) {
     if (has_wildcard(name) && !fs::exists(name)) {
-      if (++searches > kMostSearches)
+      if (++searches > kMaxSearches)
         throw std::invalid_argument(pattern +
                                     " searches its folder more than 10,000 times; use braces or "
                                     "wildcards, but not both");

@@ -10,7 +10,7 @@
 namespace shoal::data {
 
 // RandomResizedCrop: draws area and log aspect ratio up to ten times until the box fits into the
-// image. Falls back to the largest centred box with an allowed aspect ratio.
+// image. Falls back to the largest centered box with an allowed aspect ratio.
 Box random_resized_crop(const Size& image, const TransformOptions& options, KeyedRandom& random);
 
 // Geometry of Resize(eval_resize) followed by a crop of eval_size.
@@ -21,7 +21,7 @@ struct CenterView {
   // image; the rest of the output is filled with zeros.
   int64_t left = 0, top = 0;
 };
-// `corner`: 0 for the centre crop, 1 … 4 for the corners of the resized image in the order of
+// `corner`: 0 for the center crop, 1 … 4 for the corners of the resized image in the order of
 // torchvision's FiveCrop (top left, top right, bottom left, bottom right).
 CenterView center_view(const Size& image, const TransformOptions& options, int64_t corner = 0);
 

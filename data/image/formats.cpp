@@ -145,7 +145,7 @@ int conversion(int channels) {
 
 }  // namespace
 
-Format recognise(std::span<const uint8_t> b) {
+Format recognize(std::span<const uint8_t> b) {
   if (starts_with(b, 0, "\xff\xd8\xff", 3)) return Format::jpeg;
   if (starts_with(b, 0, "\x89PNG\r\n\x1a\n", 8)) return Format::png;
   if (starts_with(b, 0, "RIFF", 4) && starts_with(b, 8, "WEBP", 4)) return Format::webp;

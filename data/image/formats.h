@@ -13,14 +13,14 @@ namespace shoal::data {
 enum class Format { jpeg, png, webp, bmp, tiff, raw, unknown };  // raw: raw_pixels.h
 
 // Recognizes the format by the first bytes.
-Format recognise(std::span<const uint8_t> bytes);
+Format recognize(std::span<const uint8_t> bytes);
 
 // Returns the size that the header of a PNG, WebP, BMP or TIFF states, so that the caller can
 // refuse a decompression bomb before decoding it. Throws DamagedImage.
 Size stated_size(Format format, std::span<const uint8_t> bytes);
 
 // Decodes the whole image to RGB rows of 3 * width bytes and returns its size. Drops alpha, repeats
-// grey in all channels, keeps the high byte of 16-bit samples. `pixels` only grows, and gets at
+// gray in all channels, keeps the high byte of 16-bit samples. `pixels` only grows, and gets at
 // least `padding` bytes after the last row. The first call loads libopencv_imgcodecs. Throws
 // MissingLibrary if that is not installed, DamagedImage if the bytes cannot be decoded.
 Size decode_other(Format format, std::span<const uint8_t> bytes, int64_t padding,

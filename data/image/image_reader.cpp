@@ -12,7 +12,7 @@ Size ImageReader::open(std::span<const uint8_t> bytes) {
   if (bytes.empty()) throw DamagedImage("the file is empty");
   bytes_ = bytes;
   pending_ = {};
-  format_ = recognise(bytes);
+  format_ = recognize(bytes);
   size_ = format_ == Format::jpeg  ? jpeg_.open(bytes)
           : format_ == Format::raw ? raw_size(bytes)
                                    : stated_size(format_, bytes);

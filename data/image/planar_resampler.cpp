@@ -75,7 +75,7 @@ void PlanarResampler::Direction::build(const Axis& axis, int64_t offset, bool ha
 }
 
 PlanarResampler::PlanarResampler(Isa isa)
-    : kernels_(planar_kernels(isa)), colours_(jpeg::kernels(isa)) {}
+    : kernels_(planar_kernels(isa)), colors_(jpeg::kernels(isa)) {}
 
 void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const Axis& x,
                           const Axis& y, uint8_t* out, int64_t stride) {
@@ -102,10 +102,10 @@ void PlanarResampler::run(jpeg::Planes& planes, int64_t left, int64_t top, const
     const uint8_t* const luma = planes_[0].data() + i * row;
     // Converts into row_ first, because the conversion writes beyond the end of the row.
     if (header.count == 1)
-      colours_.grey_to_rgb(luma, row_.data(), width);
+      colors_.gray_to_rgb(luma, row_.data(), width);
     else
-      colours_.to_rgb(luma, planes_[1].data() + i * row, planes_[2].data() + i * row, row_.data(),
-                      width);
+      colors_.to_rgb(luma, planes_[1].data() + i * row, planes_[2].data() + i * row, row_.data(),
+                     width);
     std::memcpy(out + i * stride, row_.data(), static_cast<size_t>(3 * width));
   }
 }

@@ -45,7 +45,7 @@ class PlanarResampler {
               std::vector<uint8_t>& out);
 
   const PlanarKernels& kernels_;
-  const jpeg::Kernels& colours_;
+  const jpeg::Kernels& colors_;
   Direction luma_[2], chroma_[2];  // x, y
   std::vector<uint8_t> middle_, turned_, columns_;
   std::vector<uint8_t> planes_[3];

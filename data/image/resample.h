@@ -1,6 +1,6 @@
 #pragma once
 // Antialiased resize, bit-equal to Pillow 13 (Resample.c) on every processor. Two passes,
-// horizontal and vertical, with 8 bits in between. Centre-aligned; the filter's support is
+// horizontal and vertical, with 8 bits in between. Center-aligned; the filter's support is
 // multiplied by the shrink factor; its window is clipped to the image and the weights are
 // renormalized. Older versions of Pillow give the same bits if they run the same pass first
 // (vertical_first()). Otherwise pixel values differ, by one level with the bilinear filter.

@@ -49,16 +49,16 @@ void Transform::training_row(std::span<const uint8_t> bytes, uint64_t key, uint8
 }
 
 // Returns where to make an image of side² RGB pixels: in `out`, or in memory of this object for an
-// image that becomes grey.
+// image that becomes gray.
 uint8_t* Transform::rgb(int64_t side, uint8_t* out) {
-  if (!grey()) return out;
-  grey_image_.resize(static_cast<size_t>(3 * side * side));
-  return grey_image_.data();
+  if (!gray()) return out;
+  gray_image_.resize(static_cast<size_t>(3 * side * side));
+  return gray_image_.data();
 }
 
-// Copies a grey image from rgb(), whose three channels are equal, to `out`.
+// Copies a gray image from rgb(), whose three channels are equal, to `out`.
 void Transform::finish(const uint8_t* pixels, int64_t side, uint8_t* out) const {
-  if (!grey()) return;
+  if (!gray()) return;
   for (int64_t i = 0; i < side * side; ++i) out[i] = pixels[3 * i];
 }
 
@@ -102,14 +102,14 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
   lap(planes ? Stage::entropy : Stage::library);
   if (planes && options_.resize == Resize::fast) {
     planar_.run(*planes, box.left, box.top, resizer_.x(), resizer_.y(), out, stride);
-    for (int64_t row = 0; grey() && row < y.count; ++row)
-      kernels_.grey(out + row * stride, x.count, out + row * stride);
+    for (int64_t row = 0; gray() && row < y.count; ++row)
+      kernels_.gray(out + row * stride, x.count, out + row * stride);
   } else {
     const Stage source = planes ? Stage::resize : Stage::library;
     for (RowBlock rows = reader_.next(); rows.count > 0; rows = reader_.next()) {
       lap(source);
-      if (grey())
-        push_grey(rows, needed.width);
+      if (gray())
+        push_gray(rows, needed.width);
       else
         resizer_.push(rows);
       lap(Stage::resize);
@@ -119,14 +119,14 @@ void Transform::run(const Box& box, const AxisRequest& x, const AxisRequest& y,
   lap(Stage::resize);
 }
 
-// Passes rows of `width` pixels to the resizer, converted to grey.
-void Transform::push_grey(const RowBlock& rows, int64_t width) {
+// Passes rows of `width` pixels to the resizer, converted to gray.
+void Transform::push_gray(const RowBlock& rows, int64_t width) {
   const int64_t stride = 3 * width;
   const auto bytes = static_cast<size_t>(rows.count * stride + resizer_.padding());
-  if (grey_rows_.size() < bytes) grey_rows_.resize(bytes);
+  if (gray_rows_.size() < bytes) gray_rows_.resize(bytes);
   for (int64_t row = 0; row < rows.count; ++row)
-    kernels_.grey(rows.data + row * rows.stride, width, grey_rows_.data() + row * stride);
-  resizer_.push({grey_rows_.data(), stride, rows.count});
+    kernels_.gray(rows.data + row * rows.stride, width, gray_rows_.data() + row * stride);
+  resizer_.push({gray_rows_.data(), stride, rows.count});
 }
 
 void check_transform(const TransformOptions& o) {

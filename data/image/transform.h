@@ -1,5 +1,5 @@
 #pragma once
-// Turns encoded bytes into the pixels of one batch row: decodes, converts to grey if asked, crops,
+// Turns encoded bytes into the pixels of one batch row: decodes, converts to gray if asked, crops,
 // resizes, flips and augments.
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Transform {
   // have a seek index.
   bool complete_index(jpeg::SeekIndex& index) { return reader_.complete_index(index); }
 
-  // Makes an evaluation row: resize and centre crop. Writes options.eval_size² × options.channels
+  // Makes an evaluation row: resize and center crop. Writes options.eval_size² × options.channels
   // bytes for each view; a crop's mirror image follows the crop. Also used by `shoal predict`.
   void evaluation_row(std::span<const uint8_t> bytes, uint8_t* out);
 
@@ -51,8 +51,8 @@ class Transform {
   void view(const Size& image, int64_t corner, bool mirror, uint8_t* out);
   void run(const Box& box, const AxisRequest& x, const AxisRequest& y, Interpolation interpolation,
            uint8_t* out, int64_t stride, jpeg::SeekIndex* index);
-  void push_grey(const RowBlock& rows, int64_t width);
-  bool grey() const { return options_.channels == 1; }
+  void push_gray(const RowBlock& rows, int64_t width);
+  bool gray() const { return options_.channels == 1; }
   uint8_t* rgb(int64_t side, uint8_t* out);
   void finish(const uint8_t* pixels, int64_t side, uint8_t* out) const;
 
@@ -62,8 +62,8 @@ class Transform {
   ImageReader reader_;
   Resizer resizer_;
   PlanarResampler planar_;
-  // Greyscale: decoded rows, and an image with three equal channels.
-  std::vector<uint8_t> grey_rows_, grey_image_;
+  // Grayscale: decoded rows, and an image with three equal channels.
+  std::vector<uint8_t> gray_rows_, gray_image_;
 };
 
 // Throws std::invalid_argument with a sentence for invalid settings.

@@ -8,7 +8,7 @@ namespace shoal::data::jpeg {
 namespace {
 
 constexpr int64_t kRowsPerBlock = 16;
-constexpr int64_t kMostSamples = int64_t{1} << 25;  // maximum per component in one call of start()
+constexpr int64_t kMaxSamples = int64_t{1} << 25;  // maximum per component in one call of start()
 
 // Number of bits consumed since `begin`.
 uint64_t consumed(const Stream& stream, const uint8_t* begin) {
@@ -91,7 +91,7 @@ bool BaselineDecoder::start(const Box& box, SeekIndex* index) {
   delivered_ = 0;
   mcus_ = mcus_of(header_, box);
   const int64_t columns = mcus_.column_end - mcus_.column, rows = mcus_.row_end - mcus_.row;
-  if (columns * header_.mcu_width() > kMostSamples / (rows * header_.mcu_height())) return false;
+  if (columns * header_.mcu_width() > kMaxSamples / (rows * header_.mcu_height())) return false;
   const Segments segments(header_);
   first_segment_ = mcus_.column / segments.width;
   segment_end_ = (mcus_.column_end + segments.width - 1) / segments.width;
@@ -137,7 +137,7 @@ bool BaselineDecoder::decode_known(const SeekIndex& index) {
   }
 }
 
-// Starts decoding the segments of one row that contain mcus_.
+// Starts decoding the row's segments that contain the MCUs in mcus_.
 bool BaselineDecoder::begin_row(Lane& lane, int64_t row, const SeekIndex& index) {
   const Segments segments(header_);
   const int64_t at = row * segments.per_row + first_segment_;

@@ -18,7 +18,7 @@ enum Marker : uint8_t {
   kStart = 0xd8,
   kEnd = 0xd9,
   kScan = 0xda,
-  kQuantisation = 0xdb,
+  kQuantization = 0xdb,
   kRestarts = 0xdd,
   kJfif = 0xe0,
   kAdobe = 0xee,
@@ -67,8 +67,8 @@ class Parser {
         return frame(body);
       case kHuffman:
         return huffman(body);
-      case kQuantisation:
-        return quantisation(body);
+      case kQuantization:
+        return quantization(body);
       case kRestarts:
         return body.size() == 2 && word(body, 0) == 0;
       case kJfif:
@@ -97,12 +97,12 @@ class Parser {
     return header.size.width > 0 && header.size.height > 0;
   }
 
-  bool quantisation(Bytes body) {
+  bool quantization(Bytes body) {
     while (!body.empty()) {
       if (body[0] > 3 || body.size() < 65) return false;  // 16-bit tables are not supported
-      uint16_t* table = header.quantisation[body[0]];
+      uint16_t* table = header.quantization[body[0]];
       for (int i = 0; i < 64; ++i) table[kZigzag[i]] = body[1 + static_cast<size_t>(i)];
-      quantised_ |= 1u << body[0];
+      quantized_ |= 1u << body[0];
       body = body.subspan(65);
     }
     return true;
@@ -150,7 +150,7 @@ class Parser {
   bool complete() {
     for (int i = 0; i < header.count; ++i) {
       const Component& component = header.components[i];
-      if (!(quantised_ >> component.quantisation & 1)) return false;
+      if (!(quantized_ >> component.quantization & 1)) return false;
       if (header.dc[component.dc].total == 0 || header.ac[component.ac].total == 0) return false;
     }
     Component* const all = header.components;
@@ -179,7 +179,7 @@ class Parser {
   }
 
   Bytes bytes_;
-  unsigned quantised_ = 0;  // bit mask of the tables that are defined
+  unsigned quantized_ = 0;  // bit mask of the tables that are defined
   bool jfif_ = false;
   int adobe_ = -1;  // color transform of the Adobe marker; -1: none
 };

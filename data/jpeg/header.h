@@ -1,6 +1,6 @@
 #pragma once
 // Parses the header of the JPEGs that our own decoder reads: baseline or extended sequential
-// Huffman coding, 8 bits, one interleaved scan, no restart markers, grey or YCbCr, chroma
+// Huffman coding, 8 bits, one interleaved scan, no restart markers, gray or YCbCr, chroma
 // subsampling 4:4:4, 4:2:2 or 4:2:0. Nearly all photographs are of this kind. libjpeg-turbo decodes
 // the others. Source: ITU-T T.81, annexes B and C.
 
@@ -25,7 +25,7 @@ struct HuffmanSpec {
 struct Component {
   int id = 0;
   int horizontal = 1, vertical = 1;      // blocks in one MCU
-  int quantisation = 0, dc = 0, ac = 0;  // table numbers, 0 … 3
+  int quantization = 0, dc = 0, ac = 0;  // table numbers, 0 … 3
 };
 
 struct Header {
@@ -33,7 +33,7 @@ struct Header {
   int count = 0;  // number of components: 1 or 3
   Component components[3];
   int horizontal = 1, vertical = 1;   // luma blocks in one MCU
-  uint16_t quantisation[4][64] = {};  // row by row, not in zigzag order
+  uint16_t quantization[4][64] = {};  // row by row, not in zigzag order
   HuffmanSpec dc[4], ac[4];
   size_t scan = 0;  // offset of the first entropy-coded byte
 

@@ -1,5 +1,5 @@
 #pragma once
-// Constants of the integer IDCT (13 fractional bits) and of the colour conversion (16 fractional
+// Constants of the integer IDCT (13 fractional bits) and of the color conversion (16 fractional
 // bits). Source: the Independent JPEG Group's accurate integer method (C. Loeffler, A. Ligtenberg
 // and G. Moschytz, "Practical Fast 1-D DCT Algorithms with 11 Multiplications", ICASSP 1989), and
 // JFIF.

@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr char kRecordsExtension[] = ".seek", kPlacesExtension[] = ".places";
 constexpr size_t kWriteAt = size_t{1} << 18;  // bytes buffered before they are written
-constexpr size_t kLargestShare = 25;          // an index may take 1/25 of its image's bytes
-constexpr uint32_t kLargestRecord = 1u << 28, kUnwanted = UINT32_MAX;
+constexpr size_t kMaxShare = 25;              // an index may take 1/25 of its image's bytes
+constexpr uint32_t kMaxRecord = 1u << 28, kUnwanted = UINT32_MAX;
 
 struct Record {
   uint64_t sample = 0, image = 0;  // `image`: see fingerprint()
@@ -97,9 +97,9 @@ IndexStore::~IndexStore() {
 // Opens this process's files N.seek and N.places, where N is the first number that no other process
 // has locked.
 void IndexStore::open_own() {
-  constexpr int kMostWriters = 4096;
+  constexpr int kMaxWriters = 4096;
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-  for (int number = 0; number < kMostWriters; ++number) {
+  for (int number = 0; number < kMaxWriters; ++number) {
     const std::string stem = folder_ + "/" + std::to_string(number);
     places_ = ::open((stem + kPlacesExtension).c_str(), flags, 0644);
     if (places_ < 0) break;
@@ -168,7 +168,7 @@ void IndexStore::take_notice(uint32_t number) {
     if (count == 0 || !read_at(descriptor, file.noticed, places.data(), count * kEntry)) break;
     for (uint64_t i = 0; i < count; ++i) {
       const Place& place = places[i];
-      if (place.sample < slots_.size() && place.length <= kLargestRecord)
+      if (place.sample < slots_.size() && place.length <= kMaxRecord)
         slots_[place.sample] = {place.offset, place.length, number};
     }
     file.noticed += count * kEntry;
@@ -226,7 +226,7 @@ IndexStore::Answer IndexStore::find(int64_t sample, std::span<const uint8_t> byt
 
 void IndexStore::add(int64_t sample, std::span<const uint8_t> bytes, const SeekIndex& index) {
   const std::string packed = pack_index(index);
-  if ((sizeof(Record) + packed.size()) * kLargestShare > bytes.size()) {
+  if ((sizeof(Record) + packed.size()) * kMaxShare > bytes.size()) {
     const std::lock_guard lock(mutex_);
     slots_[static_cast<size_t>(sample)].length = kUnwanted;
     return;

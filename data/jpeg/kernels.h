@@ -65,7 +65,7 @@ struct BlockRow {
   int64_t mcu_step;             // number of coefficients from one MCU to the next
   int64_t mcus;
   int32_t horizontal, vertical;  // blocks of the component in one MCU, row by row
-  const int16_t* quantisation;   // 64 values
+  const int16_t* quantization;   // 64 values
   uint8_t* out;                  // rows of 8 * horizontal * mcus samples
   int64_t stride;                // bytes
 };
@@ -83,7 +83,7 @@ struct Kernels {
   // 00 becomes ff). Returns the end of the copy. Overwrites up to 64 bytes after it.
   uint8_t* (*unstuff)(const uint8_t* from, const uint8_t* to, uint8_t* out);
 
-  // Dequantises coefficients and applies the accurate integer IDCT of the Independent JPEG Group
+  // Dequantizes coefficients and applies the accurate integer IDCT of the Independent JPEG Group
   // ("islow").
   void (*transform)(const BlockRow& row);
   // Upsamples `count` chroma samples to twice the width with the triangle filter. Also reads one
@@ -95,7 +95,7 @@ struct Kernels {
   // bytes after the output.
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out,
                  int64_t count);
-  void (*grey_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
+  void (*gray_to_rgb)(const uint8_t* y, uint8_t* out, int64_t count);
 };
 
 const Kernels& kernels(Isa isa);

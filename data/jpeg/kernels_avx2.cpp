@@ -126,13 +126,13 @@ inline void transpose_bytes(const __m256i* columns, __m256i* rows) {
 }
 
 // Transforms two blocks. `first` and `second` may be the same.
-void transform_two(const int16_t* first, const int16_t* second, const int16_t* quantisation,
+void transform_two(const int16_t* first, const int16_t* second, const int16_t* quantization,
                    uint8_t* out_first, uint8_t* out_second, int64_t stride) {
   __m256i v[8];
   for (int i = 0; i < 8; ++i) {
     const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(first + 8 * i)),
                                                  load16(second + 8 * i), 1);
-    v[i] = _mm256_mullo_epi16(both, _mm256_broadcastsi128_si256(load16(quantisation + 8 * i)));
+    v[i] = _mm256_mullo_epi16(both, _mm256_broadcastsi128_si256(load16(quantization + 8 * i)));
   }
   pass(v, kFirstShift);
   transpose(v);
@@ -184,18 +184,18 @@ void transform(const BlockRow& row) {
       uint8_t* const out =
           row.out + down * 8 * row.stride + (mcu * row.horizontal + b - down * row.horizontal) * 8;
       if (only_dc(block)) {
-        fill_block(block[0] * row.quantisation[0], out, row.stride);
+        fill_block(block[0] * row.quantization[0], out, row.stride);
       } else if (!waiting) {
         waiting = block;
         waiting_out = out;
       } else {
-        transform_two(waiting, block, row.quantisation, waiting_out, out, row.stride);
+        transform_two(waiting, block, row.quantization, waiting_out, out, row.stride);
         waiting = nullptr;
       }
     }
   }
   if (waiting)
-    transform_two(waiting, waiting, row.quantisation, waiting_out, waiting_out, row.stride);
+    transform_two(waiting, waiting, row.quantization, waiting_out, waiting_out, row.stride);
 }
 
 inline __m256i widen(const uint8_t* from) {
@@ -288,7 +288,7 @@ void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out
   }
 }
 
-void grey_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
+void gray_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
   for (int64_t i = 0; i < count; i += 16) {
     const __m128i luma = load16(y + i);
     store_pixels(luma, luma, luma, out + 3 * i);
@@ -299,6 +299,6 @@ void grey_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
 
 extern const Kernels kAvx2Kernels;
 const Kernels kAvx2Kernels{begin,     decode,   decode_two, walk,       unstuff,
-                           transform, upsample, to_rgb,     grey_to_rgb};
+                           transform, upsample, to_rgb,     gray_to_rgb};
 
 }  // namespace shoal::data::jpeg

@@ -60,10 +60,10 @@ void pass(int32_t* x, int step, int shift) {
   out(3, add(e3, o0)), out(4, subtract(e3, o0));
 }
 
-void transform_block(const int16_t* coefficients, const int16_t* quantisation, uint8_t* out,
+void transform_block(const int16_t* coefficients, const int16_t* quantization, uint8_t* out,
                      int64_t stride) {
   int32_t x[64];
-  for (int i = 0; i < 64; ++i) x[i] = wrap16(coefficients[i] * quantisation[i]);
+  for (int i = 0; i < 64; ++i) x[i] = wrap16(coefficients[i] * quantization[i]);
   for (int i = 0; i < 8; ++i) pass(x + i, 8, kFirstShift);
   for (int i = 0; i < 8; ++i) pass(x + 8 * i, 1, kSecondShift);
   for (int i = 0; i < 64; ++i)
@@ -74,7 +74,7 @@ void transform(const BlockRow& row) {
   const int32_t blocks = row.horizontal * row.vertical;
   for (int64_t mcu = 0; mcu < row.mcus; ++mcu) {
     for (int32_t b = 0; b < blocks; ++b) {
-      transform_block(row.coefficients + mcu * row.mcu_step + 64 * b, row.quantisation,
+      transform_block(row.coefficients + mcu * row.mcu_step + 64 * b, row.quantization,
                       row.out + b / row.horizontal * 8 * row.stride +
                           (mcu * row.horizontal + b % row.horizontal) * 8,
                       row.stride);
@@ -110,7 +110,7 @@ void to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out
   }
 }
 
-void grey_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
+void gray_to_rgb(const uint8_t* y, uint8_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[3 * i] = out[3 * i + 1] = out[3 * i + 2] = y[i];
 }
 
@@ -132,7 +132,7 @@ const Kernels& kernels([[maybe_unused]] Isa isa) {
   }
 #endif
   static constexpr Kernels portable{begin,     decode,   decode_two, walk,       unstuff,
-                                    transform, upsample, to_rgb,     grey_to_rgb};
+                                    transform, upsample, to_rgb,     gray_to_rgb};
   return portable;
 }
 

@@ -39,7 +39,7 @@ void Planes::begin(const Header& header, const McuBox& mcus) {
     plane.top = mcus.row * 8 * component.vertical;
     // Allocates one extra row, because filters read rows in pairs.
     reserve(plane.samples, plane.stride * (height + 1) + 2 * kPadding);
-    std::copy_n(header.quantisation[component.quantisation], 64, plane.quantisation);
+    std::copy_n(header.quantization[component.quantization], 64, plane.quantization);
   }
 }
 
@@ -53,7 +53,7 @@ void Planes::add(int64_t mcu_row, int64_t column, int64_t count, const int16_t* 
     row.mcus = count;
     row.horizontal = component.horizontal;
     row.vertical = component.vertical;
-    row.quantisation = plane.quantisation;
+    row.quantization = plane.quantization;
     row.out = plane.at(column * 8 * component.horizontal, mcu_row * 8 * component.vertical);
     row.stride = plane.stride;
     kernels_.transform(row);
@@ -101,7 +101,7 @@ const uint8_t* Planes::chroma_row(Plane& plane, int64_t x, int64_t y, int64_t co
 
 void Planes::rgb_row(int64_t x, int64_t y, int64_t count, uint8_t* out) {
   const uint8_t* luma = planes_[0].at(x, y);
-  if (header_->count == 1) return kernels_.grey_to_rgb(luma, out, count);
+  if (header_->count == 1) return kernels_.gray_to_rgb(luma, out, count);
   const uint8_t* blue = chroma_row(planes_[1], x, y, count, wide_[0]);
   const uint8_t* red = chroma_row(planes_[2], x, y, count, wide_[1]);
   kernels_.to_rgb(luma, blue, red, out, count);

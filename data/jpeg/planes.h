@@ -14,7 +14,7 @@ struct McuBox {
   int64_t column = 0, column_end = 0, row = 0, row_end = 0;
 };
 
-// Returns the MCUs that contain the pixels of `box` and the neighbouring pixels that smooth
+// Returns the MCUs that contain the pixels of `box` and the neighboring pixels that smooth
 // upsampling reads.
 McuBox mcus_of(const Header& header, const Box& box);
 
@@ -52,7 +52,7 @@ class Planes {
   struct Plane {
     std::vector<uint8_t> samples;
     int64_t stride = 0, left = 0, top = 0;  // coordinates of the plane's first sample
-    int16_t quantisation[64] = {};
+    int16_t quantization[64] = {};
 
     uint8_t* at(int64_t x, int64_t y);
   };

@@ -12,7 +12,7 @@ namespace shoal::data {
 
 // Reads one image after the other. Use one object per thread and keep it: it reuses its buffers.
 //
-// Reads baseline, progressive and arithmetic-coded files in grey, YCbCr, RGB, CMYK and YCCK, and
+// Reads baseline, progressive and arithmetic-coded files in gray, YCbCr, RGB, CMYK and YCCK, and
 // always delivers RGB. Treats CMYK as inverted (as Adobe writes it) and converts it like Pillow.
 // Ignores the Exif orientation, like torchvision's ImageFolder. Uses the accurate integer IDCT and
 // smooth ("fancy") upsampling, so the pixels of a part equal those of a decode of the whole image.

@@ -41,7 +41,7 @@ class FolderCatalogue {
     } else if (!options_.labels.empty()) {
       labels_from_file();
     } else if (files_.size() == 1) {
-      refuse_unlabelled();
+      refuse_unlabeled();
     } else {
       check_class_tars();
       for (const SourceFile& file : files_)
@@ -60,7 +60,7 @@ class FolderCatalogue {
     for (const int64_t count : flat_of_file_) flat_ += count;
   }
 
-  [[noreturn]] void refuse_unlabelled() const {
+  [[noreturn]] void refuse_unlabeled() const {
     if (flat_ == static_cast<int64_t>(scans_[0].size()))
       throw std::invalid_argument(
           files_[0].path +

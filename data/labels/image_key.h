@@ -13,7 +13,8 @@ std::optional<int64_t> number_of(std::string_view text);
 // Returns a name without folder and extension.
 std::string_view stem_of(std::string_view name);
 
-// Returns the number at the end of a name without extension: 7 for "val/ILSVRC2012_val_00000007.JPEG".
+// Returns the number at the end of a name without extension: 7 for
+// "val/ILSVRC2012_val_00000007.JPEG".
 std::optional<int64_t> number_at_end(std::string_view name);
 
 }  // namespace shoal::data

@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kLongestLabel = 200;  // bytes
+constexpr size_t kMaxLabel = 200;  // bytes
 constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
 std::optional<LabelText> from_json(const nlohmann::json& value) {
@@ -24,7 +24,7 @@ std::optional<LabelText> parse_label(std::string_view text) {
   const size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-  if (text.size() > kLongestLabel || text.find_first_of("\r\n\0", 0, 3) != std::string_view::npos)
+  if (text.size() > kMaxLabel || text.find_first_of("\r\n\0", 0, 3) != std::string_view::npos)
     return std::nullopt;
   const size_t sign = text[0] == '-' ? 1 : 0;
   const bool digits =

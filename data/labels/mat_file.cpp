@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 constexpr size_t kMatHead = 128;
-constexpr size_t kMostUnpacked = size_t{64} << 20;
+constexpr size_t kMaxUnpacked = size_t{64} << 20;
 enum : uint32_t {
   kInt8 = 1,
   kUint8 = 2,
@@ -168,7 +168,7 @@ std::map<int64_t, std::string> read_meta_mat(std::span<const uint8_t> bytes) {
     Element element = next_element(rest);
     std::vector<uint8_t> unpacked;
     if (element.type == kCompressed) {
-      unpacked = inflate_head(element.data, kMostUnpacked);
+      unpacked = inflate_head(element.data, kMaxUnpacked);
       Bytes inside = unpacked;
       element = next_element(inside);
     }

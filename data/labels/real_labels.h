@@ -11,9 +11,9 @@ namespace shoal::data {
 // Immutable after construction; thread-safe.
 class RealLabels {
  public:
-  // `path` contains JSON: a list whose entry i is the list of labels of the image whose name ends in
-  // the number i + 1 (real.json), or an object of such lists by image name, with or without folder
-  // and extension. Labels are numbers below `outputs`, or names in `classes`. Throws
+  // `path` contains JSON: a list whose entry i is the list of labels of the image whose name ends
+  // in the number i + 1 (real.json), or an object of such lists by image name, with or without
+  // folder and extension. Labels are numbers below `outputs`, or names in `classes`. Throws
   // std::invalid_argument that names the file and the entry.
   RealLabels(const std::string& path, const std::vector<std::string>& classes, int64_t outputs);
 

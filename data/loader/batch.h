@@ -18,7 +18,7 @@ struct Row {
   bool blend = false;   // mixup: the pixels become lambda * own + (1 - lambda) * partner's
   int32_t box[4] = {};  // cutmix: x0, y0, x1, y1 of the rectangle taken from the partner
   // Random erasing: x0, y0, x1, y1 of `erased` rectangles.
-  int32_t erase[kMostErasures][4] = {};
+  int32_t erase[kMaxErasures][4] = {};
   uint8_t erased = 0;
   EraseFill erase_fill = EraseFill::constant;
   // Evaluation only: the image could not be read. The row's pixels are zero, and the results must
@@ -27,7 +27,7 @@ struct Row {
 };
 
 // Memory for `capacity` rows, of which the first `count` are filled. Owned by the loader and valid
-// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or grey.
+// until the next call of Loader::next() or Loader::start_epoch(). Pixels are RGB or gray.
 struct Batch {
   uint8_t* images = nullptr;  // capacity×views×height×width×channels
   std::span<const Row> rows;  // `count` rows

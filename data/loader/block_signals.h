@@ -6,7 +6,8 @@
 
 namespace shoal::data {
 
-// Threads that are started during its lifetime block all signals except those of a crash.
+// While an instance exists, new threads block all signals except crash signals (SIGSEGV, SIGBUS,
+// …).
 class BlockSignals {
  public:
   BlockSignals() {

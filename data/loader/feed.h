@@ -83,11 +83,11 @@ class Feed {
   virtual bool seek_index(const Ticket& ticket, jpeg::SeekIndex& index) const = 0;
 
   using WillRead = std::function<void(int64_t first, int64_t count)>;  // of samples
-  // Tells the dataset and `will_read` which images will be read later. Call for each position of
-  // this rank. Random order: announces the image that follows kAhead images later, so that the disk
-  // stays busy for any number of threads; the first position also announces those in between. (An
-  // epoch that is resumed in its middle does not announce its first kAhead images.) Chunked order
-  // on one host: announces whole chunks of the next window, each from only one rank.
+  // Announces images that will be read later to the dataset and `will_read`. Call for each position
+  // of this rank. Random order: announces the image that follows kAhead images later, which keeps
+  // the disk busy for any number of threads. The first position also announces those in between,
+  // but an epoch that is resumed in its middle omits them. Chunked order on one host: announces
+  // whole chunks of the next window, each from only one rank.
   virtual void announce(int64_t position, const WillRead& will_read) const = 0;
   static constexpr int64_t kAhead = 64;  // images of this rank
 
@@ -100,7 +100,7 @@ class Feed {
 class DatasetFeed final : public Feed {
  public:
   // `shuffled`: true in training. `repeats`: how often each image appears in a training epoch. Each
-  // block of 16 samples is repeated in place, each time with different batch neighbours. An epoch
+  // block of 16 samples is repeated in place, each time with different batch neighbors. An epoch
   // keeps its number of samples, so it uses only the first 1/repeats of the order. `plan`: this
   // rank's positions, for announce(). `balance`: class-balanced sampling, or null; only with the
   // random order, without repeats.

@@ -96,7 +96,7 @@ Batch format_of(const LoaderOptions& options) {
 }  // namespace
 
 struct Loader::Impl {
-  // One of the two is null.
+  // Exactly one of `dataset` and `stream` is set.
   std::shared_ptr<const Dataset> dataset;
   std::shared_ptr<const Stream> stream;
   LoaderOptions options;

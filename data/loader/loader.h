@@ -11,7 +11,7 @@
 //   last batch of a rank can have fewer than B images, even 0.
 // * Pixels are a pure function of (seed, epoch, sample).
 // * A batch is valid until the next call of next() or start_epoch() or the end of the loader.
-//   Images are uint8 count×H×W×3 (RGB) or count×H×W×1 (grey), in memory from the given allocator
+//   Images are uint8 count×H×W×3 (RGB) or count×H×W×1 (gray), in memory from the given allocator
 //   (pinned for a GPU).
 // * Damaged images: in training, the next readable sample of the global order replaces the image,
 // and
@@ -24,8 +24,8 @@
 //   order). A spare image of the stream (StreamEpoch::kSpares) replaces a damaged one.
 // * An empty dataset is allowed in evaluation: its epochs have no batches.
 // * The destructor may be called at any time. It waits for the workers. If one of them is stuck in
-//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory that
-//   they use are abandoned.
+//   storage for seconds, `on_bad` receives the name of its image, and the threads and the memory
+//   that they use are abandoned.
 
 #include <cstdint>
 #include <functional>

@@ -16,7 +16,7 @@ namespace {
 constexpr double kReadShare = 0.5, kComputing = 0.75;
 // If twice the threads give less than this factor in throughput, the disk is exhausted.
 constexpr double kWorthwhile = 1.2;
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 
 using Clock = std::chrono::steady_clock;
 
@@ -78,7 +78,7 @@ int threads_between(const std::vector<LoaderRate>& rates, double wanted) {
   return 0;
 }
 
-// Whether the last measurement is hardly faster than the one before it, which had fewer threads.
+// Whether the last measurement gained little over the one with fewer threads.
 bool exhausted(const std::vector<LoaderRate>& rates) {
   if (rates.size() < 2) return false;
   const LoaderRate &last = rates.back(), &before = rates[rates.size() - 2];
@@ -109,7 +109,7 @@ void advise_disk(const std::vector<LoaderRate>& rates, double wanted, Advice& ad
   if (advice.threads == 0 && !limit && rates.size() > 1) {
     const double per_thread = last.images_per_second / last.threads;
     const int threads = static_cast<int>(std::ceil(wanted / per_thread));
-    if (threads <= kMostThreads) advice.threads = threads;
+    if (threads <= kMaxThreads) advice.threads = threads;
   }
   if (advice.threads > 0)
     advice.sentence += format(". %.0f images/s need %d thread%s here", wanted, advice.threads,
@@ -172,7 +172,7 @@ std::vector<LoaderRate> profile_loader(const std::shared_ptr<const Dataset>& dat
   if (!options.threads.empty()) return rates;
   for (int threads = 1; threads < options.processors; threads *= 2) next(threads);
   next(options.processors);
-  while (reads_most(rates.back()) && rates.back().threads * 2 <= kMostThreads && !exhausted(rates))
+  while (reads_most(rates.back()) && rates.back().threads * 2 <= kMaxThreads && !exhausted(rates))
     next(rates.back().threads * 2);
   return rates;
 }

@@ -16,7 +16,7 @@ KeyedRandom draws_of(const MixOptions& options, const MixRequest& r) {
         make_key(purpose, r.seed, static_cast<uint64_t>(r.epoch), static_cast<uint64_t>(index)));
   };
   if (options.mode == MixMode::batch)
-    return key(Purpose::update, r.position / std::max<int64_t>(1, options.group));
+    return key(Purpose::mix_per_step, r.position / std::max<int64_t>(1, options.group));
   if (options.mode == MixMode::elem)
     return KeyedRandom(combine(r.key, static_cast<uint64_t>(Purpose::pair)));
   return key(Purpose::pair, r.position / 2);
@@ -107,7 +107,7 @@ void check_mix(const MixOptions& options) {
           "mixing per step needs the number of images in a step");
   require(options.erase >= 0 && options.erase <= 1,
           "the probability of erasing must be between 0 and 1");
-  require(options.erase_count >= 1 && options.erase_count <= kMostErasures,
+  require(options.erase_count >= 1 && options.erase_count <= kMaxErasures,
           "the number of erased rectangles must be between 1 and 4");
   require(options.erase_area_min > 0 && options.erase_area_min <= options.erase_area_max &&
               options.erase_area_max <= 1,

@@ -19,7 +19,7 @@ struct MixRequest {
   int64_t height = 0, width = 0;  // of the image, pixels
 };
 
-// Sets the mixing and erasing fields of the row. Partners are neighbours in the global order
+// Sets the mixing and erasing fields of the row. Partners are neighbors in the global order
 // (positions 2i and 2i + 1), so the batch size must be even. The random key of a draw consists of
 // the seed, the epoch and the image, pair or step that shares the draw (MixMode), so neither batch
 // size nor world size changes the result. Cutmix corrects lambda to the actual area of the box, as

@@ -25,9 +25,9 @@ class EpochOrder {
   std::array<uint64_t, kRounds> keys_{};
 };
 
-// A random order that reads neighbouring samples close together, so that a disk reads long
+// A random order that reads neighboring samples close together, so that a disk reads long
 // stretches and the page cache need not contain the whole dataset. Puts chunks of kChunk
-// neighbouring samples in random order, then shuffles each window of kWindow samples of this
+// neighboring samples in random order, then shuffles each window of kWindow samples of this
 // sequence. The chunk boundaries are drawn for each epoch. Like EpochOrder, a pure function that is
 // the same in all builds, immutable and cheap to copy.
 //

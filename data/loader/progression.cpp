@@ -30,7 +30,7 @@ bool take(const char*& at, const char* end, char wanted) {
 
 }  // namespace
 
-double Course::at(double epoch) const {
+double EpochSchedule::at(double epoch) const {
   const auto after = std::find_if(points.begin(), points.end(),
                                   [&](const Point& point) { return point.epoch > epoch; });
   if (after == points.begin()) return points.front().value;
@@ -40,33 +40,33 @@ double Course::at(double epoch) const {
   return before.value + share * (after->value - before.value);
 }
 
-Course Course::over(double epochs) const {
-  Course course = *this;
-  for (Point& point : course.points) {
+EpochSchedule EpochSchedule::over(double epochs) const {
+  EpochSchedule schedule = *this;
+  for (Point& point : schedule.points) {
     if (point.share) point.epoch *= epochs;
     point.share = false;
   }
-  return course;
+  return schedule;
 }
 
-Course parse_course(const std::string& text) {
-  Course course;
-  if (text == "none") return course;
+EpochSchedule parse_epoch_schedule(const std::string& text) {
+  EpochSchedule schedule;
+  if (text == "none") return schedule;
   const char *at = text.data(), *const end = at + text.size();
   bool good = !text.empty();
   while (good && at != end) {
-    Course::Point point;
+    EpochSchedule::Point point;
     good = take_number(at, end, point.epoch);
     point.share = take(at, end, '%');
     if (point.share) point.epoch /= 100;
     good = good && take(at, end, ':') && take_number(at, end, point.value);
     good = good && (at == end || (take(at, end, ',') && at != end));
-    course.points.push_back(point);
+    schedule.points.push_back(point);
   }
   if (!good)
     throw std::invalid_argument(
         "a list of EPOCH:VALUE separated by commas, where EPOCH is a number or N%");
-  return course;
+  return schedule;
 }
 
 int64_t Progression::side(int64_t epoch, int64_t position) const {
@@ -74,7 +74,7 @@ int64_t Progression::side(int64_t epoch, int64_t position) const {
     const int64_t first = rounded(static_cast<double>(smallest));
     const int64_t choices = (largest - first) / kStep + 1;
     KeyedRandom random(make_key(Purpose::size, seed, static_cast<uint64_t>(epoch),
-                                static_cast<uint64_t>(position / update)));
+                                static_cast<uint64_t>(position / images_per_step)));
     return first + kStep * static_cast<int64_t>(random.below(static_cast<uint64_t>(choices)));
   }
   return sizes.empty() ? size : rounded(sizes.at(static_cast<double>(epoch)));
@@ -83,7 +83,8 @@ int64_t Progression::side(int64_t epoch, int64_t position) const {
 int64_t Progression::largest_side() const {
   if (smallest > 0) return largest;
   int64_t side = sizes.empty() ? size : 0;
-  for (const Course::Point& point : sizes.points) side = std::max(side, rounded(point.value));
+  for (const EpochSchedule::Point& point : sizes.points)
+    side = std::max(side, rounded(point.value));
   return side;
 }
 

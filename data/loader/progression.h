@@ -11,7 +11,7 @@ namespace shoal::data {
 
 // A value that depends on the epoch: linear between points, constant before the first and after the
 // last. With two points at the same epoch, the value jumps to that of the second.
-struct Course {
+struct EpochSchedule {
   struct Point {
     double epoch = 0, value = 0;
     bool share = false;  // `epoch` is a fraction of all epochs of the run
@@ -22,25 +22,25 @@ struct Course {
   bool empty() const { return points.empty(); }
   // Returns the value at `epoch`. Requires at least one point, and none with `share` set.
   double at(double epoch) const;
-  // Returns the course with fractions converted to epochs, for a run of `epochs` epochs.
-  Course over(double epochs) const;
-  bool operator==(const Course&) const = default;
+  // Returns the schedule with fractions converted to epochs, for a run of `epochs` epochs.
+  EpochSchedule over(double epochs) const;
+  bool operator==(const EpochSchedule&) const = default;
 };
 
 // Parses "EPOCH:VALUE,EPOCH:VALUE,…", where an epoch is a number >= 0 or N% of the run; "none"
 // gives no points. Throws std::invalid_argument with a description of valid text.
-Course parse_course(const std::string& text);
+EpochSchedule parse_epoch_schedule(const std::string& text);
 
 struct Progression {
   // All of these change the result of training.
-  int64_t size = 224;  // side of the images in pixels, unless a schedule below is set
-  Course sizes;        // side by epoch, rounded to multiples of kStep
+  int64_t size = 224;   // side of the images in pixels, unless a schedule below is set
+  EpochSchedule sizes;  // side by epoch, rounded to multiples of kStep
   // Multi-scale: draws the side of each step's images from the multiples of kStep between
   // `smallest` and `largest`; 0: off.
   int64_t smallest = 0, largest = 0;
-  int64_t update = 1;  // number of images of one step, over all ranks
-  uint64_t seed = 0;   // of the multi-scale draws
-  Course strengths;    // factor by epoch for policy magnitude, mixup and cutmix, and dropout
+  int64_t images_per_step = 1;  // over all ranks
+  uint64_t seed = 0;            // of the multi-scale draws
+  EpochSchedule strengths;  // factor by epoch for policy magnitude, mixup and cutmix, and dropout
 
   static constexpr int64_t kStep = 32;  // pixels
 

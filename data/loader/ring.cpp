@@ -54,8 +54,8 @@ void Ring::restart(std::shared_ptr<const Feed> feed, int64_t first_batch,
 void Ring::open_batches() {
   const auto slots = static_cast<int64_t>(slots_.size());
   bool opened = false;
-  // A slot is free once its batch is older than the batch that the consumer holds. At the start the consumer holds no
-  // batch, so one more slot could be opened; that is not worth a special case.
+  // A slot is free once its batch is older than the batch that the consumer holds. At the start the
+  // consumer holds no batch, so one more slot could be opened; that is not worth a special case.
   for (; opened_ < following_.end && opened_ < held_ + slots; ++opened_, opened = true) {
     Slot& s = slot(opened_);
     const int64_t batch = opened_ - span(opened_).origin;

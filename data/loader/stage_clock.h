@@ -14,7 +14,7 @@ enum class Stage {
   entropy,    // Huffman decoding, including byte unstuffing and building the seek index
   transform,  // IDCT
   library,    // decoding by libjpeg-turbo or OpenCV
-  resize,     // chroma upsampling, colour conversion, crop, resampling, flip
+  resize,     // chroma upsampling, color conversion, crop, resampling, flip
   augment,    // augmentation of the resized pixels
   wait,       // for a free row in a batch
 };

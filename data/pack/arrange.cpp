@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kBlock = 512;         // bytes; tars consist of such blocks
 constexpr size_t kEnd = 2 * kBlock;    // two blocks of zeros end a tar
-constexpr size_t kLongestName = 100;   // bytes, in a header without extensions
+constexpr size_t kMaxName = 100;       // bytes, in a header without extensions
 constexpr int64_t kReportEvery = 100;  // images
 
 std::string base_name(const std::string& name) {
@@ -184,7 +184,7 @@ class Arranger {
   }
 
   static void append(const ByteSink& sink, const std::string& name, std::vector<uint8_t>& bytes) {
-    if (name.size() > kLongestName)
+    if (name.size() > kMaxName)
       throw std::invalid_argument("the name " + name + " is longer than a tar's 100 bytes");
     const auto header = tar_header(name, bytes.size());
     sink(header.data(), header.size());

@@ -95,7 +95,7 @@ void Packer::encode(Size size, bool large, bool raw, Result& out) {
     out.bytes = raw_image(pixels_.data(), size);
     return;
   }
-  if (std::max(size.width, size.height) > kLargestJpegSide) return;  // keeps the original
+  if (std::max(size.width, size.height) > kMaxJpegSide) return;  // keeps the original
   const int quality = options_.quality > 0 ? options_.quality : kQualityOfReduced;
   std::vector<uint8_t> encoded = encode_jpeg(pixels_.data(), size, quality, /*subsample=*/true);
   if (!large && encoded.size() * 10 > out.bytes.size() * 9) return;  // saves too little

@@ -17,10 +17,10 @@ namespace shoal::data {
 // Returns the value of PackHeader::check. `behind`: the table and the text.
 uint64_t pack_check(const PackHeader& header, std::span<const uint8_t> behind);
 
-// Reads the file's table into memory, and images with system calls. Nothing is mapped, so a bad disk
-// block damages one image, and a file that becomes shorter is an error: neither raises a signal.
-// Checks the hash of each image; for raw pixels only at the first read, because the check takes as
-// long as the read.
+// Reads the file's table into memory, and images with system calls. Nothing is mapped, so a bad
+// disk block damages one image, and a file that becomes shorter is an error: neither raises a
+// signal. Checks the hash of each image; for raw pixels only at the first read, because the check
+// takes as long as the read.
 class PackedDataset : public BasicDataset {
  public:
   // Throws std::invalid_argument with the path if the file is not a packed set, has another

@@ -17,9 +17,9 @@ namespace shoal::data {
 class ShardList {
  public:
   // Continues the list of an interrupted run of the same request. Starts a new list if the folder
-  // is empty. With `overwrite`, close() replaces another or a complete set. Until then the new files
-  // are in a hidden folder, and the old set can be read. Throws std::invalid_argument if the folder
-  // contains anything else.
+  // is empty. With `overwrite`, close() replaces another or a complete set. Until then the new
+  // files are in a hidden folder, and the old set can be read. Throws std::invalid_argument if the
+  // folder contains anything else.
   ShardList(const std::string& folder, uint64_t request, bool overwrite);
 
   int64_t finished() const { return static_cast<int64_t>(next_.size()); }

@@ -21,8 +21,8 @@ namespace {
 
 class RecordScan {
  public:
-  RecordScan(const File& file, const RecordList& list, bool unlabelled)
-      : file_(file), list_(list), unlabelled_(unlabelled), source_(file), reader_(source_) {}
+  RecordScan(const File& file, const RecordList& list, bool unlabeled)
+      : file_(file), list_(list), unlabeled_(unlabeled), source_(file), reader_(source_) {}
 
   Scan run() {
     for (RecordExtent record; reader_.next(record);) one(record);
@@ -40,13 +40,13 @@ class RecordScan {
       wrapped_image(record);
     else if (payload.kind == RecordPayload::Kind::mxnet)
       mxnet_image(record, payload);
-    else if (!unlabelled_)
+    else if (!unlabeled_)
       wrapped_label(record);
   }
 
   RecordPayload examined(std::span<const uint8_t> head, uint64_t bytes) const {
     try {
-      return examine_payload(head, bytes, unlabelled_);
+      return examine_payload(head, bytes, unlabeled_);
     } catch (const std::invalid_argument& error) {
       reader_.refuse(error.what());
     }
@@ -82,7 +82,7 @@ class RecordScan {
   }
 
   void wrapped_label(const RecordExtent& record) {
-    std::string text(std::min(record.bytes, kLargestWrappedLabel + 1), '\0');
+    std::string text(std::min(record.bytes, kMaxWrappedLabel + 1), '\0');
     if (!read_payload(file_, record.begin, 0, reinterpret_cast<uint8_t*>(text.data()), text.size()))
       reader_.refuse("cannot be read");
     const auto label = parse_wrapped_label(text);
@@ -96,7 +96,7 @@ class RecordScan {
 
   const File& file_;
   const RecordList& list_;
-  const bool unlabelled_;
+  const bool unlabeled_;
   FileSource source_;
   RecordIoReader reader_;
   LabelPairing pairing_;
@@ -133,16 +133,16 @@ std::shared_ptr<const Dataset> open_record_io(const std::vector<std::string>& pa
   if (!options.labels.empty()) refuse_labels(paths[0]);
   std::vector<SourceFile> files = stamped(paths);
   std::unordered_map<std::string, RecordList> lists;
-  std::string kind = options.unlabelled ? "recordio unlabelled" : "recordio";
+  std::string kind = options.unlabeled ? "recordio unlabelled" : "recordio";
   for (const std::string& path : paths) {
     lists[path] = read_record_list(path);
     kind += " " + lists[path].stamp;
   }
   const std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
-    return RecordScan(file, lists.at(file.path()), options.unlabelled).run();
+    return RecordScan(file, lists.at(file.path()), options.unlabeled).run();
   });
-  Catalogue catalogue = options.unlabelled ? catalogue_unlabelled(scans)
-                                           : catalogue_by_label(files, scans, options.classes);
+  Catalogue catalogue = options.unlabeled ? catalogue_unlabeled(scans)
+                                          : catalogue_by_label(files, scans, options.classes);
   return std::make_shared<RecordIoDataset>(std::move(files), std::move(catalogue), options.reads);
 }
 

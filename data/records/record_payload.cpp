@@ -17,23 +17,23 @@ struct MxnetHead {
 };
 static_assert(sizeof(MxnetHead) + sizeof(float) == kPayloadHead);
 
-constexpr uint32_t kMostLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
+constexpr uint32_t kMaxLabels = 1u << 16;  // a larger flag means that this is not MXNet's header
 
 }  // namespace
 
-RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, bool unlabelled) {
+RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, bool unlabeled) {
   RecordPayload payload;
-  if (recognise(head) != Format::unknown) {
+  if (recognize(head) != Format::unknown) {
     payload.kind = RecordPayload::Kind::image;
     return payload;
   }
   MxnetHead mxnet;
   if (head.size() < sizeof mxnet) return payload;
   std::memcpy(&mxnet, head.data(), sizeof mxnet);
-  if (mxnet.flag >= kMostLabels) return payload;
+  if (mxnet.flag >= kMaxLabels) return payload;
   const uint32_t skip = sizeof mxnet + mxnet.flag * sizeof mxnet.label;
   if (bytes <= skip) return payload;
-  if (mxnet.flag > 1 && !unlabelled)
+  if (mxnet.flag > 1 && !unlabeled)
     throw std::invalid_argument("has " + std::to_string(mxnet.flag) +
                                 " labels; shoal trains on one label for each image");
   float label = mxnet.label;
@@ -41,7 +41,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
   payload.kind = RecordPayload::Kind::mxnet;
   payload.skip = skip;
   payload.id = mxnet.id;
-  if (unlabelled) return payload;
+  if (unlabeled) return payload;
   if (!std::isfinite(label) || label < 0 || label >= 1 << 24 || label != std::floor(label))
     throw std::invalid_argument("has the label " + std::to_string(label) +
                                 "; it must be a whole number, 0 or more");
@@ -50,7 +50,7 @@ RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes, boo
 }
 
 std::optional<LabelText> parse_wrapped_label(const std::string& text) {
-  if (text.size() > kLargestWrappedLabel) return std::nullopt;
+  if (text.size() > kMaxWrappedLabel) return std::nullopt;
   auto label = parse_json_label(text);
   if (!label && text.find_first_of("{[\"") == std::string::npos) label = parse_label(text);
   return label;

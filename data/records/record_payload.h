@@ -1,5 +1,5 @@
 #pragma once
-// Recognises the payload of a RecordIO record (record_io.h).
+// Recognizes the payload of a RecordIO record (record_io.h).
 
 #include <cstdint>
 #include <optional>
@@ -17,18 +17,18 @@ struct RecordPayload {
   int64_t number = kNoNumber;  // the label in MXNet's header
   uint64_t id = 0;             // the id in MXNet's header
 };
-constexpr size_t kPayloadHead = 28;  // bytes needed to recognise the payload
+constexpr size_t kPayloadHead = 28;  // bytes needed to recognize the payload
 
 // Finds out what a payload contains. `head`: its first kPayloadHead bytes, or all of a shorter one;
-// `bytes`: size of the whole payload. Unless `unlabelled`, throws std::invalid_argument for several
+// `bytes`: size of the whole payload. Unless `unlabeled`, throws std::invalid_argument for several
 // labels and for a label that is not a whole number >= 0; the caller puts the record's name before
 // the message.
 RecordPayload examine_payload(std::span<const uint8_t> head, uint64_t bytes,
-                              bool unlabelled = false);
+                              bool unlabeled = false);
 
 // Parses a payload of Kind::other as a label: a number, a name or JSON. Returns nothing if it is
 // not a label.
 std::optional<LabelText> parse_wrapped_label(const std::string& text);
-constexpr uint64_t kLargestWrappedLabel = 64 * 1024;  // bytes
+constexpr uint64_t kMaxWrappedLabel = 64 * 1024;  // bytes
 
 }  // namespace shoal::data

@@ -21,7 +21,7 @@ class ExampleReader {
       each_message(features, 1, [this](Extent entry) { map_entry(entry); });
     });
     if (example_.image_bytes == 0) missing("image", "image", keys_.image);
-    if (!keys_.unlabelled && !example_.number && example_.class_name.empty())
+    if (!keys_.unlabeled && !example_.number && example_.class_name.empty())
       missing("label", "label", keys_.label);
     return std::move(example_);
   }
@@ -57,7 +57,7 @@ class ExampleReader {
       const Extent image = only_bytes(key, kind, list);
       example_.image = image.begin;
       example_.image_bytes = image.bytes();
-    } else if (keys_.unlabelled && (key == keys_.label || key == keys_.class_name)) {
+    } else if (keys_.unlabeled && (key == keys_.label || key == keys_.class_name)) {
       return;
     } else if (key == keys_.label && kind == kNumberList) {
       example_.number = only_number(key, list);

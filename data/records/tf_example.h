@@ -32,7 +32,7 @@ struct ExampleKeys {
   bool planar = false;                          // true: C×H×W, false: H×W×C
   double scale = 1;                             // factor that converts its values to 0 … 255
 
-  bool unlabelled = false;  // ignores label and class_name
+  bool unlabeled = false;  // ignores label and class_name
 };
 
 // Parses the value of --tfrecord-keys. Throws std::invalid_argument naming the option.

@@ -185,7 +185,7 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
                                                const OpenOptions& options) {
   if (!options.labels.empty()) refuse_labels(paths[0]);
   ExampleKeys keys = parse_example_keys(options.tfrecord_keys);
-  keys.unlabelled = options.unlabelled;
+  keys.unlabeled = options.unlabeled;
   std::vector<SourceFile> files = stamped(paths);
   std::vector<bool> packed;
   for (const std::string& path : paths) {
@@ -202,14 +202,14 @@ std::shared_ptr<const Dataset> open_tf_records(const std::vector<std::string>& p
     if (options.warning) options.warning(sentence);
   };
   const std::string kind = "tfrecord " + keys.image + " " + keys.label + " " + keys.class_name +
-                           " " + keys.name + (keys.unlabelled ? " unlabelled" : "");
+                           " " + keys.name + (keys.unlabeled ? " unlabelled" : "");
   std::vector<Scan> scans = scan_files(kind, files, options, [&](const File& file) {
     if (packing_of(file) != Packing::whole_file) return TfRecordScan(file, keys, warning).run();
     return TfRecordScan(*inflate_file(file), keys, warning).run();
   });
   shift_labels(files, keys, scans);
-  Catalogue catalogue = options.unlabelled ? catalogue_unlabelled(scans)
-                                           : catalogue_by_label(files, scans, options.classes);
+  Catalogue catalogue = options.unlabeled ? catalogue_unlabeled(scans)
+                                          : catalogue_by_label(files, scans, options.classes);
   return std::make_shared<TfRecordDataset>(std::move(files), std::move(catalogue),
                                            std::move(packed), keys, options.reads);
 }

@@ -3,10 +3,11 @@
 //
 // Images are read in place. Each read verifies the checksum of the record; if it is wrong, the
 // image counts as damaged. A file may be compressed as a whole by gzip or zlib. Then an image can
-// be reached only by unpacking everything before it. (An index of starting points would need 32 KiB
-// of history for each, and using one would cost more than decoding the image.) Therefore compressed
-// files are opened only for reading in order (`shoal pack`), and each is unpacked once. Source:
-// TensorFlow's guide "TFRecord and tf.train.Example".
+// be reached only by unpacking everything before it. Therefore compressed files are opened only for
+// reading in order (`shoal pack`), and each is unpacked once. An index of starting points would
+// need 32 KiB of history per point and would cost more than decoding the image.
+//
+// Source: TensorFlow's guide "TFRecord and tf.train.Example".
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kLongestText = 4096;  // bytes
+constexpr uint64_t kMaxTextBytes = 4096;  // bytes
 enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 [[noreturn]] void no_message() {
@@ -54,7 +54,7 @@ uint64_t WireReader::varint(Extent& rest) {
 }
 
 std::string WireReader::text(Extent content) {
-  if (content.bytes() > kLongestText)
+  if (content.bytes() > kMaxTextBytes)
     throw std::invalid_argument("has a text of " + std::to_string(content.bytes()) + " bytes");
   std::string text;
   while (content.begin < content.end) text += static_cast<char>(byte(content));

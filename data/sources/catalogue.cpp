@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr int64_t kMostClasses = 1'000'000;
+constexpr int64_t kMaxClasses = 1'000'000;
 constexpr size_t kReadForward = 24;  // maximum of open files with Reads::forward, 8 MiB each
 
 // Calls visit(file, entry number, entry) for every entry of the scans.
@@ -37,7 +37,7 @@ class Labeller {
     if (!by_text && !all_numbers_)
       refuse(mixed_file_, mixed_entry_,
              "has no label of the same kind (name or number) as the other images");
-    return by_text ? labelled_by_text() : labelled_by_number();
+    return by_text ? labeled_by_text() : labeled_by_number();
   }
 
  private:
@@ -62,7 +62,7 @@ class Labeller {
     return scans_[file].texts[static_cast<size_t>(entry.text)];
   }
 
-  Catalogue labelled_by_text() {
+  Catalogue labeled_by_text() {
     std::vector<std::string> classes = known_;
     if (known_.empty()) {
       for (const Scan& scan : scans_)
@@ -84,14 +84,14 @@ class Labeller {
     return make_catalogue(scans_, placed, std::move(classes));
   }
 
-  Catalogue labelled_by_number() {
+  Catalogue labeled_by_number() {
     const auto count = known_.empty() ? largest_ + 1 : static_cast<int64_t>(known_.size());
     std::vector<Placed> placed;
     for_each_entry(scans_, [&](uint32_t file, uint32_t i, const ScanEntry& entry) {
-      if (entry.number < 0 || entry.number >= std::min(count, kMostClasses))
+      if (entry.number < 0 || entry.number >= std::min(count, kMaxClasses))
         refuse(file, i,
                "has the label " + std::to_string(entry.number) + "; labels must be between 0 and " +
-                   std::to_string(std::min(count, kMostClasses) - 1));
+                   std::to_string(std::min(count, kMaxClasses) - 1));
       placed.push_back({file, i, static_cast<int32_t>(entry.number)});
     });
     std::vector<std::string> classes = known_;
@@ -141,7 +141,7 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
   return Labeller(files, scans, known).run();
 }
 
-Catalogue catalogue_unlabelled(const std::vector<Scan>& scans) {
+Catalogue catalogue_unlabeled(const std::vector<Scan>& scans) {
   std::vector<Placed> placed;
   for_each_entry(scans, [&](uint32_t file, uint32_t i, const ScanEntry&) {
     placed.push_back({file, i, 0});

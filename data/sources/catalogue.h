@@ -52,7 +52,7 @@ Catalogue catalogue_by_label(const std::vector<SourceFile>& files, const std::ve
                              const std::vector<std::string>& known);
 
 // Returns a catalogue of all images in the same order, with a single class, whose name is empty.
-Catalogue catalogue_unlabelled(const std::vector<Scan>& scans);
+Catalogue catalogue_unlabeled(const std::vector<Scan>& scans);
 
 // Dataset of the images of a catalogue, each stored in one piece in its file. Image names are
 // PATH:NAME.

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int64_t kLargestManifest = int64_t{1} << 30;
+constexpr int64_t kMaxManifest = int64_t{1} << 30;
 constexpr std::string_view kMetadata = "-metadata";
 
 // Finds the files of a manifest on this machine.
@@ -61,8 +61,8 @@ class LocalPlaces {
 
 class ManifestScan {
  public:
-  ManifestScan(const std::string& path, std::string text, bool unlabelled)
-      : path_(path), text_(std::move(text)), places_(path), unlabelled_(unlabelled) {}
+  ManifestScan(const std::string& path, std::string text, bool unlabeled)
+      : path_(path), text_(std::move(text)), places_(path), unlabeled_(unlabeled) {}
 
   Scan run() {
     if (text_[text_.find_first_not_of(" \t\r\n")] == '[') {
@@ -94,10 +94,10 @@ class ManifestScan {
       if (!entry.is_string()) refuse("expected the name of an image");
       const auto& name = entry.get_ref<const std::string&>();
       const size_t slash = name.find('/');
-      if (slash == std::string::npos && !unlabelled_)
+      if (slash == std::string::npos && !unlabeled_)
         refuse("'" + name + "' is in no class folder; use an augmented manifest");
       ScanEntry image;
-      if (!unlabelled_) image.text = scan_.place_of(name.substr(0, slash));
+      if (!unlabeled_) image.text = scan_.place_of(name.substr(0, slash));
       scan_.add(image, places_.path_of(prefix + name));
     }
   }
@@ -115,7 +115,7 @@ class ManifestScan {
       const auto place = entry.find("source-ref");
       if (place == entry.end() || !place->is_string()) refuse("there is no source-ref");
       ScanEntry image;
-      if (!unlabelled_) label(entry, image);
+      if (!unlabeled_) label(entry, image);
       scan_.add(image, places_.path_of(place->get<std::string>()));
     }
   }
@@ -145,7 +145,7 @@ class ManifestScan {
   const std::string& path_;
   std::string text_;
   LocalPlaces places_;
-  const bool unlabelled_;
+  const bool unlabeled_;
   Scan scan_;
   int64_t number_ = 0;
   bool lines_ = false;
@@ -167,15 +167,15 @@ std::shared_ptr<const Dataset> open_manifest(const std::vector<std::string>& pat
   std::vector<Scan> scans;
   for (const std::string& path : paths) {
     const File file(path);
-    if (file.stamp().bytes > kLargestManifest)
+    if (file.stamp().bytes > kMaxManifest)
       throw std::invalid_argument(path + " is too large for a manifest");
     std::string text(static_cast<size_t>(file.stamp().bytes), '\0');
     text.resize(
         static_cast<size_t>(file.read_at(0, text.data(), static_cast<int64_t>(text.size()))));
-    scans.push_back(ManifestScan(path, std::move(text), options.unlabelled).run());
+    scans.push_back(ManifestScan(path, std::move(text), options.unlabeled).run());
   }
-  Catalogue catalogue = options.unlabelled
-                            ? catalogue_unlabelled(scans)
+  Catalogue catalogue = options.unlabeled
+                            ? catalogue_unlabeled(scans)
                             : catalogue_by_label(stamped(paths), scans, options.classes);
   std::vector<ListedImage> images;
   LeftOut left_out;

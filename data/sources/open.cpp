@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<std::string>;
 
-// Recognised only if the user names the file itself, because folders of records may contain other
+// Recognized only if the user names the file itself, because folders of records may contain other
 // JSON files.
 constexpr RecordFormat kManifest = {"a manifest", is_manifest, open_manifest, nullptr, nullptr};
 
@@ -40,7 +40,7 @@ std::array<uint8_t, kImageHead> first_bytes(const std::string& path) {
 }
 
 bool file_is_image(const std::string& path) {
-  return recognise(first_bytes(path)) != Format::unknown;
+  return recognize(first_bytes(path)) != Format::unknown;
 }
 
 [[noreturn]] void refuse_file(const std::string& path) {

@@ -1,5 +1,5 @@
 #pragma once
-// A synthetic dataset: JPEGs of coloured discs with noise, encoded once and kept in memory. For
+// A synthetic dataset: JPEGs of colored discs with noise, encoded once and kept in memory. For
 // tests and benchmarks.
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SyntheticOptions {
 };
 
 // Deterministic. The label of sample i is i % classes. A model can learn the labels: the label
-// determines the colour and the position of the disc.
+// determines the color and the position of the disc.
 std::shared_ptr<const Dataset> make_synthetic(const SyntheticOptions& options);
 
 }  // namespace shoal::data

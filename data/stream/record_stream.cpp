@@ -8,19 +8,19 @@
 namespace shoal::data {
 namespace {
 
-// Recognises the format at the first call of next().
+// Recognizes the format at the first call of next().
 class AnyStream : public RecordStream {
  public:
   AnyStream(ByteSource& source, const StreamLabels& labels, const ExampleKeys& keys)
       : source_(source), labels_(labels), keys_(keys) {}
 
   bool next(StreamImage& image) override {
-    if (!images_ && !recognise()) return false;
+    if (!images_ && !recognize()) return false;
     return images_->next(image);
   }
 
  private:
-  bool recognise() {
+  bool recognize() {
     const std::vector<uint8_t>& head = source_.peek(kFormatHead);
     if (head.empty()) return false;
     for (const RecordFormat& format : record_formats()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Streams of labelled images, read from bytes that can be read only once. Formats:
+// Streams of labeled images, read from bytes that can be read only once. Formats:
 //
 //   tar        WebDataset samples (tar/webdataset.h); images in class folders, or in class tars
 //              inside a tar; images whose names begin with their class (n01440764_10026.JPEG).
@@ -36,7 +36,7 @@ class RecordStream {
   virtual bool next(StreamImage& image) = 0;
 };
 
-// Recognises the format by the first bytes. A source without bytes is a stream without images. The
+// Recognizes the format by the first bytes. A source without bytes is a stream without images. The
 // arguments must outlive the stream.
 std::unique_ptr<RecordStream> open_stream(ByteSource& source, const StreamLabels& labels,
                                           const ExampleKeys& keys);

@@ -13,9 +13,9 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMostInflated = uint64_t{1} << 32;
+constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
 constexpr size_t kPiece = size_t{1} << 18;  // bytes
-constexpr size_t kMostOfOne = 1032;         // maximum compression ratio of deflate
+constexpr size_t kMaxOfOne = 1032;          // maximum compression ratio of deflate
 
 class Inflater {
  public:
@@ -44,7 +44,7 @@ bool is_compressed(std::span<const uint8_t> head) {
 }
 
 std::vector<uint8_t> inflate_head(std::span<const uint8_t> head, size_t bytes) {
-  bytes = std::min(bytes, kMostOfOne * head.size());
+  bytes = std::min(bytes, kMaxOfOne * head.size());
   std::vector<uint8_t> out(bytes);
   Inflater stream;
   stream->next_in = const_cast<uint8_t*>(head.data());
@@ -86,7 +86,7 @@ std::shared_ptr<const File> inflate_file(const File& file) {
     full = stream->avail_out == 0 && !ended;
     const size_t count = out.size() - stream->avail_out;
     written += count;
-    if (written > kMostInflated) refuse("is larger than 4 GiB decompressed; split it");
+    if (written > kMaxInflated) refuse("is larger than 4 GiB decompressed; split it");
     if (const int error = write_all(descriptor, out.data(), count))
       throw FileFailure("decompress", file.path(), error);
   }

@@ -10,7 +10,7 @@ namespace shoal::data {
 namespace {
 
 // Bytes after the end mark that are searched for another tar.
-constexpr uint64_t kMostBehind = 64 * 1024;
+constexpr uint64_t kMaxBehind = 64 * 1024;
 
 class TarLister {
  public:
@@ -25,7 +25,7 @@ class TarLister {
         add_file(entry);
     }
     // Checks for another tar after the end mark, which would otherwise be ignored silently.
-    if (walker_.next_archive(kMostBehind))
+    if (walker_.next_archive(kMaxBehind))
       refuse("has several tars one after the other; put them into separate files", walker_.place());
     return std::move(members_);
   }

@@ -22,7 +22,7 @@ bool is_tar_name(std::string_view name) {
 
 // Whether a member can be the label of a WebDataset sample: these are small files.
 bool is_small_label(std::string_view name, uint64_t bytes) {
-  return is_label_name(name) && bytes <= kLargestSampleLabel;
+  return is_label_name(name) && bytes <= kMaxSampleLabel;
 }
 
 // Returns how many bytes of a member's content scan_tar() needs.
@@ -71,13 +71,13 @@ std::vector<TarMember> members_inside(const File& file, const std::vector<TarMem
   return all;
 }
 
-Scan scan_tar(const File& file, int threads, Reads reads, bool unlabelled) {
+Scan scan_tar(const File& file, int threads, Reads reads, bool unlabeled) {
   Scan scan;
   std::vector<TarMember> members =
       list_tar(file, 0, static_cast<uint64_t>(file.stamp().bytes), content_needed);
   remove_hidden(members, scan.left_out);
   if (is_webdataset(members)) {
-    if (!unlabelled) {
+    if (!unlabeled) {
       Scan samples = scan_webdataset(file.path(), members);
       samples.left_out.add(scan.left_out);
       return samples;
@@ -109,19 +109,19 @@ std::shared_ptr<const Dataset> open_tars(const std::vector<std::string>& paths,
   std::vector<SourceFile> files = stamped(paths);
   const auto scan = [&](const File& file) {
     return scan_tar(file, files.size() == 1 ? options.threads : 1, options.reads,
-                    options.unlabelled);
+                    options.unlabeled);
   };
   const std::vector<Scan> scans =
-      scan_files(options.unlabelled ? "tar unlabelled" : "tar", files, options, scan);
-  const bool labelled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
+      scan_files(options.unlabeled ? "tar unlabelled" : "tar", files, options, scan);
+  const bool labeled = std::any_of(scans.begin(), scans.end(), [](const Scan& found) {
     return std::any_of(found.entries.begin(), found.entries.end(), [](const ScanEntry& entry) {
       return entry.text >= 0 || entry.number != kNoNumber;
     });
   });
-  if (labelled && !options.labels.empty()) refuse_labels(paths[0]);
-  Catalogue catalogue = options.unlabelled ? catalogue_unlabelled(scans)
-                        : labelled         ? catalogue_by_label(files, scans, options.classes)
-                                           : catalogue_by_folder(files, scans, options);
+  if (labeled && !options.labels.empty()) refuse_labels(paths[0]);
+  Catalogue catalogue = options.unlabeled ? catalogue_unlabeled(scans)
+                        : labeled         ? catalogue_by_label(files, scans, options.classes)
+                                          : catalogue_by_folder(files, scans, options);
   return std::make_shared<ContainerDataset>(std::move(files), std::move(catalogue), options.reads);
 }
 

@@ -91,13 +91,13 @@ class TarStream : public RecordStream {
 
   // Warns only once per process, because every epoch leaves out the same files.
   void leave_out(const std::string& name) const {
-    static std::atomic<bool> told = false;
-    if (!told.exchange(true))
+    static std::atomic<bool> warned = false;
+    if (!warned.exchange(true))
       log::warning(source_.name() + ": files that are not images are left out, such as " + name);
   }
 
   void read_label() {
-    if (entry_.bytes > kLargestSampleLabel) refuse(entry_.name, "is too large for a label");
+    if (entry_.bytes > kMaxSampleLabel) refuse(entry_.name, "is too large for a label");
     std::string text(static_cast<size_t>(entry_.bytes), '\0');
     if (source_.read(text.data(), text.size()) < text.size()) refuse(entry_.name, "is cut short");
     const int rank = label_rank(entry_.name);

@@ -11,7 +11,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint64_t kMostText = uint64_t{1} << 20;  // bytes of a name or of pax records
+constexpr uint64_t kMaxText = uint64_t{1} << 20;  // bytes of a name or of pax records
 
 std::string_view field(const TarBlock& block, size_t at, size_t bytes) {
   const std::string_view all(block.data() + at, bytes);
@@ -125,7 +125,7 @@ bool TarWalker::next_archive(uint64_t most) {
 
 // Reads the content of a header that contains data for the next header.
 std::string TarWalker::text_content(uint64_t bytes) {
-  if (bytes > kMostText) refuse("is damaged: a name in this tar is too long");
+  if (bytes > kMaxText) refuse("is damaged: a name in this tar is too long");
   std::string text(bytes, '\0');
   if (source_.read(text.data(), bytes) < bytes)
     refuse("is cut short: a part of this tar is missing");

@@ -71,7 +71,7 @@ class ShardScan {
   }
 
   void read_label(const TarMember& member, ScanEntry& entry) {
-    if (member.bytes > kLargestSampleLabel) refuse(member, "is too large for a label");
+    if (member.bytes > kMaxSampleLabel) refuse(member, "is too large for a label");
     if (member.content.size() < member.bytes) refuse(member, "is cut short");
     const auto label = parse_sample_label(member.name, member.content);
     if (!label)

@@ -18,7 +18,7 @@ namespace shoal::data {
 bool is_webdataset(const std::vector<TarMember>& members);
 
 // Returns the samples of the shard `path` in order, each with the name of its image. `members` must
-// include the content of labels up to kLargestSampleLabel bytes. The key of a sample is the name of
+// include the content of labels up to kMaxSampleLabel bytes. The key of a sample is the name of
 // its files up to the first dot of the last path component. The image is .jpg, .jpeg, .png or
 // .webp. The label is .cls, else .json (label_text.h), else .txt. Ignores other files of a sample.
 // Leaves out files without an image (Scan::left_out). Throws std::invalid_argument naming a sample
@@ -33,7 +33,7 @@ bool is_label_name(std::string_view name);
 // Returns the rank of a label file. If a sample has several labels, the one with the lowest rank is
 // used.
 int label_rank(std::string_view name);
-constexpr uint64_t kLargestSampleLabel = uint64_t{1} << 20;  // bytes
+constexpr uint64_t kMaxSampleLabel = uint64_t{1} << 20;  // bytes
 // Parses `text`, the content of the label file `name`. Returns nothing if it is neither a number
 // nor a name.
 std::optional<LabelText> parse_sample_label(std::string_view name, const std::string& text);

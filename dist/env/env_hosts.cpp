@@ -16,8 +16,8 @@ void given_master(Reader& reader, Env& env) {
 }
 
 void ranks_of_hosts(Reader& reader, const char* rank, const char* count, Env& env) {
-  env.world_size = reader.whole(count, 1, kMostProcesses);
-  env.rank = reader.whole(rank, 0, kMostProcesses);
+  env.world_size = reader.whole(count, 1, kMaxProcesses);
+  env.rank = reader.whole(rank, 0, kMaxProcesses);
   Reader::check_ranks({rank, count, "", ""}, env);
 }
 

@@ -12,7 +12,7 @@ namespace shoal::dist {
 
 namespace {
 
-constexpr size_t kMostHosts = 1 << 16;
+constexpr size_t kMaxHosts = 1 << 16;
 
 [[noreturn]] void unreadable(const std::string& variable, const std::string& text) {
   bad_variable(variable + " is '" + text + "', which is not a list of hosts");
@@ -34,7 +34,7 @@ std::vector<std::string> expand_ranges(const std::string& variable, const std::s
     };
     parse(first, from);
     parse(last, to);
-    if (to < from || to - from >= kMostHosts) unreadable(variable, whole);
+    if (to < from || to - from >= kMaxHosts) unreadable(variable, whole);
     for (uint32_t i = from; i <= to; ++i) {
       std::string text = std::to_string(i);
       if (text.size() < first.size()) text.insert(0, first.size() - text.size(), '0');
@@ -62,7 +62,7 @@ std::vector<std::string> expand_one(const std::string& variable, const std::stri
        expand_ranges(variable, whole, text.substr(open + 1, close - open - 1)))
     for (const std::string& suffix : suffixes)
       hosts.push_back(text.substr(0, open) + number + suffix);
-  if (hosts.size() > kMostHosts) unreadable(variable, whole);
+  if (hosts.size() > kMaxHosts) unreadable(variable, whole);
   return hosts;
 }
 
@@ -72,10 +72,10 @@ int tasks_on(const std::string& variable, const std::string& text, int node) {
   int host = 0;
   for (const std::string& part : split(text, ',')) {
     const size_t times = part.find("(x");
-    const int tasks = number(variable, part.substr(0, times), 1, kMostProcesses);
+    const int tasks = number(variable, part.substr(0, times), 1, kMaxProcesses);
     const std::string count =
         times == part.npos ? "1" : part.substr(times + 2, part.size() - times - 3);
-    host += number(variable, count, 1, kMostProcesses);
+    host += number(variable, count, 1, kMaxProcesses);
     if (node < host) return tasks;
   }
   bad_variable(variable + " is '" + text + "', which has no number for host " +
@@ -105,10 +105,10 @@ Launched read_slurm(const Variables& variables) {
   found.launcher = env.origin = "Slurm";
   const std::string world = reader.one_of({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
   const std::string counts = reader.one_of({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
-  env.rank = reader.whole("SLURM_PROCID", 0, kMostProcesses);
-  env.world_size = reader.whole(world, 1, kMostProcesses);
-  env.local_rank = reader.whole("SLURM_LOCALID", 0, kMostProcesses);
-  const int node = reader.whole("SLURM_NODEID", 0, kMostProcesses);
+  env.rank = reader.whole("SLURM_PROCID", 0, kMaxProcesses);
+  env.world_size = reader.whole(world, 1, kMaxProcesses);
+  env.local_rank = reader.whole("SLURM_LOCALID", 0, kMaxProcesses);
+  const int node = reader.whole("SLURM_NODEID", 0, kMaxProcesses);
   env.local_world_size = tasks_on(counts, reader.required(counts), node);
   Reader::check_ranks({"SLURM_PROCID", world.c_str(), "SLURM_LOCALID", counts.c_str()}, env);
 

@@ -43,7 +43,7 @@ Launched read_torchrun(const Variables& variables) {
   if (const std::string* text = reader.find("TORCHELASTIC_USE_AGENT_STORE"))
     env.agent_store = truth("TORCHELASTIC_USE_AGENT_STORE", *text);
   if (reader.find("TORCHELASTIC_RESTART_COUNT"))
-    env.attempt = reader.whole("TORCHELASTIC_RESTART_COUNT", 0, kMostProcesses);
+    env.attempt = reader.whole("TORCHELASTIC_RESTART_COUNT", 0, kMaxProcesses);
   if (const std::string* list = reader.find(kHostsVariable)) env.hosts = hosts_of(*list, env);
   found.variables = reader.used();
   return found;

@@ -59,8 +59,8 @@ class Reminder {
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(5);
 };
 
-// Returns the address over which processes of this host connect: 127.0.0.1, or ::1 on a host without
-// IPv4. Throws std::runtime_error if no loopback interface is up.
+// Returns the address over which processes of this host connect: 127.0.0.1, or ::1 on a host
+// without IPv4. Throws std::runtime_error if no loopback interface is up.
 std::string loopback_address();
 
 // Returns the numeric address at which the other ranks of `env` reach this host: loopback if all

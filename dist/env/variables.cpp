@@ -93,10 +93,10 @@ Reader::Reader(const Variables& variables, const RankNames& names, std::string a
 }
 
 void Reader::ranks(const RankNames& names, Env& env) {
-  env.world_size = whole(names.world_size, 1, kMostProcesses);
-  env.rank = whole(names.rank, 0, kMostProcesses);
-  env.local_world_size = whole(names.local_world_size, 1, kMostProcesses);
-  env.local_rank = whole(names.local_rank, 0, kMostProcesses);
+  env.world_size = whole(names.world_size, 1, kMaxProcesses);
+  env.rank = whole(names.rank, 0, kMaxProcesses);
+  env.local_world_size = whole(names.local_world_size, 1, kMaxProcesses);
+  env.local_rank = whole(names.local_rank, 0, kMaxProcesses);
   check_ranks(names, env);
 }
 

@@ -11,7 +11,7 @@
 namespace shoal::dist {
 
 // Upper limit of process counts. A larger number is treated as a mistake.
-inline constexpr int kMostProcesses = 1 << 20;
+inline constexpr int kMaxProcesses = 1 << 20;
 
 // The variable that passes Env::hosts to shoal's own workers.
 inline constexpr const char* kHostsVariable = "SHOAL_HOSTS";

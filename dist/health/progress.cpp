@@ -65,14 +65,14 @@ bool Progress::freeze(std::chrono::milliseconds limit) {
   return changed_.wait_for(lock, limit, [this] { return is_harmless(phase_); });
 }
 
-During::During(Progress* progress, Phase phase, const std::string& operation)
+PhaseScope::PhaseScope(Progress* progress, Phase phase, const std::string& operation)
     : progress_(progress) {
   if (!progress_) return;
   before_ = progress_->state();
   progress_->enter(phase, operation);
 }
 
-During::~During() {
+PhaseScope::~PhaseScope() {
   if (progress_) progress_->enter(before_.phase, before_.operation);
 }
 

@@ -11,7 +11,7 @@
 
 namespace shoal::dist {
 
-// updating: from the change of the weights until the next step or wait.
+// updating: the weights have changed; lasts until the next step or wait.
 enum class Phase { starting, reading, stepping, updating, evaluating, saving, waiting };
 
 // Returns a description such as "reading images".
@@ -52,12 +52,12 @@ class Progress {
 };
 
 // Enters a phase. The destructor restores the previous one. `progress` may be null.
-class During {
+class PhaseScope {
  public:
-  During(Progress* progress, Phase phase, const std::string& operation = {});
-  ~During();
-  During(const During&) = delete;
-  During& operator=(const During&) = delete;
+  PhaseScope(Progress* progress, Phase phase, const std::string& operation = {});
+  ~PhaseScope();
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
 
  private:
   Progress* progress_;

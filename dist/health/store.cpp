@@ -138,8 +138,8 @@ void wait_for_all(c10d::Store& store, const std::vector<std::string>& keys, cons
   }
 }
 
-// After a failed wait, every rank that joined asks the store which ranks are missing. The store
-// ends with rank 0, so rank 0 waits up to this time for the others to leave first.
+// After a failed wait, every rank that joined asks the store which ranks are missing. Rank 0 hosts
+// the store, so it waits up to this long for the other ranks to query it.
 constexpr Milliseconds kLeaving = std::chrono::seconds(5);
 
 void take_leave(c10d::Store& store, const Env& env) {

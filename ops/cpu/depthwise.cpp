@@ -16,7 +16,7 @@
 namespace shoal::ops::cpu_kernels {
 namespace {
 
-constexpr int kMostParts = 256;
+constexpr int kMaxParts = 256;
 // Upper limit of channels * kernel². Each thread keeps its sums on the stack.
 constexpr int64_t kMaxWeights = 1 << 16;
 
@@ -33,9 +33,9 @@ void depthwise_backward_weights(const Depthwise& op, const void* x, const void* 
   const auto sum_image = op.kernel == 3 ? loops.kernel3 : loops.kernel5;
   const int64_t x_size = op.height * op.width * op.channels;
   const int64_t dy_size = out_size(op.height, op) * out_size(op.width, op) * op.channels;
-  const double* partial[kMostParts];
+  const double* partial[kMaxParts];
   const int wanted = static_cast<int>(std::min<int64_t>(
-      {omp_get_max_threads(), kMostParts, worth_threads(op.images * x_size) ? op.images : 1}));
+      {omp_get_max_threads(), kMaxParts, worth_threads(op.images * x_size) ? op.images : 1}));
 #pragma omp parallel num_threads(std::max(wanted, 1))
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();

@@ -50,11 +50,11 @@ void for_each_index(int64_t n, void* stream, const F& f) {
 // must not happen during graph capture. All operations on a device share this memory, so they must
 // not run concurrently on two streams. Throws std::runtime_error if the allocation fails.
 inline double* scratch() {
-  constexpr int kMostDevices = 64;
-  static double* memory[kMostDevices] = {};
+  constexpr int kMaxDevices = 64;
+  static double* memory[kMaxDevices] = {};
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess && device >= kMostDevices) error = cudaErrorInvalidDevice;
+  if (error == cudaSuccess && device >= kMaxDevices) error = cudaErrorInvalidDevice;
   if (error == cudaSuccess && !memory[device]) error = cudaMalloc(&memory[device], kScratchBytes);
   if (error != cudaSuccess)
     throw std::runtime_error(std::string("cannot allocate GPU memory for partial sums: ") +

@@ -24,7 +24,7 @@ TEST_CASE("channel values read back from their text") {
   CHECK(text_of({0.5, 0.5, 0.5}) == "0.5");
 }
 
-TEST_CASE("grey images use the average over the channels") {
+TEST_CASE("gray images use the average over the channels") {
   const ChannelValues mean = averaged(Normalization().mean);
   for (const double value : mean) CHECK(value == Approx(0.449));
 }

@@ -20,8 +20,8 @@ using Bytes = std::vector<uint8_t>;
 
 Bytes read_golden(const std::string& name);  // relative to tests/golden
 
-// Returns the RGB test image of tests/golden/scripts/make_resize.py: squares of noise and squares of smooth
-// gradients.
+// Returns the RGB test image of tests/golden/scripts/make_resize.py: squares of noise and squares
+// of smooth gradients.
 Bytes formula_image(const Size& size);
 
 // Returns an uncompressed 24-bit BMP of RGB pixels.

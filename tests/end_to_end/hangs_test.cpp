@@ -1,5 +1,5 @@
-// Runs that wait for ever: for an image in hanging storage, for a stopped or killed process. Each is
-// stopped, saves within --stop-timeout, and is resumed.
+// Runs that wait for ever: for an image in hanging storage, for a stopped or killed process. Each
+// is stopped, saves within --stop-timeout, and is resumed.
 
 #include <signal.h>
 #include <sys/stat.h>

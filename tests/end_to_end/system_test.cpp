@@ -81,8 +81,8 @@ std::function<bool(pid_t)> sending(int signal, int times, int& sent) {
   };
 }
 
-// Runs a command line in bash on a new terminal. `watch` gets what was printed so far and may return
-// keys to type. Returns all that was printed, or fails the test after 60 s.
+// Runs a command line in bash on a new terminal. `watch` gets what was printed so far and may
+// return keys to type. Returns all that was printed, or fails the test after 60 s.
 std::string on_terminal(const std::string& line,
                         const std::function<std::string(const std::string&)>& watch) {
   int terminal = -1;
@@ -217,7 +217,7 @@ TEST_CASE("no command succeeds if its output is lost, but a closed pipe is no er
 
 TEST_CASE("limits of the system are named with what to do, before the workers start") {
   const Run run;
-  // Root may start any number of processes. Another user may not, but must read this build.
+  // `ulimit -u` does not limit root, so run as another user who may read this build.
   const std::string as_user = ::geteuid() == 0
                                   ? "setpriv --reuid 65534 --clear-groups --inh-caps +dac_override "
                                     "--ambient-caps +dac_override "

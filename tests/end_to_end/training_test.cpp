@@ -121,8 +121,8 @@ TEST_CASE("a two-process run prints every metric once and writes the same to its
   REQUIRE(captures(lines, R"(Total time: ([0-9]+) seconds)").size() == 1);
   REQUIRE(captures(lines_of(run.err), "([0-9]+) of 12 steps waited for images").size() == 1);
 
-  // Every definition that `shoal metrics` prints matches a line, except those of EMA. Utilization is
-  // printed after 10 s, if the run is so slow.
+  // Every definition that `shoal metrics` prints matches a line, except those of EMA. Utilization
+  // is printed after 10 s, if the run is so slow.
   for (const auto& definition : app::metric_definitions()) {
     if (definition.name.starts_with("util:")) continue;
     INFO(definition.name << " " << definition.regex);

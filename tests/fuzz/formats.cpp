@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> bytes(data, size);
   jpeg::read_header(bytes);
   try {
-    const Format format = recognise(bytes);
+    const Format format = recognize(bytes);
     if (format == Format::raw)
       raw_size(bytes);
     else if (format != Format::unknown && format != Format::jpeg)

@@ -12,7 +12,7 @@ using namespace shoal::data;
 
 namespace {
 
-constexpr int64_t kMostPixels =
+constexpr int64_t kMaxPixels =
     1 << 12;  // room for several segments and rows of MCUs, but small for speed
 
 bool pixels_of(jpeg::BaselineDecoder& decoder, const Box& box, jpeg::SeekIndex* index,
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> file(data + 4, size - 4);
   const bool opened = best.open(file);
   for (jpeg::BaselineDecoder& other : others) require(opened == other.open(file));
-  if (!opened || best.size().width > kMostPixels / best.size().height) return 0;
+  if (!opened || best.size().width > kMaxPixels / best.size().height) return 0;
   const Size image = best.size();
   const auto part = [](int64_t whole, int share) { return whole * share / 256; };
   Box box;

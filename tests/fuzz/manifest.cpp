@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!is_manifest(File(path))) return 0;
     OpenOptions options;
     options.classes = {"cat", "dog"};
-    for (const bool unlabelled : {false, true}) {
-      options.unlabelled = unlabelled;
+    for (const bool unlabeled : {false, true}) {
+      options.unlabeled = unlabeled;
       const auto opened = open_manifest({path}, options);
       const auto classes = static_cast<int32_t>(opened->classes().size());
       for (int64_t i = 0; i < opened->size(); ++i)

@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const File file(memory, "fuzzed");
   try {
     const auto keep = [](std::string_view name, uint64_t length) {
-      return is_label_name(name) && length <= kLargestSampleLabel ? length : 0;
+      return is_label_name(name) && length <= kMaxSampleLabel ? length : 0;
     };
     const auto members = list_tar(file, 0, bytes.size(), keep);
     for (const TarMember& member : members)

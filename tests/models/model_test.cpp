@@ -169,7 +169,7 @@ TEST_CASE("logits with bfloat16 copies of the weights stay close to those in flo
   CHECK(slot(*model, "features.0.0.weight").master->grad().scalar_type() == at::kFloat);
 }
 
-TEST_CASE("two ranks with synchronised batch norm compute the step of one, with dropout too",
+TEST_CASE("two ranks with synchronized batch norm compute the step of one, with dropout too",
           "[slow]") {
   for (const char* name : {"efficientnet_b0", "resnet18"}) {
     INFO(name);

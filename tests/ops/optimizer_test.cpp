@@ -1,5 +1,6 @@
-// Compares the optimizers with PyTorch and timm (tests/golden/scripts/make_optimizers.py), and the fast
-// loops with the plain loops: bit for bit, because both do the same operations in the same order.
+// Compares the optimizers with PyTorch and timm (tests/golden/scripts/make_optimizers.py), and the
+// fast loops with the plain loops: bit for bit, because both do the same operations in the same
+// order.
 
 #include <catch2/catch.hpp>
 #include <cmath>

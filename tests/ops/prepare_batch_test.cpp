@@ -207,11 +207,11 @@ TEST_CASE("every image has different noise") {
   CHECK(erased_value(a, 0, 5) != erased_value(a, 0, 6));
 }
 
-TEST_CASE("a grey image is the first channel of an RGB image with three equal channels") {
-  std::vector<uint8_t> grey(kN * kHeight * kWidth), rgb;
-  for (size_t i = 0; i < grey.size(); ++i) {
-    grey[i] = static_cast<uint8_t>(i * 29 + i / 7);
-    rgb.insert(rgb.end(), 3, grey[i]);
+TEST_CASE("a gray image is the first channel of an RGB image with three equal channels") {
+  std::vector<uint8_t> gray(kN * kHeight * kWidth), rgb;
+  for (size_t i = 0; i < gray.size(); ++i) {
+    gray[i] = static_cast<uint8_t>(i * 29 + i / 7);
+    rgb.insert(rgb.end(), 3, gray[i]);
   }
   std::vector<MixRow> mix = mixing();
   mix[1].erase_fill = GENERATE(EraseFill::constant, EraseFill::color, EraseFill::noise);
@@ -219,7 +219,7 @@ TEST_CASE("a grey image is the first channel of an RGB image with three equal ch
   const Buffer want = run(reference(), Type::f64, rgb, mix.data());
   for (const Table* table : {&reference(), &cpu(), &cuda_twin()}) {
     Buffer out(Type::f64, kN * kHeight * kWidth);
-    PrepareBatch op{grey.data(), mix.data(), out.data(), Type::f64, kN, kHeight, kWidth, {}, {}};
+    PrepareBatch op{gray.data(), mix.data(), out.data(), Type::f64, kN, kHeight, kWidth, {}, {}};
     op.mean[0] = kMean[0];
     op.std[0] = kStd[0];
     op.channels = 1;

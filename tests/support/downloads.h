@@ -43,8 +43,8 @@ struct Target {
   bool is_tidy() const { return !std::filesystem::exists(part) && !std::filesystem::exists(etag); }
 };
 
-// Answers for HttpServer: a file; a file, of which each connection delivers at most `cut` bytes; the
-// same answer to everything.
+// Answers for HttpServer: a file; a file, of which each connection delivers at most `cut` bytes;
+// the same answer to everything.
 inline Answerer serving(const std::string& content, const std::string& etag) {
   return [=](const HttpRequest& request) { return file_answer(request, content, etag); };
 }

@@ -26,9 +26,9 @@ std::optional<CheckpointData> read_imagenet_example(const std::vector<char>& byt
 // Whether `data` comes from read_imagenet_example().
 bool is_imagenet_example(const CheckpointData& data);
 
-// Loads such data into the trainer and returns the position at the start of its next epoch. Averaged
-// weights (--ema) start from the weights. Reports what the file does not contain to `warn`. Throws
-// UserError if the number of classes differs.
+// Loads such data into the trainer and returns the position at the start of its next epoch.
+// Averaged weights (--ema) start from the weights. Reports what the file does not contain to
+// `warn`. Throws UserError if the number of classes differs.
 Position restore_imagenet_example(Trainer& trainer, const CheckpointData& data,
                                   const ResolvedJob& job,
                                   const std::function<void(const std::string&)>& warn);

@@ -35,8 +35,8 @@ struct Position {
   Meter epoch_sum;                  // metrics of the epoch so far, over all ranks
   std::optional<double> best_top1;  // percent
   std::optional<int64_t> best_step, best_epoch;  // of that evaluation; unset in old checkpoints
-  // Only with --time-budget: seconds that the run has trained for, by the clock of rank 0; TimeBudget::step_seconds(); and
-  // the --time-budget that was used up by the last step, 0: none.
+  // Only with --time-budget: seconds that the run has trained for, by the clock of rank 0;
+  // TimeBudget::step_seconds(); and the --time-budget that was used up by the last step, 0: none.
   double trained_seconds = 0, step_seconds = 0, used_budget = 0;
   int64_t evaluations_since_best = 0;  // those that were not better; for --patience
   std::string losses;                  // LossWatch::state()

@@ -39,7 +39,7 @@ class EpochAgreement {
   // same on all ranks.
   int stop_signal() const { return stop_signal_; }
 
-  // What the stream of this rank threw in the last wait; null if nothing.
+  // Exception that this rank's stream threw in the last wait, or null.
   const std::exception_ptr& failure() const { return failure_; }
 
   // Logs on rank 0 which ranks ran out of images, after how many steps, and how many images the

@@ -9,7 +9,7 @@ namespace shoal::train {
 namespace {
 
 constexpr int64_t kSoon = 64;  // a spike within so many steps after a rollback continues its series
-constexpr int64_t kMostRollbacks = 12;  // in one series of spikes
+constexpr int64_t kMaxRollbacks = 12;  // in one series of spikes
 
 }  // namespace
 
@@ -83,11 +83,11 @@ void Recovery::count_rollback(int64_t spike) {
     position_.trouble_start = spike;
     store_.protect_before(spike - 1);
   }
-  if (++position_.rollbacks > kMostRollbacks)
+  if (++position_.rollbacks > kMaxRollbacks)
     throw RollbacksFailed(strf(
         "the loss spiked again after each of %lld rollbacks, up to step %lld: the cause is not "
         "a few bad images. Lower --lr, set --clip, or leave out --on-spike rollback",
-        static_cast<long long>(kMostRollbacks), static_cast<long long>(spike)));
+        static_cast<long long>(kMaxRollbacks), static_cast<long long>(spike)));
 }
 
 }  // namespace shoal::train

@@ -11,16 +11,17 @@ namespace shoal::train {
 
 struct LossEvent {
   const char* name;  // "loss_spike", "loss_drop" or "loss_stall"
-  // Spike and drop: the loss and the running median. Stall: the lowest median of a block of 100
-  // steps, among the last 500 steps (loss) and among the 500 steps before (median).
+  // Spike, drop: the step's loss and the running median. Stall: lowest 100-step median of the last
+  // 500 steps, and of the 500 before.
   double loss, median;
 };
 
 class LossWatch {
  public:
-  // A loss is unusual if it is above ratio × m or below m / ratio, and its distance from m exceeds
-  // both 0.25 and six standard deviations (estimated from the median absolute deviation). m is the
-  // median of the last 64 ordinary losses; with fewer than 16, no loss is unusual. ratio > 1.
+  // m is the median of the last 64 ordinary losses; with fewer than 16, no loss is unusual. A loss
+  // is unusual if it is above ratio × m or below m / ratio. It must also differ from m by more than
+  // 0.25 and by more than six standard deviations (estimated from the median absolute deviation).
+  // ratio > 1.
   explicit LossWatch(double ratio) : ratio_(ratio) {}
 
   // Adds the mean loss of the next step, which must be finite. The first of consecutive unusual

@@ -42,8 +42,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Returns a function that ends the run because another process is lost. Its argument is a sentence
-  // that names the process. Any thread may call it, even after the watchdog is destroyed.
+  // Returns a function that ends the run because another process is lost. Its argument is a
+  // sentence that names the process. Any thread may call it, even after the watchdog is destroyed.
   std::function<void(const std::string& text)> loss_reporter() const;
 
   // While it exists, the leader's state can be saved by `rescue`. `watchdog` may be null.

@@ -28,7 +28,7 @@ void check_values(const Job& job) {
 
 namespace {
 
-constexpr int64_t kMostPeriod = 1'000'000'000;  // steps or epochs between histograms
+constexpr int64_t kMaxPeriod = 1'000'000'000;  // steps or epochs between histograms
 
 // Divides a per-host count by the number of processes. Returns at least 1.
 int64_t share_of(int64_t count, int64_t processes) {
@@ -128,7 +128,7 @@ void resolve_images(const Job& job, ResolvedJob& out) {
   const models::ModelInfo& model = out.model_info;
   out.progression = progression_of(job);
   out.progression.seed = job.seed;
-  out.progression.update = out.global_batch_size * job.mix.images_per_row();
+  out.progression.images_per_step = out.global_batch_size * job.mix.images_per_row();
   const auto last_epoch = static_cast<int64_t>(job.epochs);
   out.size = job.size.value_or(out.progression.sizes.empty() ? model.train_size
                                                              : out.progression.side(last_epoch, 0));
@@ -203,7 +203,7 @@ int64_t steps_of_period(const std::string& text, int64_t steps_per_epoch) {
   int64_t count = 0;
   const char* const end = text.data() + text.size() - (epochs ? 1 : 0);
   const auto [at, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc() || at != end || count < 1 || count > kMostPeriod)
+  if (error != std::errc() || at != end || count < 1 || count > kMaxPeriod)
     throw std::invalid_argument(
         "a number of steps, such as 500, or of epochs, such as 1e, or none");
   return epochs ? count * steps_per_epoch : count;

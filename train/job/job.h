@@ -58,7 +58,7 @@ struct RunOptions {
   data::BadImages bad_images = data::BadImages::replace;
   data::MixOptions mix;
   // Side of training images by epoch, and strength of augmentation and dropout by epoch, in the
-  // format of data::parse_course (data/loader/progression.h). none: constant.
+  // format of data::parse_epoch_schedule (data/loader/progression.h). none: constant.
   std::string size_schedule = "none", strength_schedule = "none";
   // "MIN-MAX" in pixels: each step draws the side of its training images from this range; or none.
   std::string multi_scale = "none";
@@ -83,12 +83,12 @@ struct RunOptions {
   // Entry of a weights file that has several sets of weights. Empty: averaged weights are
   // preferred.
   std::string weights_entry;
-  // Whether a fresh start takes those tensors of `weights` that fit, and random ones for the others.
+  // On a fresh start, loads only the tensors of `weights` that match by name and shape.
   bool load_partial = false;
   bool sync_bn = false;  // computes batch norm statistics over all ranks
 
-  // Layers that keep their weights. none | all-but-head | N: the first N stages | STAGE: the stages up
-  // to this one (ModelInfo::stages). Their batch norm uses the running statistics.
+  // Layers to freeze: none, all-but-head, N (first N stages), or a stage name (up to it). Their
+  // batch norm uses the running statistics.
   std::string freeze = "none";
   int64_t unfreeze_epoch = 0;  // from this epoch on, all layers are trained; 0: never
   bool freeze_bn = false;      // all batch norm layers keep their weights and running statistics
@@ -105,7 +105,7 @@ struct RunOptions {
   // Micro-batches per step. If Job sets both batch sizes and leaves this at 1, computed from them.
   int64_t accumulate = 1;
 
-  // Optimisation.
+  // Optimization.
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   double label_smoothing = 0;
@@ -175,7 +175,7 @@ struct Job : RunOptions {
   std::optional<int64_t> val_resize;
   std::optional<double> crop_pct;
   std::optional<int64_t> channels;  // of the images: 3 (default) or 1
-  // Default: the model's own. Grey images: the average over the channels.
+  // Default: the model's own. Gray images: the average over the channels.
   std::optional<ChannelValues> mean, std;
   // Default: the model's own. With `random`, evaluation uses the model's own.
   std::optional<data::Interpolation> interpolation;

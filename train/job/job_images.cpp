@@ -78,24 +78,24 @@ namespace {
 
 constexpr int64_t kSmallest = 32, kLargest = 4096;  // pixels
 
-data::Course course_of(const Job& job, const std::string& option, const std::string& text,
-                       double low, double high) {
+data::EpochSchedule epoch_schedule_of(const Job& job, const std::string& option,
+                                      const std::string& text, double low, double high) {
   const auto fail = [&](const std::string& must) {
     throw UserError(option + " is '" + text + "'; it must be " + must);
   };
-  data::Course course;
+  data::EpochSchedule schedule;
   try {
-    course = data::parse_course(text).over(job.epochs);
+    schedule = data::parse_epoch_schedule(text).over(job.epochs);
   } catch (const std::invalid_argument& error) {
     fail(error.what());
   }
   double before = 0;
-  for (const auto& [epoch, value, share] : course.points) {
+  for (const auto& [epoch, value, share] : schedule.points) {
     if (epoch < before) fail("in the order of the epochs");
     if (value < low || value > high) fail("of values from " + number(low) + " to " + number(high));
     before = epoch;
   }
-  return course;
+  return schedule;
 }
 
 // Parses --multi-scale: "MIN-MAX".
@@ -117,8 +117,10 @@ void read_scales(const std::string& text, data::Progression& progression) {
 
 data::Progression progression_of(const Job& job) {
   data::Progression progression;
-  progression.sizes = course_of(job, "--size-schedule", job.size_schedule, kSmallest, kLargest);
-  progression.strengths = course_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
+  progression.sizes =
+      epoch_schedule_of(job, "--size-schedule", job.size_schedule, kSmallest, kLargest);
+  progression.strengths =
+      epoch_schedule_of(job, "--strength-schedule", job.strength_schedule, 0, 10);
   if (job.multi_scale == "none") return progression;
   require(progression.sizes.empty(),
           "--multi-scale and --size-schedule both set the size of training images; omit one");

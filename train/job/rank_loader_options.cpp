@@ -18,7 +18,8 @@ data::LoaderOptions rank_loader_options(const ResolvedJob& job, int64_t rank, bo
   options.uneven = !train;
   if (host > 0) options.seed = combine(options.seed, static_cast<uint64_t>(host));
   options.mix.group = options.mix.group * job.local_world_size / job.world_size;
-  options.progression.update = options.progression.update * job.local_world_size / job.world_size;
+  options.progression.images_per_step =
+      options.progression.images_per_step * job.local_world_size / job.world_size;
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// A file to which a run appends, and which a full disk or somebody's rm must not damage. Torch-free.
+// A file to which a run appends, and which a full disk or somebody's rm must not damage.
+// Torch-free.
 
 #include <filesystem>
 #include <string>

@@ -38,8 +38,8 @@ struct ImageResult {
   bool correct() const { return classes[0] == label; }
 };
 
-// Returns the result for the logits of one image, without `image` and `rank`. If a logit is NaN, the
-// prediction counts as wrong: it is the lowest class other than the label, with probability 0.
+// Returns the result for the logits of one image, without `image` and `rank`. If a logit is NaN,
+// the prediction counts as wrong: it is the lowest class other than the label, with probability 0.
 ImageResult result_of(std::span<const float> logits, int32_t label);
 
 // Counts of one class. Figures whose denominator is 0 are absent.

@@ -43,8 +43,8 @@ std::string key_value_line(const StepReport& report);
 std::string imagenet_test_line(const EvaluationProgress& report);
 std::string utilization_line(const StepReport& report);  // "util:cpu_cores=…; util:…; epoch=…;"
 
-// Returns one sentence about what limits the speed of the run: computation, images, disk or gradient
-// exchange. Empty if no step was made.
+// Returns one sentence about what limits the speed of the run: computation, images, disk or
+// gradient exchange. Empty if no step was made.
 std::string bottleneck(const RunEnd& end);
 
 // Returns the resolved settings as text for people: model, data, processes, batch, length, output,

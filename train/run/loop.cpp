@@ -53,7 +53,7 @@ class Run {
 
   void require_images(const std::exception_ptr& failure);
   void check_finite(const StepResult& step);
-  bool go_on(int stop_signal, std::optional<int64_t> history_lines = {});
+  bool continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines = {});
 
   const RunContext& run_;
   const ResolvedJob& job_;
@@ -117,7 +117,7 @@ RunResult Run::evaluate_only() {
 bool Run::train_epoch() {
   // The run was resumed between the epoch's last step and its evaluation.
   if (position_.epoch_over || position_.evaluation_pending)
-    return go_on(step_control_.apply_last());
+    return continue_unless_stopped(step_control_.apply_last());
   const int64_t first_step = position_.step_in_epoch;
   const int64_t left = first_step + job_.last_step - position_.step;
   const int64_t steps = job_.open_ended ? left : std::min(job_.steps_per_epoch, left);
@@ -132,7 +132,7 @@ bool Run::train_epoch() {
     const double start = now();
     if (!agreement_.all_ranks_have_data(*train_loader_, position_.step_in_epoch)) {
       if (agreement_.stop_signal() != 0)
-        return go_on(step_control_.apply_last(agreement_.stop_signal()));
+        return continue_unless_stopped(step_control_.apply_last(agreement_.stop_signal()));
       require_images(agreement_.failure());
       agreement_.report_end(*train_loader_, position_.epoch, position_.step_in_epoch);
       position_.epoch_over = position_.evaluation_pending = true;
@@ -140,7 +140,7 @@ bool Run::train_epoch() {
     }
     if (!train_step(start)) return false;
   }
-  if (!go_on(step_control_.apply_last())) return false;
+  if (!continue_unless_stopped(step_control_.apply_last())) return false;
   log_data_hash(job_, position_.epoch, first_step, train_loader_->stats().hash,
                 run_.communicator.main);
   return true;
@@ -167,11 +167,11 @@ bool Run::train_step(double start) {
   position_.evaluation_pending = run_.epoch_or_run_over();
   reports_.step(step, now() - start);
   check_finite(step);
-  return go_on(step_control_.exchange(step.meter, train_loader_->stats().bad));
+  return continue_unless_stopped(step_control_.exchange(step.meter, train_loader_->stats().bad));
 }
 
-// Ends the run if a rank could not read its images; saves the state after the step before. `failure`:
-// of this rank, or null. Collective.
+// Ends the run if a rank could not read its images; saves the state after the step before.
+// `failure`: of this rank, or null. Collective.
 void Run::require_images(const std::exception_ptr& failure) {
   if (agreement_.agree(!failure)) return;
   checkpoints_.save_before_failure();
@@ -185,6 +185,7 @@ void Run::check_finite(const StepResult& step) {
     return;
   }
   ++position_.non_finite;
+  // The key is part of the frozen metric format; an "update" is a step.
   run_.reporter.event({"nonfinite", position_.step, {{"updates", 1}}});
   if (++position_.non_finite_in_a_row < job_.non_finite_limit) return;
   checkpoints_.save_and_fail(strf(
@@ -204,7 +205,7 @@ bool Run::evaluate() {
     const RunEvaluation evaluation = evaluate_run(run_, control_, val_loader_);
     result_.last_evaluation = evaluation.sum;
     top1_ = evaluation.sum.top1_percent();
-    return go_on(evaluation.stop_signal, history_before_evaluation_);
+    return continue_unless_stopped(evaluation.stop_signal, history_before_evaluation_);
   } catch (const EvaluationFailed& error) {
     checkpoints_.save_and_fail(std::string(error.what()) + " and continue with --resume",
                                history_before_evaluation_);
@@ -229,7 +230,7 @@ void Run::end_epoch() {
 
 // Returns true if `stop_signal` is 0. Otherwise saves a checkpoint for --resume and returns false.
 // `history_lines`: as in RunCheckpoints::save().
-bool Run::go_on(int stop_signal, std::optional<int64_t> history_lines) {
+bool Run::continue_unless_stopped(int stop_signal, std::optional<int64_t> history_lines) {
   if (stop_signal == 0) return true;
   checkpoints_.save(std::nullopt, history_lines);
   checkpoints_.require_saved();

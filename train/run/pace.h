@@ -1,6 +1,6 @@
 #pragma once
-// Measures how long the steps of this process take and how much of that time it waits for images and
-// for other processes.
+// Measures how long the steps of this process take and how much of that time it waits for images
+// and for other processes.
 // Torch-free.
 
 #include <algorithm>
@@ -22,8 +22,8 @@ class Pace {
     epoch_ = {};
     begin_interval();
   }
-  // Adds a step. data_seconds: the part of `seconds` spent waiting for images. exchange_seconds: the
-  // part spent waiting for averaged gradients.
+  // Adds a step. data_seconds: the part of `seconds` spent waiting for images. exchange_seconds:
+  // the part spent waiting for averaged gradients.
   void add(double seconds, double data_seconds, double exchange_seconds = 0) {
     last_seconds_ = seconds;
     last_data_seconds_ = data_seconds;

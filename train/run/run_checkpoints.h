@@ -43,9 +43,9 @@ class RunCheckpoints {
   [[noreturn]] void save_and_fail(const std::string& reason,
                                   std::optional<int64_t> history_lines = {});
 
-  // The same on rank 0, without the other ranks. Warns if the epoch's metrics lack their last steps.
-  // Weights and position are exact. Another thread may call it after Progress::freeze(). Returns
-  // the error, empty if the state is saved.
+  // The same on rank 0, without the other ranks. Warns if the epoch's metrics lack their last
+  // steps. Weights and position are exact. Another thread may call it after Progress::freeze().
+  // Returns the error, empty if the state is saved.
   std::string save_alone(std::optional<int64_t> history_lines = {}) noexcept;
 
   // Call at the end of a run. Throws std::runtime_error on rank 0 if the last save() failed.

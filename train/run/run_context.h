@@ -41,8 +41,8 @@ struct RunContext {
   }
   // Whether the last step ended an epoch or the run, so that a checkpoint follows.
   bool epoch_or_run_over() const { return epoch_complete() || steps_over(); }
-  // Whether an evaluation comes before that checkpoint. --eval-every decides; the end of a run is
-  // always evaluated.
+  // Whether an evaluation precedes the checkpoint at the end of this epoch or run. --eval-every
+  // decides; the end of a run is always evaluated.
   bool evaluation_due() const {
     return steps_over() || (job.eval_every > 0 && (position.epoch + 1) % job.eval_every == 0);
   }

@@ -11,7 +11,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr int64_t kMostImages = 16;
+constexpr int64_t kMaxImages = 16;
 
 uint8_t level(double value) {
   return static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
@@ -22,7 +22,7 @@ uint8_t level(double value) {
 ImageGrid first_images(const at::Tensor& images, const Normalization& normalization,
                        const std::string& tag, int64_t step) {
   const at::NoGradGuard no_grad;
-  const int64_t count = std::min(images.size(0), kMostImages), channels = images.size(1);
+  const int64_t count = std::min(images.size(0), kMaxImages), channels = images.size(1);
   const at::Tensor host =
       images.narrow(0, 0, count).to(at::kCPU).to(at::kFloat).permute({0, 2, 3, 1}).contiguous();
   ImageGrid grid;

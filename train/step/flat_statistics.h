@@ -61,7 +61,7 @@ class FlatStatistics {
   double momentum_;
   std::vector<bool*> fixed_;
   std::vector<int> stages_;
-  std::vector<Range> trained_;      // neighbouring layers that are not fixed
+  std::vector<Range> trained_;      // neighboring layers that are not fixed
   std::vector<std::string> names_;  // three per layer
   std::vector<int64_t> offsets_, channels_;
   at::Tensor running_, pending_, batches_tracked_;

@@ -152,8 +152,8 @@ class UploadBuffer {
 }  // namespace
 
 int64_t room_per_row() {
-  constexpr int64_t kMostParts = 4;  // mixing, labels, partners' labels, weights
-  return sizeof(ops::MixRow) + 2 * sizeof(int32_t) + sizeof(float) + kMostParts * kAlignment;
+  constexpr int64_t kMaxParts = 4;  // mixing, labels, partners' labels, weights
+  return sizeof(ops::MixRow) + 2 * sizeof(int32_t) + sizeof(float) + kMaxParts * kAlignment;
 }
 
 Input make_input(const data::Batch& batch, ops::Type type, at::Device device,

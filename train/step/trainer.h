@@ -1,11 +1,14 @@
 #pragma once
 // The training state and one step.
 //
-// Order of a step: zero the gradients; for each micro-batch: batch → forward → loss → backward (the
-// last backward averages the gradients over the ranks); average the batch norm statistics over the
-// ranks; compute the gradient norm; commit optimizer, statistics and averaged weights together, or
-// none of them if the gradient is not finite. Every rank makes the same calls and ends with
-// bit-identical weights. The state changes only in Phase::updating (dist/health/progress.h).
+// Order of a step:
+// 1. Zero the gradients.
+// 2. For each micro-batch: batch → forward → loss → backward. The last backward averages the
+//    gradients over the ranks.
+// 3. Average the batch norm statistics over the ranks and compute the gradient norm.
+// 4. Commit optimizer, statistics and averaged weights together, or none of them if the gradient is
+//    not finite. The state changes only here, in Phase::updating (dist/health/progress.h).
+// Every rank makes the same calls and ends with bit-identical weights.
 
 #include <exception>
 #include <functional>
@@ -86,7 +89,8 @@ class Trainer {
   // the batch. `last`: whether it is the step's last micro-batch.
   at::Tensor forward_backward(const data::Batch& batch, double strength, bool last);
   void average_statistics();
-  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm. Collective.
+  // Trains all layers except the first `stages` stages and, with --freeze-bn, batch norm.
+  // Collective.
   void freeze(int64_t stages);
 
   const ResolvedJob& job_;

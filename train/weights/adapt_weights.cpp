@@ -44,7 +44,7 @@ Layers layers_of(const models::Network& network) {
 }
 
 [[noreturn]] void refuse(const std::string& model, const Fit& fit, const TensorShapes& file) {
-  if (fit.needs_grey()) throw UserError("the weights are for greyscale images; add --channels 1");
+  if (fit.needs_gray()) throw UserError("the weights are for grayscale images; add --channels 1");
   const auto known = model_like(file);
   std::string text = "these are not weights of --model " + model + ": ";
   text += fit.complete() ? "it does not have " + first_of(fit.unused) + "."
@@ -59,8 +59,8 @@ Layers layers_of(const models::Network& network) {
   throw UserError(text);
 }
 
-// Whether a complete fit leaves so many tensors unused that they are those of another model, such as
-// ResNet-34 for ResNet-18.
+// Whether a complete fit leaves so many tensors unused that they are those of another model, such
+// as ResNet-34 for ResNet-18.
 bool is_part_of_other(const std::string& model, const Fit& fit, const TensorShapes& file) {
   if (fit.unused.empty()) return false;
   const auto known = model_like(file);
@@ -100,7 +100,7 @@ std::optional<KnownModel> model_like(const TensorShapes& file) {
     if (!best || fit.share() > best->fit.share()) best = KnownModel{name, std::move(fit)};
   }
   if (!best || best->fit.share() < 0.5) return std::nullopt;
-  if (best->fit.needs_grey())
+  if (best->fit.needs_gray())
     best->fit = fit_model(default_network(best->name, 1000, /*channels=*/1), file);
   return best;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The file of an exported model, model.safetensors: weights as 32-bit floats by torchvision's names.
-// The metadata contains everything else that `shoal predict` needs.
+// The file of an exported model, model.safetensors: weights as 32-bit floats by torchvision's
+// names. The metadata contains everything else that `shoal predict` needs.
 
 #include <string>
 #include <vector>

@@ -25,8 +25,8 @@ void take_normalization(const CheckpointData& data, Job& job);
 void take_preprocessing(const CheckpointData& data, Job& job);
 
 // Fits the weight of a model's first convolution, the tensor `convolution`, to images with that
-// many channels. For grey images, sums an RGB weight over its input channels, like timm, and logs
-// that. Throws UserError if the weight is for grey images and `channels` is 3.
+// many channels. For gray images, sums an RGB weight over its input channels, like timm, and logs
+// that. Throws UserError if the weight is for gray images and `channels` is 3.
 void fit_channels(NamedTensors& tensors, const std::string& convolution, int64_t channels);
 
 }  // namespace shoal::train

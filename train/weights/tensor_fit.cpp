@@ -9,13 +9,13 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kLongestText = 300;  // bytes, of an entry in a message
+constexpr size_t kMaxText = 300;  // bytes, of an entry in a message
 
-// Whether a convolution of RGB images, of the shape `rgb`, can be made one of greyscale images.
-bool is_grey_of(const std::vector<int64_t>& grey, std::vector<int64_t> rgb) {
+// Whether a convolution of RGB images, of the shape `rgb`, can be made one of grayscale images.
+bool is_gray_of(const std::vector<int64_t>& gray, std::vector<int64_t> rgb) {
   if (rgb.size() != 4 || rgb[1] != 3) return false;
   rgb[1] = 1;
-  return grey == rgb;
+  return gray == rgb;
 }
 
 bool same_sizes(const std::vector<int64_t>& ours, const std::vector<int64_t>& theirs,
@@ -23,7 +23,7 @@ bool same_sizes(const std::vector<int64_t>& ours, const std::vector<int64_t>& th
   if (ours.size() != theirs.size()) return false;
   const auto skip = any_first && !ours.empty() ? 1 : 0;
   return std::equal(ours.begin() + skip, ours.end(), theirs.begin() + skip) ||
-         is_grey_of(ours, theirs);
+         is_gray_of(ours, theirs);
 }
 
 Fit fit_in(const NameFamily& family, const TensorShapes& model, const std::string& classifier,
@@ -66,9 +66,9 @@ std::string Misfit::sentence() const {
          shape_text(*stored_sizes);
 }
 
-bool Fit::needs_grey() const {
+bool Fit::needs_gray() const {
   return misfits.size() == 1 && misfits[0].stored_sizes &&
-         is_grey_of(*misfits[0].stored_sizes, misfits[0].wanted.sizes);
+         is_gray_of(*misfits[0].stored_sizes, misfits[0].wanted.sizes);
 }
 
 double Fit::share() const {
@@ -91,7 +91,7 @@ Fit fit_tensors(const TensorShapes& model, const std::string& classifier,
 std::string first_of(const std::vector<std::string>& list, size_t most) {
   std::string text;
   for (size_t i = 0; i < std::min(most, list.size()); ++i)
-    text += (i > 0 ? ", " : "") + list[i].substr(0, kLongestText);
+    text += (i > 0 ? ", " : "") + list[i].substr(0, kMaxText);
   if (list.size() > most) text += " and " + std::to_string(list.size() - most) + " more";
   return text;
 }

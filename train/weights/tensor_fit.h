@@ -28,13 +28,13 @@ struct Fit {
 
   bool complete() const { return misfits.empty(); }
   // Whether all would fit if the model had one channel instead of three.
-  bool needs_grey() const;
+  bool needs_gray() const;
   // Share of the tensors of both that fit, 0 to 1.
   double share() const;
 };
 
 // Uses the family of names in which most tensors fit. The number of classes may differ: the first
-// size of tensors of the layer `classifier` ("fc") is not compared. In a model of greyscale images,
+// size of tensors of the layer `classifier` ("fc") is not compared. In a model of grayscale images,
 // the first convolution may be one of RGB images (fit_channels() in preprocessing.h).
 Fit fit_tensors(const TensorShapes& model, const std::string& classifier, const TensorShapes& file);
 

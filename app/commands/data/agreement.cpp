@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "dist/gather.h"
 #include "dist/health/stall.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "data/sources/cached_dataset.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "data/sources/split.h"
 
 namespace shoal::app {
@@ -48,28 +48,28 @@ bool any_known(const Classes& names, const Classes& known) {
 // classes may have no validation images. When only evaluating, classes that are numbers may also be
 // labels.
 std::shared_ptr<const data::Dataset> with_known_classes(
-    std::shared_ptr<const data::Dataset> dataset, const Opening& opening,
+    std::shared_ptr<const data::Dataset> dataset, const OpenRequest& request,
     const KnownClasses& known) {
   const Classes own = dataset->classes();
   if (known.names.empty() || own == known.names) return dataset;
-  if (opening.job.eval_only && !any_known(own, known.names)) {
+  if (request.job.eval_only && !any_known(own, known.names)) {
     const auto numbers = data::numeric_labels(own, static_cast<int64_t>(known.names.size()));
     if (!numbers.empty()) {
-      if (opening.communicator.env.rank == 0)
+      if (request.communicator.env.rank == 0)
         log::info("the classes of the images are numbers; they mean the labels of " + known.whose);
-      return data::relabelled(dataset, known.names, numbers);
+      return data::relabeled(dataset, known.names, numbers);
     }
   }
   try {
     dataset = data::with_classes(dataset, known.names, known.whose);
   } catch (const std::invalid_argument& error) {
     const bool numbers = (own.empty() ? "" : own[0]) == "0" || known.names[0] == "0";
-    throw UserError(opening.split.option + ": classes of the validation images are " +
+    throw UserError(request.split.option + ": classes of the validation images are " +
                     error.what() +
                     (numbers ? ". If labels are numbers, give the class names with --classes FILE"
                              : "; rename or remove them"));
   }
-  if (opening.communicator.env.rank == 0 && own.size() < known.names.size())
+  if (request.communicator.env.rank == 0 && own.size() < known.names.size())
     log::info(
         strf("the validation images have %zu of the %zu classes of %s; the model may predict any "
              "of them",
@@ -86,50 +86,51 @@ std::shared_ptr<const data::Source> cached(std::shared_ptr<const data::Source> i
 }
 
 // Returns the portion of the training images that --fraction or --per-class selects.
-std::shared_ptr<const data::Dataset> selected(const Opening& opening,
+std::shared_ptr<const data::Dataset> selected(const OpenRequest& request,
                                               std::shared_ptr<const data::Dataset> images) {
-  const data::Portion& portion = opening.job.portion;
+  const data::Portion& portion = request.job.portion;
   if (portion.all()) return images;
   const int64_t all = images->size();
   auto taken = data::portion_of(std::move(images), portion);
-  if (opening.communicator.env.rank == 0)
-    log::info(strf("%s: training on %lld of %lld images%s", portion_text(opening.job).c_str(),
+  if (request.communicator.env.rank == 0)
+    log::info(strf("%s: training on %lld of %lld images%s", portion_text(request.job).c_str(),
                    static_cast<long long>(taken->size()), static_cast<long long>(all),
-                   opening.sharded() ? " of the first host" : ""));
+                   request.sharded() ? " of the first host" : ""));
   return taken;
 }
 
 // Opens the images of one split. Collective.
-std::shared_ptr<const data::Source> open_split(const Opening& opening, const KnownClasses& known) {
-  check_split_exists(opening.job, opening.split);
-  if (opening.piped()) return open_pipe(opening, known.names);
-  auto dataset = open_listed(opening, known.names);
-  dataset = opening.split.name == "val" ? with_known_classes(dataset, opening, known)
-                                        : selected(opening, dataset);
-  return as_read(opening, dataset);
+std::shared_ptr<const data::Source> open_split(const OpenRequest& request,
+                                               const KnownClasses& known) {
+  check_split_exists(request.job, request.split);
+  if (request.piped()) return open_pipe(request, known.names);
+  auto dataset = open_listed(request, known.names);
+  dataset = request.split.name == "val" ? with_known_classes(dataset, request, known)
+                                        : selected(request, dataset);
+  return as_read(request, dataset);
 }
 
 // Returns one part of the images `all` for --val-split. With --sharded, a host may have no
 // validation image but must have a training image. Collective.
-std::shared_ptr<const data::Source> take_part(const Opening& opening,
+std::shared_ptr<const data::Source> take_part(const OpenRequest& request,
                                               std::shared_ptr<const data::Dataset> all,
                                               data::Part part) {
-  const train::Job& job = opening.job;
+  const train::Job& job = request.job;
   const int64_t images = all->size();
   const auto taken = data::part_of(std::move(all), part, job.val_split);
   Shares shares{taken->size(), taken->size()};
-  if (opening.sharded()) shares = count_shares(*taken, opening.communicator);
+  if (request.sharded()) shares = count_shares(*taken, request.communicator);
   const bool training = part == data::Part::train;
   if (training ? shares.smallest == 0 : shares.all == 0)
     throw UserError(strf("--val-split %g leaves no %s image of %lld%s; use another share",
                          job.val_split, training ? "training" : "validation",
                          static_cast<long long>(images),
-                         opening.sharded() && training ? " on a host" : ""));
-  if (!training && opening.communicator.env.rank == 0)
+                         request.sharded() && training ? " on a host" : ""));
+  if (!training && request.communicator.env.rank == 0)
     log::info(strf("--val-split %g: using %lld of the %lld images in %s for validation",
                    job.val_split, static_cast<long long>(taken->size()),
-                   static_cast<long long>(images), opening.source().c_str()));
-  return as_read(opening, training ? selected(opening, taken) : taken);
+                   static_cast<long long>(images), request.source().c_str()));
+  return as_read(request, training ? selected(request, taken) : taken);
 }
 
 // Checks that the images have exactly the classes in --classes FILE.
@@ -145,24 +146,24 @@ Datasets open_val_split(const train::Job& job, const DataPlaces& places, bool wi
                         const Classes& known, const dist::Communicator& communicator) {
   check_val_split(job, places);
   check_split_exists(job, places.train);
-  Opening opening{job, places.train, communicator};
+  OpenRequest request{job, places.train, communicator};
   const Classes names = class_names(job, /*numbered=*/false);
   const KnownClasses classes = with_train || known.empty() ? KnownClasses{names, "--classes"}
                                                            : KnownClasses{known, "the checkpoint"};
   Datasets datasets;
-  auto all = open_listed(opening, classes.names);
+  auto all = open_listed(request, classes.names);
   check_class_names(*all, job, names);
   if (with_train) {
-    datasets.train = cached(take_part(opening, all, data::Part::train), job);
-    datasets.train_source = opening.source();
+    datasets.train = cached(take_part(request, all, data::Part::train), job);
+    datasets.train_source = request.source();
     // Training and evaluation read forward at the same time, so each one opens the files itself.
-    opening.quiet = true;
-    if (job.forward_reads) all = open_listed(opening, classes.names);
+    request.quiet = true;
+    if (job.forward_reads) all = open_listed(request, classes.names);
   } else {
-    all = with_known_classes(all, opening, classes);
+    all = with_known_classes(all, request, classes);
   }
-  datasets.val = take_part(opening, all, data::Part::validation);
-  datasets.val_source = opening.source();
+  datasets.val = take_part(request, all, data::Part::validation);
+  datasets.val_source = request.source();
   return datasets;
 }
 
@@ -188,7 +189,7 @@ Datasets open_datasets(const train::Job& job, const DataPlaces& places, bool wit
                        const dist::Communicator& communicator) {
   check_source_options(job, places, with_train);
   if (job.val_split > 0) return open_val_split(job, places, with_train, known, communicator);
-  const Opening train{job, places.train, communicator}, val{job, places.val, communicator};
+  const OpenRequest train{job, places.train, communicator}, val{job, places.val, communicator};
   if (with_train) check_split_exists(job, places.train);
   check_split_exists(job, places.val);
   const bool train_piped = with_train && train.piped();

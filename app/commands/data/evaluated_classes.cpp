@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/whole_file.h"
 #include "data/dataset.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "dist/gather.h"
 
 namespace shoal::app {
@@ -87,7 +87,7 @@ std::shared_ptr<const data::Source> with_labels_of(const Weights& weights,
   if (imagenet) return data::with_classes(dataset, folders, "ImageNet");
   auto labels = data::numeric_labels(own, outputs);
   if (labels.empty()) return images;
-  return data::relabelled(dataset, numbers_below(outputs), std::move(labels));
+  return data::relabeled(dataset, numbers_below(outputs), std::move(labels));
 }
 
 std::vector<int32_t> subset_of(const Arguments& arguments, const data::Source& images,

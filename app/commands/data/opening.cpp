@@ -31,20 +31,20 @@ data::StreamRelay relay_of(const dist::Communicator& communicator) {
   return {fs::temp_directory_path() / name, env.local_rank, env.local_world_size};
 }
 
-data::OpenOptions open_options(const Opening& opening, const Classes& known) {
-  const train::Job& job = opening.job;
+data::OpenOptions open_options(const OpenRequest& request, const Classes& known) {
+  const train::Job& job = request.job;
   data::OpenOptions options;
   options.cache_dir = cache_folder(job);
-  options.progress = [name = opening.split.name](int64_t files) {
+  options.progress = [name = request.split.name](int64_t files) {
     log::status(strf("listing the %s images: %lld", name.c_str(), static_cast<long long>(files)));
   };
   // Of all processes with the same images, only one warns.
-  const dist::Env& env = opening.communicator.env;
-  if (!opening.quiet && (opening.sharded() ? env.local_rank : env.rank) == 0)
+  const dist::Env& env = request.communicator.env;
+  if (!request.quiet && (request.sharded() ? env.local_rank : env.rank) == 0)
     options.warning = log::warning;
   options.classes = known;
   options.reads = job.forward_reads ? data::Reads::forward : data::Reads::seeking;
-  if (opening.split.name == "val") {
+  if (request.split.name == "val") {
     options.in_order = job.forward_reads;
     options.labels = job.val_labels;
     options.synsets = job.val_synsets;
@@ -54,54 +54,54 @@ data::OpenOptions open_options(const Opening& opening, const Classes& known) {
 
 // Calls `open`. Turns std::invalid_argument into UserError that names the option.
 template <class Open>
-auto opened(const Opening& opening, const Open& open) {
+auto opened(const OpenRequest& request, const Open& open) {
   decltype(open()) images;
   try {
     images = open();
   } catch (const std::invalid_argument& error) {
-    throw UserError(opening.split.option + ": " + error.what());
+    throw UserError(request.split.option + ": " + error.what());
   }
   log::status("");
-  check_names(*images, opening.source());
+  check_names(*images, request.source());
   return images;
 }
 
 }  // namespace
 
-std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Classes& known) {
-  const train::Job& job = opening.job;
+std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const Classes& known) {
+  const train::Job& job = request.job;
   const PipeShare share = pipe_share(
-      opening.source(), {opening.option(), opening.split.name == "train", opening.sharded()},
-      opening.communicator.env);
-  data::OpenOptions options = open_options(opening, known);
+      request.source(), {request.option(), request.split.name == "train", request.sharded()},
+      request.communicator.env);
+  data::OpenOptions options = open_options(request, known);
   options.tfrecord_keys = job.tfrecord_keys;
   options.stream_index = share.index;
   options.stream_count = share.count;
   options.shuffle_buffer = job.shuffle_buffer;
   options.pipe_patience.stall_seconds = job.collective_timeout;
-  if (share.relayed) options.relay = relay_of(opening.communicator);
-  return opened(opening, [&] { return data::open_stream(share.source, options); });
+  if (share.relayed) options.relay = relay_of(request.communicator);
+  return opened(request, [&] { return data::open_stream(share.source, options); });
 }
 
-std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known) {
-  data::OpenOptions options = open_options(opening, known);
-  auto dataset = opened(opening, [&] {
-    const auto& location = opening.split.location;
-    if (!opening.job.tfrecord_keys.empty() && data::holds_tf_records(location))
-      options.tfrecord_keys = opening.job.tfrecord_keys;
+std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, const Classes& known) {
+  data::OpenOptions options = open_options(request, known);
+  auto dataset = opened(request, [&] {
+    const auto& location = request.split.location;
+    if (!request.job.tfrecord_keys.empty() && data::holds_tf_records(location))
+      options.tfrecord_keys = request.job.tfrecord_keys;
     return data::open_dataset(location, options);
   });
-  if (opening.sharded()) return with_all_classes(dataset, opening.communicator);
-  check_same_listing(*dataset, opening.option(), opening.source(), opening.communicator);
+  if (request.sharded()) return with_all_classes(dataset, request.communicator);
+  check_same_listing(*dataset, request.option(), request.source(), request.communicator);
   return dataset;
 }
 
-std::shared_ptr<const data::Source> as_read(const Opening& opening,
+std::shared_ptr<const data::Source> as_read(const OpenRequest& request,
                                             const std::shared_ptr<const data::Dataset>& dataset) {
-  if (!opening.job.forward_reads) return dataset;
-  const dist::Env& env = opening.communicator.env;
-  data::WholeFilesShare share{env.rank, env.world_size, opening.job.shuffle_buffer};
-  if (opening.sharded()) {
+  if (!request.job.forward_reads) return dataset;
+  const dist::Env& env = request.communicator.env;
+  data::WholeFilesShare share{env.rank, env.world_size, request.job.shuffle_buffer};
+  if (request.sharded()) {
     share.index = env.local_rank;
     share.count = env.local_world_size;
   }

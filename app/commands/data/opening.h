@@ -15,8 +15,8 @@ namespace shoal::app {
 
 using Classes = std::vector<std::string>;
 
-// The arguments for opening one split.
-struct Opening {
+// What to open: one split, for one job.
+struct OpenRequest {
   const train::Job& job;
   const Split& split;
   const dist::Communicator& communicator;
@@ -30,15 +30,15 @@ struct Opening {
 
 // Opens the pipe of this process. `known`: its classes. Throws UserError that names the option.
 // Collective.
-std::shared_ptr<const data::Stream> open_pipe(const Opening& opening, const Classes& known);
+std::shared_ptr<const data::Stream> open_pipe(const OpenRequest& request, const Classes& known);
 
 // Lists the images of a split in files and checks that all ranks agree (agreement.h). Throws
 // UserError that names the option. Collective.
-std::shared_ptr<const data::Dataset> open_listed(const Opening& opening, const Classes& known);
+std::shared_ptr<const data::Dataset> open_listed(const OpenRequest& request, const Classes& known);
 
 // Returns the source that this process reads: the dataset itself, or with --forward-reads a source
 // that reads its files sequentially.
-std::shared_ptr<const data::Source> as_read(const Opening& opening,
+std::shared_ptr<const data::Source> as_read(const OpenRequest& request,
                                             const std::shared_ptr<const data::Dataset>& dataset);
 
 }  // namespace shoal::app

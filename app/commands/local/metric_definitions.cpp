@@ -9,9 +9,9 @@
 namespace shoal::app {
 namespace {
 
-// The start of a line, after the prefix of mpirun and horovodrun ("[1,0]<stdout>:", perhaps with the
-// time before it; messages have <stderr>), torchrun ("[default0]:"), kubectl ("[pod/worker-0/main] "),
-// srun ("0: ") or docker compose ("worker-1  | ").
+// The start of a line, after the prefix of mpirun and horovodrun ("[1,0]<stdout>:", perhaps with
+// the time before it; messages have <stderr>), torchrun ("[default0]:"), kubectl
+// ("[pod/worker-0/main] "), srun ("0: ") or docker compose ("worker-1  | ").
 const std::string kStart =
     R"(^(?:(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[[^\]]+\](?:<stdout>)?[: ]|)"
     R"( *\d+: |[\w.-]+ +\| )?)";

@@ -56,12 +56,12 @@ class PathFiller {
     fill_one("cache-dir", paths_.cache);
     fill_one("export-dir", paths_.model);
     // After an interruption the container restarts with the same command line.
-    if (platform_) fill_one("resume", Place{"true", "SageMaker"});
+    if (platform_) fill_one("resume", PathWithOrigin{"true", "SageMaker"});
     if (arguments_.job.weights == "pretrained") fill_weights();
   }
 
  private:
-  void fill_one(const std::string& option, const std::optional<Place>& place) {
+  void fill_one(const std::string& option, const std::optional<PathWithOrigin>& place) {
     if (!place || arguments_.origins.contains(option)) return;
     if (!find_option(arguments_.command, option)) return;
     apply(arguments_, option, place->path, place->origin);
@@ -74,14 +74,17 @@ class PathFiller {
     const bool uses_train = trains_ || holds_out;
     if (uses_train) fill_one("train", paths_.train);
     fill_one("val", paths_.val);
-    const auto is_own = [](const std::string& path, const std::optional<Place>& place) {
+    const auto is_own = [](const std::string& path, const std::optional<PathWithOrigin>& place) {
       return place && path == place->path;
     };
     const bool train = uses_train && paths_.train_sharded && is_own(job.train_dir, paths_.train);
     const bool val = paths_.val_sharded && is_own(job.val_dir, paths_.val);
     if (train || val)
-      fill_one("sharded", Place{train && val ? "both" : train ? "train" : "val", "SageMaker"});
-    if (paths_.fast_files) fill_one("forward-reads", Place{"true", "SageMaker"});
+      fill_one("sharded", PathWithOrigin{train && val ? "both"
+                                         : train      ? "train"
+                                                      : "val",
+                                         "SageMaker"});
+    if (paths_.fast_files) fill_one("forward-reads", PathWithOrigin{"true", "SageMaker"});
     if (!platform_) return;  // opening the data reports what is missing
     std::string missing;
     const bool may_hold_out = holds_out && !job.train_dir.empty();  // the checkpoint decides
@@ -100,9 +103,9 @@ class PathFiller {
   void fill_weights() {
     const Option& model = require_option(arguments_.command, "model", kCommandLine);
     const std::string name = model.get(arguments_);
-    const Place place = paths_.pretrained
-                            ? *paths_.pretrained
-                            : Place{"torchvision:" + name + "/V1", "no channel named pretrained"};
+    const PathWithOrigin place = paths_.pretrained ? *paths_.pretrained
+                                                   : PathWithOrigin{"torchvision:" + name + "/V1",
+                                                                    "no channel named pretrained"};
     if (name.empty() && !paths_.pretrained)
       throw UserError("--weights pretrained needs --model NAME or a channel named pretrained");
     find_known_weights(place.path);  // throws if there are none for this model

@@ -79,10 +79,10 @@ std::vector<IdleCase> idle_cases() {
        "--size has no effect: --size-schedule or --multi-scale sets the size of training images, "
        "and --val-size that of evaluation images"},
       {{"--channels", "1", "--grayscale", "0.5", "--color-jitter", "0.4", "--auto-augment", "v0"},
-       "--auto-augment has no effect in its operations on colour: with --channels 1, images have "
+       "--auto-augment has no effect in its operations on color: with --channels 1, images have "
        "none\n--color-jitter has no effect on saturation and hue: with --channels 1, images have "
        "no "
-       "colour\n--grayscale has no effect: with --channels 1, all images are greyscale"},
+       "color\n--grayscale has no effect: with --channels 1, all images are grayscale"},
       {{"--channels", "1", "--color-jitter", "0.4,0.4,0"}, ""},
       {{"--channels", "3", "--grayscale", "0.5", "--auto-augment", "v0"}, ""},
       {{"--crop-pct", "0.9", "--val-resize", "300"},

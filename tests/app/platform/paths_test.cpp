@@ -7,7 +7,7 @@
 
 using namespace shoal;
 using app::Paths;
-using app::Place;
+using app::PathWithOrigin;
 using Catch::Contains;
 using Tree = std::vector<std::string>;
 using Contents = std::map<std::string, std::string>;
@@ -82,7 +82,7 @@ TEST_CASE("channels of code and weights are not used as images") {
       paths_in_container({"code", "model", "sm_drivers", "pretrained", "flowers", "validation"});
   CHECK(train_of(paths) == kData + "flowers");
   CHECK(paths.channels == Tree{"flowers", "validation"});
-  CHECK(paths.pretrained == Place{kData + "pretrained", "channel pretrained"});
+  CHECK(paths.pretrained == PathWithOrigin{kData + "pretrained", "channel pretrained"});
   CHECK(train_of(paths_in_container({"code", "model"})) == "(none)");
 }
 
@@ -100,9 +100,9 @@ TEST_CASE("variables set a channel's path, even outside a container") {
                                        {"SSM_CHANNEL_VALIDATION", "/b/val"}};
   const Paths paths = app::find_paths(environment, test::fake({}, {}), true);
   CHECK(paths.channels == Tree{"Train", "val-set", "validation"});
-  CHECK(paths.val == Place{"/b/val", "SSM_CHANNEL_VALIDATION"});
+  CHECK(paths.val == PathWithOrigin{"/b/val", "SSM_CHANNEL_VALIDATION"});
   const Paths alone = app::find_paths({{"SM_CHANNEL_TRAINING", "/a"}}, test::fake({}, {}), true);
-  CHECK(alone.train == Place{"/a", "SM_CHANNEL_TRAINING"});
+  CHECK(alone.train == PathWithOrigin{"/a", "SM_CHANNEL_TRAINING"});
   CHECK_THROWS_WITH(app::find_paths({{"SM_CHANNELS", "train"}}, test::fake({}, {}), true),
                     Contains("SM_CHANNELS"));
 }
@@ -150,9 +150,10 @@ TEST_CASE("checkpoints go to the configured folder, then simple-sagemaker's, the
   const Contents local = {{config, R"({"LocalPath": "/state"})"}};
   const dist::Variables state = {{"SSM_INSTANCE_STATE", "/state/algo-1"}};
   CHECK(paths_in_container({}, state, local).checkpoints ==
-        Place{"/state", "checkpointconfig.json"});
-  CHECK(paths_in_container({}, state).checkpoints == Place{"/state/algo-1", "SSM_INSTANCE_STATE"});
-  CHECK(paths_in_container({}).checkpoints == Place{"/base/checkpoints", "SageMaker"});
+        PathWithOrigin{"/state", "checkpointconfig.json"});
+  CHECK(paths_in_container({}, state).checkpoints ==
+        PathWithOrigin{"/state/algo-1", "SSM_INSTANCE_STATE"});
+  CHECK(paths_in_container({}).checkpoints == PathWithOrigin{"/base/checkpoints", "SageMaker"});
   CHECK(paths_in_container({}, {}, {{config, "{}"}}).checkpoints->path == "/base/checkpoints");
   CHECK_THROWS_WITH(paths_in_container({}, {}, {{config, "{broken"}}),
                     Contains("checkpointconfig.json"));
@@ -165,24 +166,25 @@ TEST_CASE(
        R"({"S3OutputPath": "s3://b/t", "LocalPath": "/opt/ml/output/tensorboard/"})"}};
   const dist::Variables folder = {{"SSM_TENSORBOARD_DIR", "/tb"}};
   CHECK(paths_in_container({}, folder, local).tensorboard ==
-        Place{"/opt/ml/output/tensorboard/", "tensorboardoutputconfig.json"});
-  CHECK(paths_in_container({}, folder).tensorboard == Place{"/tb", "SSM_TENSORBOARD_DIR"});
-  CHECK(paths_in_container({}).tensorboard == Place{"/base/output/tensorboard", "SageMaker"});
+        PathWithOrigin{"/opt/ml/output/tensorboard/", "tensorboardoutputconfig.json"});
+  CHECK(paths_in_container({}, folder).tensorboard == PathWithOrigin{"/tb", "SSM_TENSORBOARD_DIR"});
+  CHECK(paths_in_container({}).tensorboard ==
+        PathWithOrigin{"/base/output/tensorboard", "SageMaker"});
   CHECK_FALSE(app::find_paths({}, test::fake({}, {}), false).tensorboard);
 }
 
 TEST_CASE("output, model and cache folders come from variables, then from the container") {
   const Paths paths = paths_in_container({});
-  CHECK(paths.output == Place{"/base/output/data", "SageMaker"});
-  CHECK(paths.model == Place{"/base/model", "SageMaker"});
+  CHECK(paths.output == PathWithOrigin{"/base/output/data", "SageMaker"});
+  CHECK(paths.model == PathWithOrigin{"/base/model", "SageMaker"});
   CHECK(paths.cache->path == "/tmp/shoal-cache");
   const dist::Variables environment = {{"SM_OUTPUT_DATA_DIR", "/out"},
                                        {"SM_MODEL_DIR", "/weights"},
                                        {"SAGEMAKER_MANAGED_WARMPOOL_CACHE_DIRECTORY", "/warm"}};
-  const Paths told = paths_in_container({}, environment);
-  CHECK(told.output == Place{"/out", "SM_OUTPUT_DATA_DIR"});
-  CHECK(told.model == Place{"/weights", "SM_MODEL_DIR"});
-  CHECK(told.cache->path == "/warm/shoal");
+  const Paths set = paths_in_container({}, environment);
+  CHECK(set.output == PathWithOrigin{"/out", "SM_OUTPUT_DATA_DIR"});
+  CHECK(set.model == PathWithOrigin{"/weights", "SM_MODEL_DIR"});
+  CHECK(set.cache->path == "/warm/shoal");
 }
 
 TEST_CASE("data folders are searched only on request") {

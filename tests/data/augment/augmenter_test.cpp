@@ -165,24 +165,24 @@ TEST_CASE("TrivialAugment applies one operation; AugMix stays between the image 
   }
 }
 
-TEST_CASE("grey, blurred and solarized images have the requested frequency", "[single]") {
+TEST_CASE("gray, blurred and solarized images have the requested frequency", "[single]") {
   AugmentOptions options;
   options.grayscale = 0.25;
-  Augmenter grey(options, Interpolation::bilinear);
+  Augmenter gray(options, Interpolation::bilinear);
   options = {};
   options.solarize = 0.5;
   Augmenter solarized(options, Interpolation::bilinear);
   const Bytes image = formula_image(kSize);
-  int greys = 0, inverted = 0;
+  int grays = 0, inverted = 0;
   for (uint64_t key = 0; key < 2000; ++key) {
-    const Bytes a = augmented(grey, key), b = augmented(solarized, key);
-    greys += a != image;
+    const Bytes a = augmented(gray, key), b = augmented(solarized, key);
+    grays += a != image;
     inverted += b != image;
     if (a != image) REQUIRE((a[0] == a[1] && a[1] == a[2]));
     for (size_t i = 0; b != image && i < b.size(); ++i)
       REQUIRE(b[i] == (image[i] < 128 ? image[i] : 255 - image[i]));
   }
-  CHECK(greys == Approx(500).margin(80));
+  CHECK(grays == Approx(500).margin(80));
   CHECK(inverted == Approx(1000).margin(100));
 }
 
@@ -204,11 +204,11 @@ TEST_CASE("jitter of brightness alone stays in its range", "[single]") {
   Augmenter jitter(options, Interpolation::bilinear);
   double low = 9, high = 0;
   for (uint64_t key = 0; key < 500; ++key) {
-    Bytes grey(static_cast<size_t>(3 * kSize.width * kSize.height), 100);
-    jitter.apply(key, grey.data(), kSize);
-    REQUIRE(std::all_of(grey.begin(), grey.end(), [&](uint8_t x) { return x == grey[0]; }));
-    low = std::min(low, grey[0] / 100.0);
-    high = std::max(high, grey[0] / 100.0);
+    Bytes gray(static_cast<size_t>(3 * kSize.width * kSize.height), 100);
+    jitter.apply(key, gray.data(), kSize);
+    REQUIRE(std::all_of(gray.begin(), gray.end(), [&](uint8_t x) { return x == gray[0]; }));
+    low = std::min(low, gray[0] / 100.0);
+    high = std::max(high, gray[0] / 100.0);
   }
   CHECK(low == Approx(0.7).margin(0.02));
   CHECK(high == Approx(1.3).margin(0.02));

@@ -118,7 +118,7 @@ TEST_CASE(
   options.batch_size = 4;
   options.transform.eval_resize = 32;
   options.transform.eval_size = kSide;
-  std::vector<Bytes> centres;
+  std::vector<Bytes> centers;
   for (const Views views : {Views::none, Views::ten}) {
     options.transform.eval_views = views;
     Loader loader(data, options);
@@ -129,9 +129,9 @@ TEST_CASE(
       for (int64_t i = 0; i < batch->count; ++i, ++position) {
         const uint8_t* const row = batch->images + i * batch->views * kBytes;
         if (views == Views::none)
-          centres.emplace_back(row, row + kBytes);
+          centers.emplace_back(row, row + kBytes);
         else
-          CHECK(centres.at(static_cast<size_t>(position)) == Bytes(row, row + kBytes));
+          CHECK(centers.at(static_cast<size_t>(position)) == Bytes(row, row + kBytes));
       }
     }
     CHECK(position == 5);

@@ -46,7 +46,7 @@ TEST_CASE("if no drawn box fits, the crop is the largest central box with a vali
   CHECK(dot.width * dot.height == 1);
 }
 
-TEST_CASE("the centre view follows torchvision's integer rules", "[single]") {
+TEST_CASE("the center view follows torchvision's integer rules", "[single]") {
   TransformOptions options;
   const CenterView view = center_view({500, 375}, options);
   CHECK(view.resized.width == 341);  // 341.33 rounded down

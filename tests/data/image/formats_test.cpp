@@ -49,14 +49,14 @@ TEST_CASE("formats are recognized by their first bytes, and their headers give t
           "[single]") {
   for (const Stored& image : stored_images()) {
     INFO(image.name);
-    CHECK(recognise(image.bytes) == image.format);
+    CHECK(recognize(image.bytes) == image.format);
     if (image.format == Format::jpeg) continue;  // JPEG headers are read elsewhere
     const Size size = stated_size(image.format, image.bytes);
     CHECK(size.width == image.size.width);
     CHECK(size.height == image.size.height);
   }
   for (const std::string text : {"", "BAM", "GIF89a and more", "RIFF____WAVE", "hello"}) {
-    CHECK(recognise(bytes_of(text)) == Format::unknown);
+    CHECK(recognize(bytes_of(text)) == Format::unknown);
   }
 }
 

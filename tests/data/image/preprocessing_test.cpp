@@ -1,4 +1,4 @@
-// Tests greyscale images and flips against Pillow and torchvision
+// Tests grayscale images and flips against Pillow and torchvision
 // (tests/golden/scripts/make_preprocessing.py).
 
 #include <algorithm>
@@ -47,13 +47,13 @@ int each_case(const std::string& what, Check check) {
 }
 
 // Returns the image with each pixel replaced by Pillow's luma.
-Bytes grey_of(const Bytes& image) {
-  Bytes grey(image.size());
+Bytes gray_of(const Bytes& image) {
+  Bytes gray(image.size());
   for (size_t i = 0; i < image.size(); ++i) {
     const uint8_t* const p = image.data() + i / 3 * 3;
-    grey[i] = static_cast<uint8_t>((p[0] * 19595 + p[1] * 38470 + p[2] * 7471 + 0x8000) >> 16);
+    gray[i] = static_cast<uint8_t>((p[0] * 19595 + p[1] * 38470 + p[2] * 7471 + 0x8000) >> 16);
   }
-  return grey;
+  return gray;
 }
 
 Bytes training_row(const TransformOptions& options, const Bytes& file, uint64_t key) {
@@ -64,7 +64,7 @@ Bytes training_row(const TransformOptions& options, const Bytes& file, uint64_t 
 
 }  // namespace
 
-TEST_CASE("greyscale evaluation rows are Pillow's for every image format, bit for bit",
+TEST_CASE("grayscale evaluation rows are Pillow's for every image format, bit for bit",
           "[single]") {
   const int count = each_case(
       "eval", [](const std::string& name, TransformOptions& options, const Bytes& expected) {
@@ -107,11 +107,11 @@ TEST_CASE("a vertical flip happens with its probability and leaves crop and othe
   CHECK(flips == Approx(100).margin(30));
 }
 
-TEST_CASE("a greyscale row equals a channel of the row of a grey image, also when augmented",
+TEST_CASE("a grayscale row equals a channel of the row of a gray image, also when augmented",
           "[single]") {
   const Size size{90, 70};
   const Bytes image = formula_image(size);
-  const Bytes file = encode_bmp(image, size), grey_file = encode_bmp(grey_of(image), size);
+  const Bytes file = encode_bmp(image, size), gray_file = encode_bmp(gray_of(image), size);
   TransformOptions options;
   options.size = 32;
   options.normalization.mean = shoal::averaged(options.normalization.mean);
@@ -120,15 +120,15 @@ TEST_CASE("a greyscale row equals a channel of the row of a grey image, also whe
     options.augment.color_jitter = "0.4,0.4,0.4,0.2";
     options.augment.grayscale = options.augment.gaussian_blur = 0.5;
   }
-  TransformOptions grey = options;
-  grey.channels = 1;
+  TransformOptions gray = options;
+  gray.channels = 1;
   for (uint64_t key = 0; key < 60; ++key) {
-    const Bytes rgb = training_row(options, grey_file, key), row = training_row(grey, file, key);
+    const Bytes rgb = training_row(options, gray_file, key), row = training_row(gray, file, key);
     for (size_t i = 0; i < rgb.size(); ++i) REQUIRE(rgb[i] == row[i / 3]);
   }
 }
 
-TEST_CASE("the fast resize of a greyscale image is near the exact one", "[single]") {
+TEST_CASE("the fast resize of a grayscale image is near the exact one", "[single]") {
   const Bytes file = made_jpeg(3, {180, 140});
   TransformOptions options;
   options.size = 48;
@@ -140,7 +140,7 @@ TEST_CASE("the fast resize of a greyscale image is near the exact one", "[single
   CHECK(largest_difference(exact, fast) <= 6);
 }
 
-TEST_CASE("several greyscale views follow one another", "[single]") {
+TEST_CASE("several grayscale views follow one another", "[single]") {
   const Bytes file = made_jpeg(2, {60, 40});
   TransformOptions options;
   options.eval_resize = 40;

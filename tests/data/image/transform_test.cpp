@@ -9,7 +9,7 @@
 
 using namespace shoal::data;
 
-TEST_CASE("the evaluation row is torchvision's resize and centre crop, bit for bit", "[single]") {
+TEST_CASE("the evaluation row is torchvision's resize and center crop, bit for bit", "[single]") {
   const Bytes list = read_golden("resize.txt"), golden = read_golden("resize_13.bin");
   std::istringstream cases(std::string(list.begin(), list.end()));
   std::string what, filter;

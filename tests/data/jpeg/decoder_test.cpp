@@ -273,12 +273,12 @@ TEST_CASE("every instruction set gives the same colors and writes only its row",
     bytes.resize(200 + kSlack);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.next());
   }
-  const auto convert = [&](Isa isa, size_t count, bool grey) {
+  const auto convert = [&](Isa isa, size_t count, bool gray) {
     Bytes out(3 * count + 2 * kSlack, 77);
     const jpeg::Kernels& kernels = jpeg::kernels(isa);
     const auto pixels = static_cast<int64_t>(count);
-    if (grey)
-      kernels.grey_to_rgb(samples[0].data(), out.data(), pixels);
+    if (gray)
+      kernels.gray_to_rgb(samples[0].data(), out.data(), pixels);
     else
       kernels.to_rgb(samples[0].data(), samples[1].data(), samples[2].data(), out.data(), pixels);
     CHECK(std::all_of(out.end() - kSlack, out.end(), [](uint8_t byte) { return byte == 77; }));
@@ -286,9 +286,9 @@ TEST_CASE("every instruction set gives the same colors and writes only its row",
     return out;
   };
   for (size_t count = 1; count <= 200; ++count)
-    for (const bool grey : {false, true})
+    for (const bool gray : {false, true})
       for (const Isa isa : supported_isas())
-        REQUIRE(convert(isa, count, grey) == convert(Isa::portable, count, grey));
+        REQUIRE(convert(isa, count, gray) == convert(Isa::portable, count, gray));
 }
 
 TEST_CASE("an index of another file is detected and ignored", "[single]") {

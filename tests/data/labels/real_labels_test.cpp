@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "tests/data/sources/support.h"
 
 using namespace shoal::data;

@@ -15,7 +15,7 @@ using Counts = std::vector<int64_t>;
 
 namespace {
 
-// A dataset whose classes have the given numbers of images. Images of a class are not neighbours.
+// A dataset whose classes have the given numbers of images. Images of a class are not neighbors.
 class Unbalanced : public MemoryDataset {
  public:
   explicit Unbalanced(const Counts& images) : MemoryDataset({}, std::ssize(images)) {

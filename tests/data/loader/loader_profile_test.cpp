@@ -129,11 +129,11 @@ TEST_CASE("a profile measures each requested number of threads") {
   options.loader.transform.size = 32;
   options.threads = {1, 3};
   options.seconds = 0.01;
-  std::vector<int> told;
+  std::vector<int> tried;
   const auto rates = profile_loader(
-      open_dataset("synthetic:64:4:40x30"), options, [&](int threads) { told.push_back(threads); },
+      open_dataset("synthetic:64:4:40x30"), options, [&](int threads) { tried.push_back(threads); },
       [](const std::string&) {});
-  CHECK(told == std::vector<int>{0, 1, 3});
+  CHECK(tried == std::vector<int>{0, 1, 3});
   REQUIRE(rates.size() == 2);
   CHECK(rates[1].threads == 3);
   CHECK(rates[0].images_per_second > 0);

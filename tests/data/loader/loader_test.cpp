@@ -349,7 +349,7 @@ TEST_CASE("impossible settings are refused with a message") {
   options = small();
   options.progression.smallest = 48;  // rounded up to 64, which is above the largest
   options.progression.largest = 50;
-  options.progression.update = options.batch_size;
+  options.progression.images_per_step = options.batch_size;
   CHECK_THROWS_WITH(Loader(data, options), Catch::Contains("multiple of 32"));
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("all permutations of four samples are about equally likely") {
   CHECK(chi < 80);  // 23 degrees of freedom; few samples are shuffled slightly less evenly
 }
 
-TEST_CASE("neighbours in the order are independent positions in the listing") {
+TEST_CASE("neighbors in the order are independent positions in the listing") {
   const int64_t n = 100'000;
   const auto samples = all(n, 0, 0);
   double distance = 0, correlation = 0;

@@ -47,38 +47,38 @@ LoaderOptions progressive(int64_t batch_size = 8) {
 
 }  // namespace
 
-TEST_CASE("a course is linear between its points, and jumps if two points have the same epoch") {
-  const Course course = parse_course("2:100,4:200,6:200,6:50,50%:10").over(20);
+TEST_CASE("a schedule is linear between its points, and jumps if two points have the same epoch") {
+  const EpochSchedule schedule = parse_epoch_schedule("2:100,4:200,6:200,6:50,50%:10").over(20);
   const std::map<double, double> expected = {{0, 100}, {2, 100}, {3, 150}, {4, 200},  {5.5, 200},
                                              {6, 50},  {8, 30},  {10, 10}, {1000, 10}};
   for (const auto& [epoch, value] : expected) {
     INFO(epoch);
-    CHECK(course.at(epoch) == Approx(value));
+    CHECK(schedule.at(epoch) == Approx(value));
   }
-  CHECK(parse_course("none").empty());
-  CHECK(parse_course("3:1").at(0) == 1);
+  CHECK(parse_epoch_schedule("none").empty());
+  CHECK(parse_epoch_schedule("3:1").at(0) == 1);
 }
 
 TEST_CASE("malformed courses are refused") {
   for (const char* text : {"", "3", "3:", ":3", "3:1,", ",3:1", "3:1;4:2", "a:1", "3:b", "-1:2",
                            "1:-2", "3%%:1", "1:nan", "inf:1", "3:1 "}) {
     INFO(text);
-    CHECK_THROWS_AS(parse_course(text), std::invalid_argument);
+    CHECK_THROWS_AS(parse_epoch_schedule(text), std::invalid_argument);
   }
 }
 
-// Tests the course of FFCV's ResNet-50 (160 pixels up to epoch 65, then rising to 192 pixels in
+// Tests the schedule of FFCV's ResNet-50 (160 pixels up to epoch 65, then rising to 192 pixels in
 // epoch 76), and one of four stages as in EfficientNetV2.
-TEST_CASE("sizes follow the course in multiples of 32") {
+TEST_CASE("sizes follow the schedule in multiples of 32") {
   Progression ffcv;
-  ffcv.sizes = parse_course("65:160,76:192").over(88);
+  ffcv.sizes = parse_epoch_schedule("65:160,76:192").over(88);
   CHECK(ffcv.side(0, 0) == 160);
   CHECK(ffcv.side(70, 0) == 160);
   CHECK(ffcv.side(71, 0) == 192);
   CHECK(ffcv.side(87, 0) == 192);
   CHECK(ffcv.largest_side() == 192);
   Progression stages;
-  stages.sizes = parse_course("25%:128,25%:192,50%:192,50%:256,75%:256,75%:288").over(8);
+  stages.sizes = parse_epoch_schedule("25%:128,25%:192,50%:192,50%:256,75%:256,75%:288").over(8);
   std::vector<int64_t> sides;
   for (int64_t epoch = 0; epoch < 8; ++epoch) sides.push_back(stages.side(epoch, 0));
   CHECK(sides == std::vector<int64_t>{128, 128, 192, 192, 256, 256, 288, 288});
@@ -88,7 +88,7 @@ TEST_CASE("sizes follow the course in multiples of 32") {
 
 TEST_CASE("batches have the size of their epoch, including prefetched ones of the next epoch") {
   LoaderOptions options = progressive();
-  options.progression.sizes = parse_course("0:32,1:96,2:64");
+  options.progression.sizes = parse_epoch_schedule("0:32,1:96,2:64");
   Loader loader(made_dataset(48), options);
   const std::map<int64_t, int64_t> expected = {{0, 32}, {1, 96}, {2, 64}};
   for (const auto& [epoch, side] : expected)
@@ -103,7 +103,7 @@ TEST_CASE("each step has its own size, on every rank and for every batch size") 
   LoaderOptions options = progressive(8);
   options.progression.smallest = 32;
   options.progression.largest = 128;
-  options.progression.update = 16;  // images per step: two batches of one process
+  options.progression.images_per_step = 16;  // images per step: two batches of one process
   const Seen alone = sides_of(options);
   REQUIRE(alone.sides.size() == 6);
   std::set<int64_t> sides;
@@ -125,14 +125,14 @@ TEST_CASE("each step has its own size, on every rank and for every batch size") 
   CHECK(sum == alone.hash);
   options.rank = 0;
   options.world_size = 1;
-  options.progression.update = 12;
+  options.progression.images_per_step = 12;
   CHECK_THROWS_AS(sides_of(options), std::invalid_argument);
 }
 
 TEST_CASE("strength scales mixup's alpha and RandAugment's magnitude") {
   LoaderOptions options = progressive();
   options.mix.mixup = 0.4;
-  options.progression.strengths = parse_course("0:0,1:0.5,2:1");
+  options.progression.strengths = parse_epoch_schedule("0:0,1:0.5,2:1");
   LoaderOptions plain = progressive();
   CHECK_FALSE(sides_of(options, 0).mixed);
   CHECK(sides_of(options, 0).hash == sides_of(plain, 0).hash);

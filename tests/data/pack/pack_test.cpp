@@ -84,7 +84,7 @@ TEST_CASE("large images are reduced, a share is stored as pixels, the others are
     source->read(i, before);
     const Size size = reader.open(bytes), full = reader.open(before);
     CHECK(std::max(size.width, size.height) == std::min<int64_t>(150, full.width));
-    const bool raw = recognise(bytes) == Format::raw;
+    const bool raw = recognize(bytes) == Format::raw;
     CHECK(raw == (pack.entry(i).kind == Packed::pixels));
     if (!raw && full.width <= 150) CHECK((bytes == before));
     const Box all{0, 0, size.width, size.height};

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "data/image/transform.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "data/sources/synthetic.h"
 #include "tests/data/support.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "data/sources/cached_dataset.h"
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 #include "data/sources/split.h"
 #include "tests/data/support.h"
 
@@ -67,9 +67,9 @@ TEST_CASE("a cache, new classes and a part of a dataset forward what they do not
   check_forwards(CachedDataset(inner, 1 << 20), *inner, all);
   std::vector<std::string> more = inner->classes();
   more.insert(more.begin(), "a class before the others");
-  const auto relabelled = with_classes(inner, more, "all hosts");
-  CHECK(relabelled->label(0) == inner->label(0) + 1);
-  check_forwards(*relabelled, *inner, all);
+  const auto relabeled = with_classes(inner, more, "all hosts");
+  CHECK(relabeled->label(0) == inner->label(0) + 1);
+  check_forwards(*relabeled, *inner, all);
   std::vector<int64_t> held_out;
   for (const int64_t i : all)
     if (is_held_out(

@@ -41,7 +41,7 @@ TEST_CASE("a split is found under each of its names, folders first") {
   }
 }
 
-TEST_CASE("TFRecords are recognised in a file, a pattern and a folder; a pipe is no dataset") {
+TEST_CASE("TFRecords are recognized in a file, a pattern and a folder; a pipe is no dataset") {
   const std::string file = golden_record("imagenet.tfrecord");
   CHECK(holds_tf_records(resolve(file)));
   CHECK_FALSE(holds_tf_records(resolve(golden_record("plain.rec"))));

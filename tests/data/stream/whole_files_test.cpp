@@ -155,7 +155,7 @@ TEST_CASE("whole files are listed and read without a seek, in pieces of 4 MiB") 
     }
     return true;
   };
-  // Several files use the same descriptor number in turn, because their formats are recognised
+  // Several files use the same descriptor number in turn, because their formats are recognized
   // first.
   record(true);
   const auto set = open_dataset(folder / "", forward());

@@ -78,13 +78,13 @@ TEST_CASE("a wait restores the previous phase") {
   Progress progress;
   progress.enter(Phase::evaluating);
   {
-    const During waiting(&progress, Phase::waiting, "all_gather");
+    const PhaseScope waiting(&progress, Phase::waiting, "all_gather");
     CHECK(progress.state().phase == Phase::waiting);
     CHECK(progress.state().operation == "all_gather");
   }
   CHECK(progress.state().phase == Phase::evaluating);
   CHECK(progress.state().operation.empty());
-  const During nothing(nullptr, Phase::waiting);
+  const PhaseScope nothing(nullptr, Phase::waiting);
 }
 
 TEST_CASE("one process says what it does, and which image it reads") {

@@ -47,7 +47,7 @@ json evaluated(const Words& more) {
 }  // namespace
 
 TEST_CASE(
-    "a greyscale run with flips, its own mean and crop ratio resumes, is evaluated and exported") {
+    "a grayscale run with flips, its own mean and crop ratio resumes, is evaluated and exported") {
   const Data data;
   const Words options = {"--channels", "1",   "--vflip", "0.5",  "--hflip",    "0.25",
                          "--mean",     "0.4", "--std",   "0.25", "--crop-pct", "0.8"};
@@ -89,13 +89,13 @@ TEST_CASE(
   CHECK_THAT(refused.err, Contains("channels 1, this run has 3"));
 }
 
-TEST_CASE("a run that starts from other weights takes their mean, and sums them for grey images") {
+TEST_CASE("a run that starts from other weights takes their mean, and sums them for gray images") {
   const Data data;
   data.train("rgb", {"--mean", "0.5", "--max-steps", "1"});
   const Words from = {"--weights", data.run("rgb"), "--max-steps", "1"};
-  Words grey = from;
-  grey.insert(grey.end(), {"--channels", "1"});
-  const auto tuned = data.train("tuned", from), summed = data.train("summed", grey);
+  Words gray = from;
+  gray.insert(gray.end(), {"--channels", "1"});
+  const auto tuned = data.train("tuned", from), summed = data.train("summed", gray);
   CHECK_THAT(tuned.err, Contains("  mean=0.5  "));
   CHECK_THAT(tuned.err, !Contains("are summed"));
   CHECK_THAT(summed.err, Contains("features.0.0.weight are summed over red, green and blue"));
@@ -104,5 +104,5 @@ TEST_CASE("a run that starts from other weights takes their mean, and sums them 
   const auto refused = test::run_shoal(
       {"eval", "--checkpoint", data.run("summed"), "--data", data.images(), "--channels", "3"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Contains("greyscale") && Contains("--channels 1"));
+  CHECK_THAT(refused.err, Contains("grayscale") && Contains("--channels 1"));
 }

@@ -1,4 +1,5 @@
-// Reads checkpoints with the layout of PyTorch's imagenet example (tests/golden/scripts/make_weight_names.py).
+// Reads checkpoints with the layout of PyTorch's imagenet example
+// (tests/golden/scripts/make_weight_names.py).
 #include "train/checkpoint/imagenet_example.h"
 
 #include <catch2/catch.hpp>

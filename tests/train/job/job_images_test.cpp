@@ -61,10 +61,10 @@ TEST_CASE("images are normalized as the model asks, unless the job says otherwis
   CHECK_THROWS_WITH(resolve(job, s),
                     Catch::Contains("--std is 0.1,0.2,0.3") && Catch::Contains("--channels 1"));
   job.std.reset();
-  const auto grey = resolve(job, s);
-  CHECK(grey.model.channels == 1);
-  CHECK(grey.transform.channels == 1);
-  for (const double value : grey.transform.normalization.std) CHECK(value == Approx(0.3));
+  const auto gray = resolve(job, s);
+  CHECK(gray.model.channels == 1);
+  CHECK(gray.transform.channels == 1);
+  for (const double value : gray.transform.normalization.std) CHECK(value == Approx(0.3));
   job.mean = {0.7, 0.7, 0.7};
   CHECK(resolve(job, s).transform.normalization.mean == shoal::ChannelValues{0.7, 0.7, 0.7});
 }
@@ -121,7 +121,7 @@ TEST_CASE("sizes and strengths by epoch are resolved for the run's length") {
   const auto m = resolve(scales, surroundings(2));
   REQUIRE(m.progression.smallest == 160);
   REQUIRE(m.progression.largest == 288);
-  REQUIRE(m.progression.update == 96);
+  REQUIRE(m.progression.images_per_step == 96);
   REQUIRE(m.transform.size == 260);
 }
 

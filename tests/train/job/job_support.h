@@ -5,7 +5,8 @@
 
 namespace shoal::train {
 
-// Returns one machine of four processors with 1000 training and 100 validation images of 10 classes.
+// Returns one machine of four processors with 1000 training and 100 validation images of 10
+// classes.
 inline Surroundings surroundings(int64_t world = 1) {
   Surroundings s;
   s.world_size = s.local_world_size = world;

@@ -18,10 +18,10 @@ TEST_CASE("the sums of a loss on the device are read back as a meter") {
                                 .to(at::kFloat);
   const at::Tensor labels = at::tensor({1, 5}, at::kInt);
   const auto result = models::cross_entropy(logits, {labels, {}, {}}, 0, 1);
-  const auto told = train::read_back({result.sums, labels});
-  REQUIRE(told.size() == 2);
-  CHECK(at::equal(told[1], labels));
-  const train::Meter meter = train::meter_of(told[0], 2);
+  const auto values = train::read_back({result.sums, labels});
+  REQUIRE(values.size() == 2);
+  CHECK(at::equal(values[1], labels));
+  const train::Meter meter = train::meter_of(values[0], 2);
   CHECK(meter.loss == train::Meter::exact(result.loss_sum.item<double>()));
   CHECK(meter.loss > 0);
   CHECK(meter.top1 == 1);

@@ -1,4 +1,5 @@
-// Compares the names of tensors with those of real networks (tests/golden/scripts/make_weight_names.py).
+// Compares the names of tensors with those of real networks
+// (tests/golden/scripts/make_weight_names.py).
 #include "train/weights/name_families.h"
 
 #include <catch2/catch.hpp>

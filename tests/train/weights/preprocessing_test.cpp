@@ -1,5 +1,6 @@
-// Tests the preprocessing that weights carry, and that an image gets the logits that Python computes
-// with the same weights, mean and standard deviation (tests/golden/scripts/make_preprocessing.py).
+// Tests the preprocessing that weights carry, and that an image gets the logits that Python
+// computes with the same weights, mean and standard deviation
+// (tests/golden/scripts/make_preprocessing.py).
 
 #include "train/weights/preprocessing.h"
 
@@ -78,7 +79,7 @@ CheckpointData saved(const std::string& mean, const std::string& channels) {
 
 }  // namespace
 
-TEST_CASE("logits with another mean, and of grey images with summed weights, equal Python's") {
+TEST_CASE("logits with another mean, and of gray images with summed weights, equal Python's") {
   const CheckpointData weights = formula_weights();
   std::ifstream cases(kGoldenFolder + "preprocessing.txt");
   int count = 0;
@@ -129,11 +130,11 @@ TEST_CASE("weights bring their preprocessing, unless the user gives another") {
   CHECK(given.crop_pct == 0.9);
   CHECK(given.mean == ChannelValues{0, 0, 0});
 
-  Job grey;
-  grey.channels = 1;
-  take_normalization(data, grey);
-  CHECK(grey.mean == ChannelValues{0.5, 0.5, 0.5});
-  CHECK_FALSE(grey.val_size);
+  Job gray;
+  gray.channels = 1;
+  take_normalization(data, gray);
+  CHECK(gray.mean == ChannelValues{0.5, 0.5, 0.5});
+  CHECK_FALSE(gray.val_size);
 
   Job older;
   take_normalization({}, older);
@@ -143,7 +144,7 @@ TEST_CASE("weights bring their preprocessing, unless the user gives another") {
   CHECK_THROWS_WITH(channels_in(saved("0.5", "4")), Catch::Contains("channels"));
 }
 
-TEST_CASE("only the first convolution of RGB weights is summed for grey images") {
+TEST_CASE("only the first convolution of RGB weights is summed for gray images") {
   NamedTensors tensors = {{"stem", at::ones({4, 3, 3, 3})}, {"next", at::ones({4, 3, 3, 3})}};
   fit_channels(tensors, "stem", 3);
   CHECK(tensors[0].second.size(1) == 3);

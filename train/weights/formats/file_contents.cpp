@@ -17,15 +17,15 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr int kMostLevels = 4;          // of dicts below an entry
-constexpr size_t kLongestValue = 1000;  // bytes
-constexpr size_t kMostValues = 1000;
+constexpr int kMaxLevels = 4;       // of dicts below an entry
+constexpr size_t kMaxValue = 1000;  // bytes
+constexpr size_t kMaxValues = 1000;
 
 // Returns a number or text as text; empty for other values.
 std::string shown(const PickleValue& value) {
   if (value.kind == Kind::integer) return std::to_string(value.integer);
   if (value.kind == Kind::real) return number(value.real);
-  if (value.kind == Kind::text) return value.text.substr(0, kLongestValue);
+  if (value.kind == Kind::text) return value.text.substr(0, kMaxValue);
   return "";
 }
 
@@ -106,10 +106,10 @@ class TorchReader {
       single_.tensors.emplace_back(key, file_.tensor(*call, key));
     } else if (value.kind == Kind::dict) {
       FileContents::Entry entry{key, {}};
-      read_tensors(value, "", kMostLevels, entry.tensors);
+      read_tensors(value, "", kMaxLevels, entry.tensors);
       if (!entry.tensors.empty()) contents_.entries.push_back(std::move(entry));
     } else if (value.kind == Kind::call) {
-      std::string name = value.text.substr(0, kLongestValue);
+      std::string name = value.text.substr(0, kMaxValue);
       std::replace(name.begin(), name.end(), ' ', '.');
       add(contents_.values, key, name + " object");
     } else {
@@ -130,7 +130,7 @@ class TorchReader {
 
   void add(FileContents::Texts& to, const std::string& name, std::string text) {
     file_.spend(name.size() + text.size());
-    if (!text.empty() && to.size() < kMostValues) to.emplace_back(name, std::move(text));
+    if (!text.empty() && to.size() < kMaxValues) to.emplace_back(name, std::move(text));
   }
 
   TorchArchive& file_;
@@ -148,7 +148,7 @@ FileContents read_safetensors_contents(std::span<const char> bytes) {
   remove_wrappers(contents.weights);
   for (auto& [name, value] : header.metadata) {
     if (name != "class_names") {
-      contents.values.emplace_back(name, value.substr(0, kLongestValue));
+      contents.values.emplace_back(name, value.substr(0, kMaxValue));
       continue;
     }
     for (const auto& each : parse_json(value))

@@ -12,8 +12,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr uint64_t kLargestHeader = uint64_t{100} << 20;  // the format's limit
-constexpr uint64_t kMostParsed = uint64_t{16} << 20;      // 100,000 tensors need 10 MB
+constexpr uint64_t kMaxHeader = uint64_t{100} << 20;  // the format's limit
+constexpr uint64_t kMaxParsed = uint64_t{16} << 20;   // 100,000 tensors need 10 MB
 
 Element element_of(const std::string& name) {
   static const std::map<std::string, Element> types = {
@@ -72,14 +72,14 @@ bool is_safetensors(std::span<const char> bytes) {
   if (bytes.size() < kSafetensorsLengthBytes + 2 || bytes[kSafetensorsLengthBytes] != '{')
     return false;
   const uint64_t length = header_length(bytes);
-  return length >= 2 && length <= kLargestHeader;
+  return length >= 2 && length <= kMaxHeader;
 }
 
 SafetensorsHeader read_safetensors_header(std::span<const char> bytes) {
   if (!is_safetensors(bytes) || header_length(bytes) > bytes.size() - kSafetensorsLengthBytes)
     throw std::runtime_error("its header is incomplete");
   const uint64_t length = header_length(bytes);
-  if (length > kMostParsed) throw std::runtime_error("its header is larger than 16 MiB");
+  if (length > kMaxParsed) throw std::runtime_error("its header is larger than 16 MiB");
   const std::string_view text(bytes.data() + kSafetensorsLengthBytes, length);
   const auto data = bytes.subspan(kSafetensorsLengthBytes + length);
   const nlohmann::json json = parse_json(text);

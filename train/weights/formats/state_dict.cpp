@@ -10,7 +10,7 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kLongestName = 300;  // bytes, in messages
+constexpr size_t kMaxName = 300;  // bytes, in messages
 
 // A state dict and the path of keys that leads to it: "ema.module". Empty: the top level of the
 // file.
@@ -27,7 +27,7 @@ class Search {
  public:
   explicit Search(TorchArchive& file) : file_(file) {}
 
-  // Collects those in `value`, under its keys, and up to `depth` - 1 levels below those.
+  // Collects the state dicts in `value`, at most `depth` dicts deep.
   void collect(const PickleValue& value, const std::string& name, int depth) {
     if (is_state_dict(value)) return void(found_.push_back({name, &value}));
     if (depth == 0 || value.kind != PickleValue::Kind::dict) return;
@@ -69,7 +69,7 @@ std::string pickled_class(const PickleValue& root) {
   for (const char* name : kAveraged) candidates.push_back(root.find(name));
   for (const PickleValue* value : candidates) {
     if (!value || value->kind != PickleValue::Kind::call || tensor_call(value)) continue;
-    std::string name = value->text.substr(0, kLongestName);
+    std::string name = value->text.substr(0, kMaxName);
     std::replace(name.begin(), name.end(), ' ', '.');
     return name;
   }
@@ -82,11 +82,11 @@ std::string pickled_class(const PickleValue& root) {
                     "': it is a single unnamed state dict; omit --weights-entry");
   std::string list;
   for (const Entry& entry : found) {
-    if (list.size() > kLongestName) {
+    if (list.size() > kMaxName) {
       list += ", …";
       break;
     }
-    list += (list.empty() ? "" : ", ") + entry.name.substr(0, kLongestName);
+    list += (list.empty() ? "" : ", ") + entry.name.substr(0, kMaxName);
   }
   throw UserError((wanted.empty() ? "contains several state dicts: " + list
                                   : "has no entry '" + wanted + "'; it has " + list) +
@@ -123,8 +123,7 @@ StoredStateDict find_state_dict(TorchArchive& file, const std::string& wanted) {
   StoredStateDict result{entry.name, false, "", {}};
   for (const char* name : kAveraged) result.averaged |= entry.is(name);
   const PickleValue* const arch = file.root().find("arch");
-  if (arch && arch->kind == PickleValue::Kind::text)
-    result.arch = arch->text.substr(0, kLongestName);
+  if (arch && arch->kind == PickleValue::Kind::text) result.arch = arch->text.substr(0, kMaxName);
   for (size_t i = 0; i + 1 < entry.dict->items.size(); i += 2) {
     const PickleValue& key = *entry.dict->items[i];
     const PickleValue* const call = tensor_call(entry.dict->items[i + 1]);

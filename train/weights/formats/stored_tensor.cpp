@@ -7,8 +7,8 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kMostDimensions = 16;
-constexpr uint64_t kLargestEmpty = uint64_t{1} << 40;  // product of the sizes that are not 0
+constexpr size_t kMaxDimensions = 16;
+constexpr uint64_t kMaxEmpty = uint64_t{1} << 40;  // product of the sizes that are not 0
 
 bool is_contiguous(const StoredTensor& tensor) {
   int64_t expected = 1;
@@ -56,10 +56,10 @@ size_t StoredTensor::bytes() const {
 }
 
 uint64_t count_elements(std::span<const int64_t> sizes, uint64_t most) {
-  if (sizes.size() > kMostDimensions)
+  if (sizes.size() > kMaxDimensions)
     throw std::runtime_error("a tensor has more than 16 dimensions");
   const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
-  const uint64_t limit = empty ? kLargestEmpty : most;
+  const uint64_t limit = empty ? kMaxEmpty : most;
   uint64_t count = 1;
   for (const int64_t size : sizes) {
     if (size < 0) throw std::runtime_error("a tensor has a negative size");

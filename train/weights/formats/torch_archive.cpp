@@ -11,12 +11,12 @@
 namespace shoal::train {
 namespace {
 
-constexpr size_t kLongestKey = 200;    // bytes, of a storage
+constexpr size_t kMaxKey = 200;        // bytes, of a storage
 constexpr size_t kTensorMemory = 512;  // bytes per tensor beside its elements
 constexpr size_t kSpare = size_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& name) {
-  throw std::runtime_error(name.substr(0, kLongestKey) + " does not fit its storage");
+  throw std::runtime_error(name.substr(0, kMaxKey) + " does not fit its storage");
 }
 
 Element storage_element(const std::string& name) {
@@ -28,7 +28,7 @@ Element storage_element(const std::string& name) {
       {"torch ByteStorage", Element::u8},    {"torch BoolStorage", Element::boolean}};
   const auto found = types.find(name);
   if (found == types.end())
-    throw std::runtime_error("it contains tensors of " + name.substr(0, kLongestKey));
+    throw std::runtime_error("it contains tensors of " + name.substr(0, kMaxKey));
   return found->second;
 }
 
@@ -40,7 +40,7 @@ struct StorageId {
 StorageId storage_id(const PickleValue& value, const std::string& name) {
   if (value.kind != PickleValue::Kind::persistent || value.items.size() < 5) refuse(name);
   const std::string& key = value.items[2]->text;
-  if (key.size() > kLongestKey) refuse(name);
+  if (key.size() > kMaxKey) refuse(name);
   return {storage_element(value.items[1]->text), key};
 }
 
@@ -139,7 +139,7 @@ StoredTensor TorchArchive::tensor(const PickleValue& call, const std::string& na
   try {
     spanned_elements(tensor, elements - static_cast<uint64_t>(offset));
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(name.substr(0, kLongestKey) + ": " + error.what());
+    throw std::runtime_error(name.substr(0, kMaxKey) + ": " + error.what());
   }
   tensor.first = storage.data() + static_cast<uint64_t>(offset) * bytes_of(id.element);
   spend(tensor.bytes());

@@ -19,8 +19,8 @@ enum : uint32_t {
   kLocator64 = 0x07064b50,
 };
 constexpr uint64_t kLocalHeaderBytes = 30, kDirectoryEntryBytes = 46, kEndBytes = 22,
-                   kLocator64Bytes = 20, kLongestComment = 65535;
-constexpr uint64_t kMostFiles = 1'000'000;
+                   kLocator64Bytes = 20, kMaxComment = 65535;
+constexpr uint64_t kMaxFiles = 1'000'000;
 constexpr uint16_t kEncrypted = 1, kStored = 0;
 constexpr uint16_t kExtra64 = 1;
 constexpr uint32_t kIn64 = UINT32_MAX;  // the value is in the extra field
@@ -45,7 +45,7 @@ T ZipFile::number(uint64_t at) const {
 
 ZipFile::Directory ZipFile::find_directory() const {
   const uint64_t last = bytes_.size() - kEndBytes;
-  const uint64_t first = last - std::min(last, kLongestComment);
+  const uint64_t first = last - std::min(last, kMaxComment);
   uint64_t end = last;
   while (number<uint32_t>(end) != kEnd || number<uint16_t>(end + 20) > last - end)
     if (end-- == first) damaged();
@@ -106,7 +106,7 @@ ZipFile::ZipFile(std::span<const char> bytes) : bytes_(bytes) {
   if (bytes.size() < kEndBytes || number<uint32_t>(0) != kLocalHeader)
     throw std::runtime_error("it is not a zip archive");
   const Directory directory = find_directory();
-  if (directory.entries > kMostFiles) throw std::runtime_error("it has more than a million files");
+  if (directory.entries > kMaxFiles) throw std::runtime_error("it has more than a million files");
   part(directory.offset, directory.bytes);
   uint64_t at = directory.offset;
   for (uint64_t i = 0; i < directory.entries; ++i) at = add_entry(at);

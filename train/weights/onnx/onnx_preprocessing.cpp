@@ -66,7 +66,7 @@ class Preprocessing {
     return graph_.node("Pad", {x, pads, graph_.scalar(0.0F), graph_.integers({kRows, kColumns})});
   }
 
-  // Cuts out the centre. Rounds the corner's halves to even, like Python's round().
+  // Cuts out the center. Rounds the corner's halves to even, like Python's round().
   std::string cropped(const std::string& x, const std::string& size) {
     const std::string side = graph_.integers({options_.eval_size});
     const std::string excess =
@@ -92,9 +92,9 @@ class Preprocessing {
       return graph_.tensor(name, used, {1, options_.channels, 1, 1});
     };
     const std::string unit = graph_.node("Div", {x, graph_.scalar(255.0F)});
-    const std::string centred =
+    const std::string centered =
         graph_.node("Sub", {unit, per_channel("mean", options_.normalization.mean)});
-    return graph_.node("Div", {centred, per_channel("std", options_.normalization.std)});
+    return graph_.node("Div", {centered, per_channel("std", options_.normalization.std)});
   }
 
   OnnxGraph& graph_;

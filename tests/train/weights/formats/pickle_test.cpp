@@ -93,7 +93,7 @@ TEST_CASE("a small pickle cannot take more than the stated memory", "[slow][sing
   // Each call copies its arguments: 2,000 times 30,000 pointers from 52 kB.
   const std::string calls = pickle_of(tuple + "cmodule\nname\nq\2", "h\2h\1R", 2000);
   CHECK_THROWS_WITH(Pickle(calls.data(), calls.size()), Catch::Contains("more memory"));
-  // So does each persistent id.
+  // Each persistent id copies its arguments too.
   const std::string ids = pickle_of(tuple, "h\1Q", 2000);
   CHECK_THROWS_WITH(Pickle(ids.data(), ids.size()), Catch::Contains("more memory"));
   // A name made of itself twice doubles 40 times.

@@ -1,8 +1,8 @@
 #pragma once
 // Evaluates ONNX models with plain loops in double precision, for tests. Knows only the operators
-// and attributes that train/weights/onnx/onnx_file.h writes, and throws std::runtime_error for others.
-// Written from the operators' documentation, https://onnx.ai/onnx/operators. Free of protobuf and
-// LibTorch.
+// and attributes that train/weights/onnx/onnx_file.h writes, and throws std::runtime_error for
+// others. Written from the operators' documentation, https://onnx.ai/onnx/operators. Free of
+// protobuf and LibTorch.
 
 #include <cstdint>
 #include <map>

@@ -117,13 +117,13 @@ std::vector<uint8_t> pixels_of(const data::Size& size) {
   return pixels;
 }
 
-// Returns the image as the model's input: N×H×W×C, grey as Pillow's convert("L") makes it.
+// Returns the image as the model's input: N×H×W×C, gray as Pillow's convert("L") makes it.
 OnnxValue input_of(const std::vector<uint8_t>& pixels, const data::Size& size, int64_t channels) {
   OnnxValue value{{1, size.height, size.width, channels}, {}, false};
   for (size_t i = 0; i < pixels.size(); i += 3) {
-    const int64_t grey =
+    const int64_t gray =
         (pixels[i] * 19595 + pixels[i + 1] * 38470 + pixels[i + 2] * 7471 + 0x8000) >> 16;
-    if (channels == 1) value.values.push_back(static_cast<double>(grey));
+    if (channels == 1) value.values.push_back(static_cast<double>(gray));
     for (size_t c = 0; channels == 3 && c < 3; ++c) value.values.push_back(pixels[i + c]);
   }
   return value;

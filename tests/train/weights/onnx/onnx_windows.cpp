@@ -107,11 +107,11 @@ OnnxValue resize(const OnnxNode& node, const OnnxValue& x, int64_t size) {
   y.shape[axis] = size;
   y.values.assign(static_cast<size_t>(before * size * after), 0);
   for (int64_t out = 0; out < size; ++out) {
-    const double centre = (static_cast<double>(out) + 0.5) * scale - 0.5;  // half_pixel
+    const double center = (static_cast<double>(out) + 0.5) * scale - 0.5;  // half_pixel
     std::vector<double> weights;
     double sum = 0;
     for (int64_t i = 0; i < in; ++i) {  // exclude_outside: weights outside the image are 0
-      weights.push_back(weight(cubic, a, (static_cast<double>(i) - centre) / wider));
+      weights.push_back(weight(cubic, a, (static_cast<double>(i) - center) / wider));
       sum += weights.back();
     }
     for (int64_t b = 0; b < before; ++b)

@@ -1,4 +1,4 @@
-#include "data/sources/relabelled.h"
+#include "data/sources/relabeled.h"
 
 #include <algorithm>
 #include <charconv>
@@ -24,10 +24,10 @@ bool are_numbers(const std::vector<std::string>& names) {
   return true;
 }
 
-class Relabelled : public ForwardingDataset {
+class Relabeled : public ForwardingDataset {
  public:
-  Relabelled(std::shared_ptr<const Dataset> source, std::vector<std::string> classes,
-             std::vector<int32_t> labels)
+  Relabeled(std::shared_ptr<const Dataset> source, std::vector<std::string> classes,
+            std::vector<int32_t> labels)
       : ForwardingDataset(std::move(source)),
         classes_(std::move(classes)),
         labels_(std::move(labels)) {}
@@ -76,7 +76,7 @@ std::shared_ptr<const Dataset> with_classes(std::shared_ptr<const Dataset> sourc
   if (!unknown.empty())
     throw std::invalid_argument("not among the " + std::to_string(classes.size()) + " classes of " +
                                 whose + ": " + quoted_names(unknown));
-  return relabelled(std::move(source), std::move(classes), std::move(labels));
+  return relabeled(std::move(source), std::move(classes), std::move(labels));
 }
 
 std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64_t limit) {
@@ -90,10 +90,10 @@ std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64
   return labels;
 }
 
-std::shared_ptr<const Dataset> relabelled(std::shared_ptr<const Dataset> source,
-                                          std::vector<std::string> classes,
-                                          std::vector<int32_t> labels) {
-  return std::make_shared<Relabelled>(std::move(source), std::move(classes), std::move(labels));
+std::shared_ptr<const Dataset> relabeled(std::shared_ptr<const Dataset> source,
+                                         std::vector<std::string> classes,
+                                         std::vector<int32_t> labels) {
+  return std::make_shared<Relabeled>(std::move(source), std::move(classes), std::move(labels));
 }
 
 }  // namespace shoal::data

@@ -28,8 +28,8 @@ std::vector<int32_t> numeric_labels(const std::vector<std::string>& names, int64
 
 // Returns `source` with label labels[i] for the class i of `source`; labels are indices into
 // `classes`.
-std::shared_ptr<const Dataset> relabelled(std::shared_ptr<const Dataset> source,
-                                          std::vector<std::string> classes,
-                                          std::vector<int32_t> labels);
+std::shared_ptr<const Dataset> relabeled(std::shared_ptr<const Dataset> source,
+                                         std::vector<std::string> classes,
+                                         std::vector<int32_t> labels);
 
 }  // namespace shoal::data
