@@ -31,11 +31,13 @@ Option resume_row() {
 }
 
 Option serve_row() {
-  Option option = row("serve", kReport | kCommon, "PORT",
-                      "Show the report in a browser while the runs grow, instead of writing a file",
-                      FIELD(report.serve))
-                      .unset_is("write a file")
-                      .within(1, 65535);
+  Option option =
+      row("serve", kReport | kCommon, "PORT",
+          "Show the report in a browser while the runs grow, instead of writing a file; "
+          "without PORT: 8600",
+          FIELD(report.serve))
+          .unset_is("write a file")
+          .within(1, 65535);
   option.kind = Kind::optional_value;
   option.bare = "8600";
   return option;
@@ -254,8 +256,7 @@ void add_output(std::vector<Option>& table) {
            FIELD(report_page)),
        serve_row(),
        row("address", kReport | kCommon, "IP",
-           "Address that --serve listens on; other addresses than those of this machine's loopback "
-           "need the token that is printed with the URL",
+           "Address for --serve; on others than loopback, requests need the token in the URL",
            FIELD(report.address)),
        row("dry-run", kTrain | kCommon, "",
            "Check options, data, memory and disk with one step on every process, then exit; writes "

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/net/base64.h"
 #include "base/whole_file.h"
+#include "train/report/sinks.h"
 
 namespace shoal::app {
 namespace {
@@ -115,7 +116,7 @@ Json evaluation(const Json& from, std::vector<std::string>& notes) {
 }  // namespace
 
 Json read_evaluation(const std::filesystem::path& folder, std::vector<std::string>& notes) {
-  const std::filesystem::path file = folder / kEvaluationFile;
+  const std::filesystem::path file = folder / train::kEvaluationFile;
   if (!std::filesystem::is_regular_file(file)) {
     notes.push_back(
         "there is no evaluation.json, so accuracy per class, confusion and the most wrong images "

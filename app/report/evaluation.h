@@ -9,8 +9,6 @@
 
 namespace shoal::app {
 
-inline constexpr const char* kEvaluationFile = "evaluation.json";
-
 // Returns an object with the file's members, of which some are packed:
 //   confusion   [true, predicted, count, true, …], largest counts first
 //   per_class   {"images": […], "precision": […], "recall": […], "f1": […]}

@@ -79,7 +79,7 @@ std::string report_stamp(const std::vector<std::string>& runs) {
   std::string stamp;
   for (const std::string& run : runs) {
     for (const char* name :
-         {train::kHistoryFile, train::kEventsFile, train::kSummaryFile, kEvaluationFile}) {
+         {train::kHistoryFile, train::kEventsFile, train::kSummaryFile, train::kEvaluationFile}) {
       struct stat found {};
       if (::stat((fs::path(run) / name).c_str(), &found) != 0) found = {};
       stamp += strf("%lld.%lld.%09ld ", static_cast<long long>(found.st_size),

@@ -52,7 +52,7 @@ const utc = (text) => (text ? String(text).slice(0, 19).replace("T", " ") : NONE
 // Returns a value of a run's JSON as one line of text.
 function plain(value) {
   if (value == null) return NONE;
-  if (isNumber(value)) return Number.isInteger(value) ? number(value) : String(value);
+  if (isNumber(value)) return number(value);
   if (Array.isArray(value)) return value.map(plain).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
