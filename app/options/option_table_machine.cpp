@@ -209,7 +209,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
                    "NVIDIA's DLLogger",
                    {"text", "dllogger"}, JOB(log_format))
            .of_training(),
-       row("tensorboard", kTrain | kCommon, "DIR", "Folder for TensorBoard's event file",
+       row("tensorboard", kTrain, "DIR", "Folder for TensorBoard's event file",
            JOB(tensorboard))
            .unset_is("OUTPUT/tensorboard; on SageMaker the job's TensorBoard folder")
            .of_training()
