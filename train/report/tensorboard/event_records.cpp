@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json.h"
 #include "data/jpeg/turbo.h"
 #include "data/records/crc32c.h"
 #include "data/records/tf_record_reader.h"

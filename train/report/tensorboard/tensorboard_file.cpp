@@ -8,11 +8,11 @@
 #include <charconv>
 #include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "base/whole_file.h"
