@@ -27,7 +27,7 @@ std::string overview() {
                      ": trains image classifiers (EfficientNet, ResNet)\n\n"
                      "Usage: shoal COMMAND [options]\n\n";
   for (const CommandRow& row : commands())
-    text += "  " + row.name + std::string(10 - row.name.size(), ' ') + row.summary + "\n";
+    text += "  " + row.name + std::string(12 - row.name.size(), ' ') + row.summary + "\n";
   return text +
          "\n`shoal COMMAND --help` lists a command's common options, `--help all` all options, "
          "`--help WORD`\nthe options that mention WORD. `shoal --version` prints the version.\n\n" +
@@ -57,6 +57,8 @@ int run(const std::vector<std::string>& words, shoal::dist::Variables environmen
   const Arguments arguments = gather(words, environment);
   if (!arguments.help.empty()) return print(command_help(arguments.command, arguments.help));
   if (arguments.recipe == "list") return print(recipe_list());
+  if (arguments.command != Command::train)  // which logs them at the start of the run
+    for (const std::string& note : arguments.notes) shoal::log::warning(note);
   environment = with_platform_hosts(environment, gpu_count(environment));
   return run_command({arguments, words, environment});
 }

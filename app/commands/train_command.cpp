@@ -1,17 +1,18 @@
 #include <c10/util/Exception.h>
+#include <torch/version.h>
 #include <unistd.h>
 
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
 #include "app/launch/machine.h"
+#include "app/launch/provenance.h"
 #include "app/options/no_effect.h"
 #include "app/options/settings/saved_settings.h"
 #include "app/options/settings/settings.h"
 #include "app/platform/failure.h"
 #include "app/platform/signals.h"
 #include "app/report/report.h"
-#include "app/version.h"
 #include "base/log.h"
 #include "models/catalogue.h"
 #include "train/control/stop.h"
@@ -184,7 +185,8 @@ int train_command(const Arguments& given) {
   job.index_dir = index_folder(arguments.job, places);
   job.train_source = datasets.train_source;
   job.val_source = datasets.val_source;
-  job.provenance = {kVersion, kCommit, command_text(arguments)};
+  job.provenance = provenance_of(arguments, dist::environment());
+  job.provenance.host.emplace_back("libtorch", TORCH_VERSION);
   if (env.rank == 0) {
     if (job.train_streamed || job.train_whole_files)
       log::info(std::string(job.train_streamed ? "training images are read from pipes"

@@ -33,19 +33,8 @@ std::string gib(double bytes) {
   return text;
 }
 
-// Returns VALUE of the first line "KEY… : VALUE" in the file, or an empty text.
-std::string value_of(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (line.compare(0, key.size(), key) == 0 && colon != line.npos && colon + 2 <= line.size())
-      return line.substr(colon + 2);
-  }
-  return "";
-}
-
 Checks processor() {
-  Check model{Verdict::ok, "processor", value_of("/proc/cpuinfo", "model name"), ""};
+  Check model{Verdict::ok, "processor", proc_value("/proc/cpuinfo", "model name"), ""};
   if (model.value.empty()) model.value = "unknown model";
   Check features{Verdict::ok, "instruction sets", "", ""};
 #if defined(__x86_64__)
@@ -56,7 +45,7 @@ Checks processor() {
   add(__builtin_cpu_supports("fma"), "FMA");
   add(__builtin_cpu_supports("avx512f"), "AVX-512");
   add(__builtin_cpu_supports("avx512bf16"), "AVX-512-BF16");
-  add(value_of("/proc/cpuinfo", "flags").find(" amx_bf16 ") != std::string::npos, "AMX-BF16");
+  add(proc_value("/proc/cpuinfo", "flags").find(" amx_bf16 ") != std::string::npos, "AMX-BF16");
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
     features.verdict = Verdict::warn;
     features.advice = "training is slow without AVX2 and FMA; use another machine";

@@ -171,4 +171,14 @@ std::vector<std::string> missing_libraries(const fs::path& program) {
   return missing;
 }
 
+std::string proc_value(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (line.compare(0, key.size(), key) == 0 && colon != line.npos && colon + 2 <= line.size())
+      return line.substr(colon + 2);
+  }
+  return "";
+}
+
 }  // namespace shoal::app

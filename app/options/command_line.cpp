@@ -63,6 +63,15 @@ void apply_recipe(Arguments& arguments, const std::string& name,
       joined(names));
 }
 
+// Like translate(), but an error also names the setting's origin.
+Pairs translated(const ForeignOption& option, const Setting& setting, Words& ineffective) {
+  try {
+    return translate(option, setting.value, ineffective);
+  } catch (const UserError& error) {
+    throw UserError(setting.origin + ": " + error.what());
+  }
+}
+
 // Translates the settings to our names. If a setting identifies another program, sets `defaults` to
 // the recipe with that program's defaults.
 std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Setting>& settings,
@@ -74,7 +83,7 @@ std::vector<Setting> in_our_words(Arguments& arguments, const std::vector<Settin
       ours.push_back({option->name, setting.value, setting.origin, setting.name});
     } else if (other && arguments.command == Command::train) {
       if (const std::string recipe = defaults_of(*other); !recipe.empty()) defaults = recipe;
-      const Pairs pairs = translate(*other, setting.value, arguments.ineffective);
+      const Pairs pairs = translated(*other, setting, arguments.ineffective);
       for (const auto& [name, value] : pairs)
         ours.push_back({name, value, setting.origin, pairs.size() == 1 ? setting.name : ""});
     } else {

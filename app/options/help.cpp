@@ -4,6 +4,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "app/options/help_entries.h"
 #include "app/options/options.h"
 #include "app/options/recipes.h"
 #include "app/platform/failure.h"
@@ -44,13 +45,7 @@ std::string usage(Command command) {
   return "shoal " + row.name + " " + row.arguments + "\n" + row.summary;
 }
 
-// One entry of the help text: an option, a recipe or an exit code.
-struct Entry {
-  std::string section, left, right;
-  bool common = false;
-};
-
-std::vector<Entry> exit_codes() {
+std::vector<HelpEntry> exit_codes() {
   const std::vector<std::pair<std::string, std::string>> codes = {
       {std::to_string(kOk), "success"},
       {std::to_string(kFailure), "failure, such as I/O, memory or network; continue with --resume"},
@@ -61,14 +56,16 @@ std::vector<Entry> exit_codes() {
       {std::to_string(kInterrupted) + ", " + std::to_string(kTerminated),
        "stopped by SIGINT or SIGTERM after saving; continue with --resume (on SageMaker: 0)"},
       {"128+N", "signal N killed a process; continue with --resume"}};
-  std::vector<Entry> entries;
+  std::vector<HelpEntry> entries;
   for (const auto& [code, meaning] : codes) entries.push_back({"Exit codes", "  " + code, meaning});
   return entries;
 }
 
-std::vector<Entry> entries_of(Command command) {
+}  // namespace
+
+std::vector<HelpEntry> help_entries(Command command) {
   const Arguments defaults;
-  std::vector<Entry> entries;
+  std::vector<HelpEntry> entries;
   for (const Option& option : options()) {
     if (option.is_for(command))
       entries.push_back({option.group, left_side(option), right_side(option, defaults),
@@ -79,13 +76,15 @@ std::vector<Entry> entries_of(Command command) {
       entries.push_back(
           {"Recipes (other options override their values)", "  " + recipe.name, recipe.summary});
   }
-  for (Entry& code : exit_codes()) entries.push_back(std::move(code));
+  for (HelpEntry& code : exit_codes()) entries.push_back(std::move(code));
   return entries;
 }
 
-std::string lines_of(const std::vector<Entry>& entries, bool headings) {
+namespace {
+
+std::string lines_of(const std::vector<HelpEntry>& entries, bool headings) {
   std::string text, section;
-  for (const Entry& entry : entries) {
+  for (const HelpEntry& entry : entries) {
     if (headings && entry.section != section) text += "\n" + entry.section + "\n";
     section = entry.section;
     const bool own_line = entry.left.size() >= kColumn;
@@ -101,8 +100,8 @@ std::string mentioning(Command command, const std::string& topic) {
   const std::string shoal_command = "`shoal " + command_name(command);
   const std::string name = topic.substr(std::min(topic.find_first_not_of('-'), topic.size()));
   const std::string word = lower(with_dashes(name));
-  std::vector<Entry> found = entries_of(command);
-  std::erase_if(found, [&](const Entry& entry) {
+  std::vector<HelpEntry> found = help_entries(command);
+  std::erase_if(found, [&](const HelpEntry& entry) {
     const std::string text = lower(entry.section + "\n" + entry.left + "\n" + entry.right);
     for (size_t at = 0; (at = text.find(word, at)) != text.npos; ++at)  // starts of words only
       if (at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]))) return false;
@@ -125,14 +124,14 @@ std::string exit_code_help() {
 
 std::string command_help(Command command, const std::string& topic) {
   if (topic != kCommonHelp && topic != "all") return mentioning(command, topic);
-  const std::vector<Entry> all = entries_of(command);
+  const std::vector<HelpEntry> all = help_entries(command);
   const std::string title = "Usage: " + usage(command) + "\n";
   const char* off =
       command == Command::train ? "--no-NAME or --NAME=false turns an option off: --no-ema\n" : "";
   const std::string whole = title + off + lines_of(all, /*headings=*/true);
   if (topic == "all" || std::count(whole.begin(), whole.end(), '\n') <= kScreen) return whole;
-  std::vector<Entry> common = all;
-  std::erase_if(common, [](const Entry& entry) { return !entry.common; });
+  std::vector<HelpEntry> common = all;
+  std::erase_if(common, [](const HelpEntry& entry) { return !entry.common; });
   return title + "\n" + lines_of(common, /*headings=*/false) + "\nAll options" +
          (command == Command::train ? ", recipes" : "") + " and exit codes: `shoal " +
          command_name(command) + " --help all`; search: `--help WORD`\n";

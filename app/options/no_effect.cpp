@@ -12,8 +12,9 @@ using Case = const Circumstances&;
 using Optimizer = train::OptimizerOptions::Kind;
 using Schedule = train::ScheduleOptions::Kind;
 
-// Whether the user gave the value, on the command line or in hyperparameters.
-bool is_users(const std::string& origin) {
+// Whether the user gave the value, on the command line, in hyperparameters or in a file.
+bool is_users(const std::string& origin, const std::string& config) {
+  if (!config.empty() && origin.starts_with(config)) return true;
   for (const char* start : {kCommandLine, "hyperparameters.json", "SM_HP"}) {
     if (origin.starts_with(start)) return true;
   }
@@ -208,7 +209,7 @@ std::vector<std::string> no_effect(const Circumstances& circumstances) {
   for (const Option& option : options()) {
     if (!option.is_for(arguments.command)) continue;
     const auto origin = arguments.origins.find(option.name);
-    if (origin == arguments.origins.end() || !is_users(origin->second)) continue;
+    if (origin == arguments.origins.end() || !is_users(origin->second, arguments.config)) continue;
     if (is_off(option, arguments)) continue;
     for (const NoEffect& row : no_effect_table()) {  // report only the first reason
       if (std::find(row.options.begin(), row.options.end(), option.name) == row.options.end() ||

@@ -147,6 +147,11 @@ void add_general(std::vector<Option>& table) {
            "Start from a named set of options; `list` shows them", FIELD(recipe))
            .unset_is("none")
            .off_is("none"),
+       row("config", ~(kConfig | kCompletion), "FILE",
+           "Read options from a TOML or YAML file (also timm's args.yaml); the command line and "
+           "hyperparameters take precedence",
+           FIELD(config))
+           .unset_is("none"),
        row("strict-hyperparameters", kTrain, "",
            "Stop with an error if a hyperparameter has an unknown name",
            FIELD(strict_hyperparameters)),

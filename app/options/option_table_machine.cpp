@@ -221,8 +221,10 @@ void add_printing(std::vector<Option>& table, const char* group) {
                    JOB(log_level)),
        row("json",
            kEval | kPredict | kAverage | kInspect | kModels | kWeightsCommand | kPack | kPrepare |
-               kBench | kCommon,
+               kBench | kRuns | kCommon,
            "", "Print the result as JSON", FIELD(json)),
+       text_choice("sort", kRuns | kCommon, "Column by which to sort, best or newest first",
+                   {"name", "model", "top1", "epochs", "speed", "state", "time"}, FIELD(sort)),
        row("tensors", kInspect | kCommon, "", "List all tensors with their shapes and dtypes",
            FIELD(tensors)),
        row("definitions", kMetrics, "",

@@ -49,7 +49,6 @@ void add_optimizer(std::vector<Option>& table) {
                     "Optimizer: SGD, RMSprop (TensorFlow's variant) or AdamW",
                     {{"sgd", Kind::sgd}, {"rmsprop", Kind::rmsprop}, {"adamw", Kind::adamw}},
                     JOB(optimizer.kind))
-           .also_called({"opt"})
            .of_training()
            .changes_results(MayDiffer::never, kStartAnew),
        row("momentum", kTrain, "X", "SGD, RMSprop: momentum coefficient", JOB(optimizer.momentum))
@@ -178,7 +177,7 @@ void add_schedule(std::vector<Option>& table) {
                      {"step", Kind::step},
                      {"onecycle", Kind::one_cycle}},
                     JOB(schedule.kind))
-           .also_called({"sched", "lr-scheduler"})
+           .also_called({"lr-scheduler"})
            .of_training()
            .changes_results(),
        row("warmup-epochs", kTrain | kCommon, "N", "Epochs of linear learning rate warm-up",

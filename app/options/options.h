@@ -81,6 +81,8 @@ struct Arguments {
   // Folder for downloaded weights. Empty: the default one, or none if HOME is not set.
   std::string weights_cache;
   std::string recipe;              // the applied recipe; "list": print all recipes
+  std::string config;              // file of settings; empty: none
+  std::string sort = "name";       // runs: column by which to sort
   bool json = false, csv = false;  // output format of the commands that have it
   int64_t topk = 5;                // predict: number of classes to print per image
   bool logits = false;             // predict, eval --predictions: also write logits

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "app/options/settings/config_file.h"
+#include "app/options/settings/platform_json.h"
 #include "app/platform/platform.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -110,7 +110,7 @@ class Channels {
     const std::string path = input_ + "/config/inputdataconfig.json";
     const auto text = files_.read(path);
     if (!text) return;
-    const auto config = parse_config(path, *text);
+    const auto config = parse_platform_json(path, *text);
     for (const auto& [name, channel] : config.items()) {
       names_.insert(name);
       if (!channel.is_object()) continue;
@@ -228,7 +228,7 @@ std::optional<PathWithOrigin> configured(const std::string& base, const char* na
   const std::string path = base + "/input/config/" + name;
   const auto text = files.read(path);
   if (!text) return std::nullopt;  // not part of the job
-  const auto json = parse_config(path, *text);
+  const auto json = parse_platform_json(path, *text);
   const auto local = json.find("LocalPath");
   if (local == json.end()) return std::nullopt;
   if (!local->is_string()) throw UserError(path + ": LocalPath must be a string");

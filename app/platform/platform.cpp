@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/options/settings/config_file.h"
+#include "app/options/settings/platform_json.h"
 #include "base/json.h"
 #include "train/job/job.h"
 
@@ -23,7 +23,7 @@ dist::Variables with_platform_hosts(dist::Variables environment, int gpus) {
   const std::string path = platform_base(environment) / "input/config/resourceconfig.json";
   const auto text = real_files().read(path);
   if (!text) return environment;
-  const auto json = parse_config(path, *text);
+  const auto json = parse_platform_json(path, *text);
   const auto refuse = [&](const std::string& what) {
     throw UserError(path + what + ", so the other hosts of the job are unknown; correct the file");
   };

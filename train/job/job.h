@@ -29,10 +29,12 @@ enum class OnSaveError { go_on, stop };
 // Which weights are exported to --export-dir.
 enum class ExportWeights { best, last };
 
-// The program and the command that started a run, for summary.json.
+// Where a run's result comes from, for summary.json and config.toml. Secrets are masked.
 struct Provenance {
   std::string version, commit;  // of the program; the commit is "unknown" outside a git checkout
-  std::string command;          // the command line, with secrets masked
+  std::string command;          // the command line
+  std::string config;           // the settings, as a file for --config
+  std::vector<std::pair<std::string, std::string>> host;  // facts about rank 0's host
 };
 
 // Options that have the same meaning in Job and ResolvedJob. resolve() may still change some

@@ -52,7 +52,7 @@ ChannelValues channel_values(const char* option, const std::optional<ChannelValu
                              const ChannelValues& own, int64_t channels) {
   if (channels == 3 || !given) return channels == 3 ? given.value_or(own) : averaged(own);
   require((*given)[0] == (*given)[1] && (*given)[1] == (*given)[2],
-          std::string(option) + " is " + text_of(*given) +
+          std::string(option) + " is " + shoal::text_of(*given) +
               ", but images have one channel (--channels 1); give one number");
   return *given;
 }

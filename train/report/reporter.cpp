@@ -14,6 +14,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
   auto history = std::make_unique<HistoryFile>(job, history_lines);
   history_ = history.get();
   sinks_.push_back(classes_file(job));
+  sinks_.push_back(config_file(job));
   sinks_.push_back(terminal_bar(job));
   sinks_.push_back(log_lines(job));
   if (job.log_format == "dllogger") sinks_.push_back(dllogger_lines(job));
@@ -22,6 +23,7 @@ Reporter::Reporter(const ResolvedJob& job, int64_t rank, int64_t history_lines) 
   sinks_.push_back(events_file(job));
   sinks_.push_back(summary_file(job));
   if (!job.tensorboard.empty()) sinks_.push_back(tensorboard_file(job, history_->text()));
+  sinks_.push_back(run_table(job, *history_));
   utilization_.emplace(job.device == "cuda");
 }
 

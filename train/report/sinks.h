@@ -12,7 +12,10 @@
 
 namespace shoal::train {
 
+class HistoryFile;
+
 std::unique_ptr<ReportSink> classes_file(const ResolvedJob& job);     // OUTPUT/classes.json
+std::unique_ptr<ReportSink> config_file(const ResolvedJob& job);      // OUTPUT/config.toml
 std::unique_ptr<ReportSink> terminal_bar(const ResolvedJob& job);     // a progress bar on stderr
 std::unique_ptr<ReportSink> log_lines(const ResolvedJob& job);        // metric lines, log messages
 std::unique_ptr<ReportSink> evaluation_file(const ResolvedJob& job);  // OUTPUT/evaluation.json
@@ -21,7 +24,10 @@ std::unique_ptr<ReportSink> dllogger_lines(const ResolvedJob& job);   // NVIDIA 
 std::unique_ptr<ReportSink> summary_file(const ResolvedJob& job);     // OUTPUT/summary.json
 // An event file in job.tensorboard. `history`: the lines of history.jsonl so far.
 std::unique_ptr<ReportSink> tensorboard_file(const ResolvedJob& job, const std::string& history);
+// A table of the epochs at the end. `history` must outlive the sink.
+std::unique_ptr<ReportSink> run_table(const ResolvedJob& job, const HistoryFile& history);
 
+inline constexpr const char* kConfigFile = "config.toml";
 inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kEvaluationFile = "evaluation.json";
 inline constexpr const char* kEventsFile = "events.jsonl";

@@ -1,9 +1,11 @@
 #include "app/options/foreign/foreign_options.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/options/option_row.h"
 #include "app/options/settings/encodings.h"
+#include "base/text.h"
 
 namespace shoal::app {
 namespace {
@@ -22,6 +24,11 @@ bool is_word(const std::vector<std::string>& words, const std::string& option) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");
   });
+}
+
+bool is_given(std::string_view name, const std::vector<Setting>& ours) {
+  return std::any_of(ours.begin(), ours.end(),
+                     [&](const Setting& setting) { return written_as(setting, name); });
 }
 
 }  // namespace
@@ -62,18 +69,56 @@ std::string defaults_of(const ForeignOption& option) {
   return "";
 }
 
+namespace {
+
+// `modifier` replaces the value that `flag` sets, and has an effect only with it.
+void resolve_pair(const char* flag, const char* modifier, std::vector<Setting>& ours,
+                  std::vector<std::string>& ineffective) {
+  const auto erase = [&](const char* name) {
+    return std::erase_if(ours, [&](const Setting& s) { return written_as(s, name); }) > 0;
+  };
+  const bool modified = is_given(modifier, ours);
+  if (modified && is_given(flag, ours)) {
+    erase(flag);
+  } else if (modified) {
+    erase(modifier);
+    ineffective.push_back("--" + std::string(modifier) + " has no effect: --" + flag +
+                          " is not given");
+  }
+}
+
+// timm's learning rate: --lr, or --lr-base for a batch of --lr-base-size.
+void resolve_learning_rate(std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
+  const auto drop = [&](const char* name, const std::string& why) {
+    if (std::erase_if(ours, [&](const Setting& s) { return written_as(s, name); }) > 0)
+      ineffective.push_back("--" + std::string(name) + " has no effect: " + why);
+  };
+  if (is_given("lr", ours)) {
+    drop("lr-base", "--lr is given");
+    drop("lr-base-size", "--lr is given");
+  }
+  const bool adamw = std::any_of(ours.begin(), ours.end(), [](const Setting& s) {
+    return s.name == "optimizer" && s.value == "adamw";
+  });
+  if (adamw)
+    drop("lr-base-size", "timm scales the learning rate of adamw by the square root; use --lr");
+  double lr = 0;
+  for (const Setting& setting : ours)
+    if (setting.name == "lr" && !written_as(setting, "lr-base"))
+      lr = std::strtod(setting.value.c_str(), nullptr);
+  if (!(lr > 0)) drop("warmup-lr", "--lr is not given; use --warmup-start");
+  for (Setting& setting : ours)
+    if (written_as(setting, "warmup-lr"))
+      setting.value = number(std::strtod(setting.value.c_str(), nullptr) / lr);
+}
+
+}  // namespace
+
 void resolve_foreign(const std::string& defaults, const std::vector<std::string>& words,
                      std::vector<Setting>& ours, std::vector<std::string>& ineffective) {
-  const auto given = [&](std::string_view name) {
-    return std::any_of(ours.begin(), ours.end(),
-                       [&](const Setting& setting) { return written_as(setting, name); });
-  };
-  if (given("ra-reps") && given("ra-sampler")) {
-    std::erase_if(ours, [](const Setting& s) { return written_as(s, "ra-sampler"); });
-  } else if (given("ra-reps")) {
-    ineffective.push_back("--ra-reps has no effect: --ra-sampler is not given");
-    std::erase_if(ours, [](const Setting& s) { return written_as(s, "ra-reps"); });
-  }
+  resolve_pair("ra-sampler", "ra-reps", ours, ineffective);
+  resolve_pair("model-ema", "model-ema-decay", ours, ineffective);
+  resolve_learning_rate(ours, ineffective);
   if (defaults != kSmddpRecipe) return;
   const bool on_command_line = is_word(words, "--warmup_epochs");
   const auto is_theirs = [&](const Setting& setting) {

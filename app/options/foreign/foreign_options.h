@@ -58,6 +58,10 @@ std::string defaults_of(const ForeignOption& option);
 //
 //   --ra-reps       has an effect only with torchvision's --ra-sampler; it then replaces the count
 //                   of 3 that --ra-sampler sets
+//   --model-ema-decay   likewise with timm's --model-ema
+//   --lr-base, --lr-base-size   have an effect only without --lr; timm does not scale AdamW's
+//                   learning rate linearly
+//   --warmup-lr     becomes a share of the learning rate
 //   warmup_epochs   in SMDDP's program: epochs to leave out of its measurements. In shoal: the
 //                   warm-up of the learning rate, which SMDDP calls lr_warmup_epochs
 //

@@ -46,6 +46,8 @@ inline constexpr const char* kOwnFiles = "a run always writes history.jsonl and 
 inline constexpr const char* kEveryEpoch = "every epoch ends with a checkpoint";
 inline constexpr const char* kModelFixed = "determined by --model, as in torchvision";
 
+// The rows for timm's train.py and torchvision's references.
+std::vector<ForeignOption> timm_rows();
 // The rows for NVIDIA's TensorFlow 2 EfficientNet and the SMDDP examples that are based on it.
 std::vector<ForeignOption> tensorflow_rows();
 

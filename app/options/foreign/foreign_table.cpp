@@ -1,4 +1,4 @@
-// Option rows of PyTorch's imagenet example, NVIDIA's PyTorch program, timm and torchvision.
+// Option rows of PyTorch's imagenet example and NVIDIA's PyTorch program.
 #include <algorithm>
 
 #include "app/options/foreign/foreign_row.h"
@@ -18,7 +18,7 @@ Pairs unless_negative(const std::string& value) {
   return {{Ours, value}};
 }
 constexpr char kWeights[] = "weights", kPretrained[] = "pretrained", kDeviceOption[] = "device",
-               kCpu[] = "cpu", kRepeats[] = "repeated-augmentation", kThree[] = "3";
+               kCpu[] = "cpu";
 constexpr char kPatience[] = "patience", kEvalEvery[] = "eval-every", kZero[] = "0";
 constexpr char kNodes[] = "nnodes", kNodeRank[] = "node-rank", kMaxSteps[] = "max-steps",
                kGlobalBatch[] = "global-batch-size";
@@ -53,28 +53,6 @@ Pairs survival(const std::string& text) {
   }
   return {{"drop-path", text_of(1 - kept)}};
 }
-
-// Converts timm's CHANNELS,HEIGHT,WIDTH.
-Pairs input_size(const std::string& text) {
-  std::string list = text;
-  std::replace(list.begin(), list.end(), ' ', ',');
-  const std::vector<std::string> parts = split(list, ',');
-  if (parts.size() != 3 || parts[1] != parts[2])
-    throw UserError("--input-size is '" + text +
-                    "'; it must be CHANNELS,SIDE,SIDE, because images are square");
-  return {{"channels", parts[0]}, {"size", parts[1]}};
-}
-
-// Splits timm's MIN,MAX into the values of `Low` and `High`.
-template <const char* Low, const char* High>
-Pairs range_of(const std::string& text) {
-  const size_t comma = text.find_first_of(", ");
-  if (comma == text.npos)
-    throw UserError("'" + text + "' is not a range; use MIN,MAX, or --" + Low + " and --" + High);
-  return {{Low, text.substr(0, comma)}, {High, text.substr(comma + 1)}};
-}
-constexpr char kScaleMin[] = "crop-scale-min", kScaleMax[] = "crop-scale-max",
-               kRatioMin[] = "crop-ratio-min", kRatioMax[] = "crop-ratio-max";
 
 Pairs checkpoints_kept(const std::string& count) {
   if (negative(count) || count.find_first_not_of("0.") == count.npos) return {};
@@ -159,30 +137,6 @@ std::vector<ForeignOption> foreign_rows() {
       idle("bn-momentum", kNvidiaPyTorch, kModelFixed),
       idle("bn-epsilon", kNvidiaPyTorch, kModelFixed),
       idle_flag("last-bn-0-init", kNvidiaPyTorch, kModelFixed),
-
-      // timm's train.py and torchvision's references: preprocessing and augmentation only.
-      same("img-size", kTimm, "size"),
-      {"input-size", kTimm, Kind::value, "size", "CHANNELS,SIDE,SIDE: also sets --channels",
-       input_size, true},
-      same("in-chans", kTimm, "channels"),
-      same("train-crop-size", kTimm, "size"),
-      same("val-crop-size", kTimm, "val-size"),
-      same("val-resize-size", kTimm, "val-resize"),
-      same("aa", kTimm, "auto-augment"),
-      same("reprob", kTimm, "random-erase"),
-      same("remode", kTimm, "random-erase-mode"),
-      same("recount", kTimm, "random-erase-count"),
-      same("train-interpolation", kTimm, "interpolation"),
-      same("grayscale-prob", kTimm, "grayscale"),
-      same("gaussian-blur-prob", kTimm, "gaussian-blur"),
-      same("aug-repeats", kTimm, "repeated-augmentation"),
-      {"ra-sampler", kTimm, Kind::flag, kRepeats, "3 repetitions unless --ra-reps is given",
-       always<kRepeats, kThree>},
-      {"ra-reps", kTimm, Kind::value, kRepeats, "has an effect only with --ra-sampler", nullptr},
-      {"scale", kTimm, Kind::value, kScaleMin, "MIN,MAX: also sets --crop-scale-max",
-       range_of<kScaleMin, kScaleMax>, true},
-      {"ratio", kTimm, Kind::value, kRatioMin, "MIN,MAX: also sets --crop-ratio-max",
-       range_of<kRatioMin, kRatioMax>, true},
   };
 }
 
@@ -196,6 +150,7 @@ Pairs augmentation(const std::string& name) {
 const std::vector<ForeignOption>& foreign_options() {
   static const std::vector<ForeignOption> table = [] {
     std::vector<ForeignOption> rows = foreign_rows();
+    for (ForeignOption& row : timm_rows()) rows.push_back(std::move(row));
     for (ForeignOption& row : tensorflow_rows()) rows.push_back(std::move(row));
     return rows;
   }();

@@ -1,36 +1,174 @@
 #include "app/options/settings/config_file.h"
 
-#include <set>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
 
-#include "base/error.h"
-#include "base/json.h"
+#include "app/options/foreign/foreign_options.h"
+#include "app/options/settings/config_entries.h"
+#include "app/options/settings/encodings.h"
+#include "app/options/settings/timm_args.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 namespace shoal::app {
+namespace {
 
-nlohmann::json parse_config(const std::string& path, const std::string& text) {
-  if (nests_too_deep(text))
-    throw UserError(path + " nests lists or objects more than " + std::to_string(kMaxJsonLevels) +
-                    " levels deep; fix it");
-  std::string where;
-  std::set<std::string> names;
-  const auto once = [&](int depth, nlohmann::json::parse_event_t event,
-                        const nlohmann::json& name) {
-    if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
-        !names.insert(name.get<std::string>()).second)
-      throw UserError(path + " contains " + name.get<std::string>() + " twice; remove one");
-    return true;
-  };
-  try {
-    auto json = nlohmann::json::parse(text, once);
-    if (json.is_object()) return json;
-    where = std::string("it is of type ") + json.type_name();
-  } catch (const nlohmann::json::parse_error& error) {
-    where = text.empty()               ? "it is empty"
-            : error.byte > text.size() ? "it ends too early"
-                                       : "it is damaged at byte " + std::to_string(error.byte) +
-                                             " of " + std::to_string(text.size());
+bool is_option_of_any(const std::string& name) {
+  const auto& all = options();
+  return find_foreign(name) || std::any_of(all.begin(), all.end(), [&](const Option& option) {
+           return option.name == with_dashes(name);
+         });
+}
+
+// Whether an option's value is a mapping, such as EPOCH: PIXELS.
+bool takes_mapping(const std::string& name) {
+  const auto& all = options();
+  return std::any_of(all.begin(), all.end(), [&](const Option& option) {
+    return option.name == with_dashes(name) && option.list.size() == 2;
+  });
+}
+
+std::vector<ConfigEntry> parse_entries(const std::string& path, const Files& files) {
+  const std::string suffix = lower(std::filesystem::path(path).extension().string());
+  const bool yaml = suffix == ".yaml" || suffix == ".yml";
+  if (!yaml && suffix != ".toml")
+    throw UserError("--config is '" + path + "'; it must be a file .toml, .yaml or .yml");
+  const auto text = files.is_folder(path) ? std::nullopt : files.read(path);
+  if (!text) throw UserError("--config: cannot read " + path);
+  return yaml ? parse_yaml(path, *text, takes_mapping) : parse_toml(path, *text, takes_mapping);
+}
+
+// Sorts the entries of one file into settings, options of other commands, and errors.
+class Matcher {
+ public:
+  Matcher(Command command, const std::string& path) : command_(command), path_(path) {}
+
+  void add(const ConfigEntry& entry) {
+    check_group(entry);
+    const std::string name = with_dashes(entry.name);
+    if (name == "config" || name == "help")
+      throw UserError(place(entry) + ": " + entry.name + " belongs on the command line");
+    const Option* const option = find_option(command_, name);
+    const bool known = option || (command_ == Command::train && find_foreign(name));
+    if (!known && is_option_of_any(name)) {
+      of_others_.push_back(entry.name);
+    } else if (!known) {
+      unknown_.push_back(entry.name + " (" + advice(entry) + ")");
+    } else {
+      if (entry.value.empty())
+        throw UserError(place(entry) + ": " + entry.name + " is empty; give a value or remove it");
+      check_once(entry, option);
+      result_.settings.push_back({entry.name, entry.value, place(entry)});
+    }
   }
-  throw UserError(path + " must be a JSON object, but " + where + "; correct it");
+
+  ConfigFile result() && {
+    const std::string command = "`shoal " + command_name(command_);
+    if (!unknown_.empty())
+      throw UserError(path_ + ": unknown " + (unknown_.size() > 1 ? "settings " : "setting ") +
+                      joined(unknown_) + "; see " + command + " --help all`");
+    if (!of_others_.empty())
+      result_.notes.push_back(path_ + ": ignored, because " + command +
+                              "` does not have these options: " + joined(of_others_));
+    return std::move(result_);
+  }
+
+ private:
+  std::string place(const ConfigEntry& entry) const {
+    return entry.line > 0 ? path_ + ":" + std::to_string(entry.line) : path_;
+  }
+
+  std::string advice(const ConfigEntry& entry) const {
+    const std::string line = "line " + std::to_string(entry.line);
+    const std::string near = nearest_option(command_, entry.name);
+    if (near.starts_with("no-")) return line + "; write " + near.substr(3) + " = false";
+    return line + (near.empty() ? "" : "; did you mean " + near + "?");
+  }
+
+  void check_group(const ConfigEntry& entry) const {
+    if (entry.group.empty()) return;
+    std::vector<std::string> groups;
+    for (const Option& option : options()) groups.push_back(group_name(option.group));
+    const std::string wanted = with_dashes(entry.group);
+    if (std::find(groups.begin(), groups.end(), wanted) != groups.end()) return;
+    const std::string near = nearest(wanted, groups);
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    throw UserError(
+        place(entry) + ": unknown group " + entry.group + "; " +
+        (near.empty() ? "the groups are " + joined(groups) : "did you mean " + near + "?"));
+  }
+
+  // Throws UserError if the file gives one option twice.
+  void check_once(const ConfigEntry& entry, const Option* option) {
+    const std::string name = option ? option->name : with_dashes(entry.name);
+    const auto [first, is_first] = lines_.emplace(name, entry.line);
+    if (!is_first)
+      throw UserError(place(entry) + ": " + entry.name + " is given twice, also in line " +
+                      std::to_string(first->second) + "; remove one");
+  }
+
+  Command command_;
+  const std::string& path_;
+  ConfigFile result_;
+  std::vector<std::string> of_others_, unknown_;
+  std::map<std::string, int> lines_;  // option → its line
+};
+
+// Returns the entry as settings of our options.
+Pairs in_our_words(const Setting& entry, Command command) {
+  if (!decoded(entry.value)) return {};
+  if (const Option* option = find_option(command, entry.name)) return {{option->name, entry.value}};
+  std::vector<std::string> ineffective;
+  const ForeignOption* const foreign = find_foreign(entry.name);
+  return foreign ? translate(*foreign, entry.value, ineffective) : Pairs{};
+}
+
+// Returns an option's value in its usual spelling.
+std::string usual(const Option& option, const std::string& value, Command command) {
+  Arguments scratch;
+  scratch.command = command;
+  apply(scratch, option.name, value, "");
+  return option.get(scratch);
+}
+
+}  // namespace
+
+std::string group_name(const std::string& heading) {
+  std::string name = lower(heading.substr(0, heading.find_first_of(",(")));
+  while (name.ends_with(' ')) name.pop_back();
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+ConfigFile read_config(Command command, const std::string& path, const Files& files) {
+  std::vector<ConfigEntry> entries = parse_entries(path, files);
+  std::vector<std::string> ignored;
+  if (is_timm_args(entries)) entries = kept_timm_args(entries, ignored);
+  Matcher matcher(command, path);
+  for (const ConfigEntry& entry : entries) matcher.add(entry);
+  ConfigFile file = std::move(matcher).result();
+  if (!ignored.empty())
+    file.notes.push_back(path + ": ignored, because shoal has no such setting: " + joined(ignored));
+  return file;
+}
+
+std::string overridden_entries(const std::vector<Setting>& entries, const Arguments& arguments) {
+  std::vector<std::string> clauses;
+  for (const Setting& entry : entries) {
+    for (const auto& [name, given] : in_our_words(entry, arguments.command)) {
+      const auto origin = arguments.origins.find(name);
+      if (origin == arguments.origins.end() || origin->second == entry.origin) continue;
+      const Option& option = require_option(arguments.command, name, entry.origin);
+      const std::string value = option.get(arguments);
+      if (usual(option, given, arguments.command) == value) continue;
+      clauses.push_back(entry.origin + " gives " + name + " " + given + ", but " +
+                        (value.empty() ? "none" : value) + " (" + origin->second +
+                        ") takes precedence");
+    }
+  }
+  return joined(clauses, "; ");
 }
 
 }  // namespace shoal::app

@@ -1,13 +1,34 @@
 #pragma once
-// Reads the platform's configuration files, each a JSON object.
+// Reads a file of settings, --config FILE: TOML (.toml) or YAML (.yaml, .yml). Torch-free.
+//
+// An entry is NAME = VALUE (TOML) or NAME: VALUE (YAML). NAME is an option's name, with - or _; for
+// `train` also the name of another program's option (foreign_options.h). Entries may be grouped
+// under the option's heading in --help (group_name()). The args.yaml of timm's train.py is read too
+// (timm_args.h).
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
+
+#include "app/options/options.h"
+#include "app/platform/files.h"
 
 namespace shoal::app {
 
-// Parses a JSON object. `path`: the file or environment variable that contains `text`, for
-// messages. Throws UserError if `text` is not a JSON object or contains a name twice.
-nlohmann::json parse_config(const std::string& path, const std::string& text);
+struct ConfigFile {
+  std::vector<Setting> settings;   // in the order of the file; their origins are "FILE:LINE"
+  std::vector<std::string> notes;  // what was ignored
+};
+
+// Reads the settings of a command. Options of other commands are ignored, so that commands can
+// share a file. Throws UserError if the file cannot be read or parsed, or if a name is unknown, is
+// given twice or is in a group that does not exist.
+ConfigFile read_config(Command command, const std::string& path, const Files& files);
+
+// Returns the name of an option group in a file: "learning-rate" for the heading "Learning rate".
+std::string group_name(const std::string& heading);
+
+// Returns a sentence that names the entries of the file that another source overrides with another
+// value; empty if there are none. `arguments`: the settings of all sources.
+std::string overridden_entries(const std::vector<Setting>& entries, const Arguments& arguments);
 
 }  // namespace shoal::app

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "app/options/foreign/foreign_options.h"
-#include "app/options/settings/config_file.h"
 #include "app/options/settings/encodings.h"
+#include "app/options/settings/platform_json.h"
 #include "app/platform/platform.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -89,10 +89,10 @@ Hyperparameters hyperparameters(const dist::Variables& environment, const Files&
     all.add(key, decoded(value), name);
   }
   if (const std::string typed = dist::value_of(environment, "SM_HPS"); !typed.empty())
-    all.add_all(parse_config("SM_HPS", typed), "SM_HPS");
+    all.add_all(parse_platform_json("SM_HPS", typed), "SM_HPS");
   const std::string path = platform_base(environment) / "input/config/hyperparameters.json";
   if (const auto text = files.read(path))
-    all.add_all(parse_config(path, *text), "hyperparameters.json");
+    all.add_all(parse_platform_json(path, *text), "hyperparameters.json");
   return std::move(all).result();
 }
 

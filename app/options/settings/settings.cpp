@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "app/options/settings/config_file.h"
 #include "app/options/settings/hyperparameters.h"
 #include "app/options/settings/implied_settings.h"
 #include "app/platform/paths.h"
@@ -18,12 +19,31 @@ namespace {
 
 constexpr const char* kByDefault = "by default";
 
+bool is_help(const std::string& word) {
+  return word == "-h" || word == "--help" || word.starts_with("--help=");
+}
+
+// Parses the command line on top of `settings` and of the file that --config names.
+Arguments with_config(Command command, const std::vector<std::string>& rest,
+                      const std::vector<Setting>& settings, const Files& files) {
+  Arguments arguments = parse(command, rest, settings);
+  if (arguments.config.empty() || !arguments.help.empty()) return arguments;
+  ConfigFile file = read_config(command, arguments.config, files);
+  std::vector<Setting> all = file.settings;
+  all.insert(all.end(), settings.begin(), settings.end());
+  arguments = parse(command, rest, all);
+  arguments.notes = std::move(file.notes);
+  const std::string overridden = overridden_entries(file.settings, arguments);
+  if (!overridden.empty()) arguments.notes.push_back(overridden);
+  return arguments;
+}
+
 // Parses the command line on top of the hyperparameters. Unknown hyperparameters become a note, or
 // an error with --strict-hyperparameters.
 Arguments with_hyperparameters(const std::vector<std::string>& rest,
                                const dist::Variables& environment, const Files& files) {
   const Hyperparameters all = hyperparameters(environment, files);
-  Arguments arguments = parse(Command::train, rest, all.known);
+  Arguments arguments = with_config(Command::train, rest, all.known, files);
   if (arguments.strict_hyperparameters && !all.unknown.empty()) {
     throw UserError(unknown_hyperparameters(all, /*with_ignored=*/false) +
                     "; correct their names, or remove --strict-hyperparameters");
@@ -137,9 +157,11 @@ Arguments gather(const std::vector<std::string>& words, const dist::Variables& e
                  const Files& files) {
   if (words.empty()) throw UserError("no command given; see `shoal help`");
   const Command command = require_command(words[0]);
-  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  // The other words of `config` are another command's.
+  if (command == Command::config && !rest.empty() && !is_help(rest[0])) rest.clear();
   Arguments arguments = command == Command::train ? with_hyperparameters(rest, environment, files)
-                                                  : parse(command, rest);
+                                                  : with_config(command, rest, {}, files);
   arguments.words = words;
   if (const auto count = environment.find(kWordsVariable); count != environment.end())
     arguments.words.resize(

@@ -1,7 +1,7 @@
 #pragma once
 // Collects the settings of a command. Sources, highest precedence first: the command line,
-// hyperparameters (hyperparameters.h), paths from the environment and the platform's files
-// (app/platform/paths.h), defaults. `shoal` and each `shoal-worker` collect the settings
+// hyperparameters (hyperparameters.h), the file of --config (config_file.h), the recipe, paths from
+// the environment and the platform's files (app/platform/paths.h), defaults. `shoal` and each `shoal-worker` collect the settings
 // independently, with the same result. Torch-free.
 
 #include <string>

@@ -1,0 +1,45 @@
+// shoal completion: prints completions of shells and manual pages.
+#include <filesystem>
+
+#include "app/commands/local/local_commands.h"
+#include "app/options/manual/completion.h"
+#include "app/platform/failure.h"
+#include "app/version.h"
+#include "base/log.h"
+#include "base/whole_file.h"
+
+namespace shoal::app {
+namespace {
+
+void write_all_files(const std::filesystem::path& folder) {
+  for (const auto& [path, text] : manual_files(kVersion)) {
+    create_folders((folder / "share" / path).parent_path());
+    write_whole(folder / "share" / path, text, {.flush = false});
+  }
+}
+
+std::string printed(const std::vector<std::string>& words) {
+  const std::string what = words.empty() ? "" : words[0];
+  if (what == "bash") return bash_completion();
+  if (what == "zsh") return zsh_completion();
+  if (what == "fish") return fish_completion();
+  if (what == "man")
+    return manual_page(words.size() > 1 ? &row_of(require_command(words[1])) : nullptr, kVersion);
+  throw UserError("usage: shoal completion " + row_of(Command::completion).arguments);
+}
+
+}  // namespace
+
+int completion_command(const Call& call) {
+  const std::vector<std::string>& words = call.arguments.paths;
+  if (words.size() == 2 && words[0] == "all") {
+    write_all_files(words[1]);
+    return kOk;
+  }
+  std::string text = printed(words);
+  text.pop_back();  // line() adds the last line break
+  log::line(text);
+  return kOk;
+}
+
+}  // namespace shoal::app

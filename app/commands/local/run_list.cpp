@@ -1,0 +1,150 @@
+#include "app/commands/local/run_list.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "train/report/history_file.h"
+#include "train/report/epochs/run_history.h"
+#include "train/report/sinks.h"
+
+namespace shoal::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kMostLevels = 4;
+
+std::string text_in(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_run(const fs::path& folder) {
+  std::error_code error;
+  for (const char* name : {train::kHistoryFile, train::kSummaryFile, train::kConfigFile})
+    if (fs::is_regular_file(folder / name, error)) return true;
+  return fs::is_regular_file(folder / "checkpoints/manifest.json", error);
+}
+
+// Returns the member at `names`, one inside the other; null if there is none.
+const Json* member(const Json& json, const std::vector<const char*>& names) {
+  const Json* at = &json;
+  for (const char* name : names) {
+    if (!at->is_object() || !at->contains(name)) return nullptr;
+    at = &at->at(name);
+  }
+  return at;
+}
+
+std::optional<double> number_at(const Json& json, const std::vector<const char*>& names) {
+  const Json* const found = member(json, names);
+  return found && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+std::string text_at(const Json& json, const std::vector<const char*>& names) {
+  const Json* const found = member(json, names);
+  return found && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Whether a process writes to the run.
+bool is_running(const fs::path& folder) {
+  const Descriptor lock = open_file((folder / ".lock").c_str(), O_RDONLY);
+  return lock.is_open() && ::flock(lock.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+// Returns the model in config.toml, which has the line also if the model is a default.
+std::string model_in_config(const std::string& config) {
+  const std::string key = "\nmodel = \"", comment = "\n# model = \"";
+  for (const std::string& start : {key, comment}) {
+    const size_t at = config.find(start);
+    const size_t end = at == config.npos ? at : config.find('"', at + start.size());
+    if (end != config.npos) return config.substr(at + start.size(), end - at - start.size());
+  }
+  return "";
+}
+
+void take_summary(RunRow& row, const fs::path& folder) {
+  const std::string text = text_in(folder / train::kSummaryFile);
+  const Json summary = parse_json<Json>(text);
+  if (!text.empty() && !summary.is_object())
+    row.notes.push_back(std::string(train::kSummaryFile) + " cannot be read and is ignored");
+  row.state = text_at(summary, {"outcome"});
+  row.model = text_at(summary, {"model", "name"});
+  row.time = text_at(summary, {"ended"});
+  row.top1 = number_at(summary, {"best", "acc1"});
+  row.epochs = number_at(summary, {"epoch"});
+  row.epochs_asked = number_at(summary, {"settings", "epochs"});
+  row.images_per_second = number_at(summary, {"train", "timing", "images_per_sec"});
+}
+
+void take_history(RunRow& row, const fs::path& folder) {
+  const train::RunHistory history = train::read_history(text_in(folder / train::kHistoryFile));
+  const std::string name = train::kHistoryFile;
+  if (history.torn) row.notes.push_back(name + ": the last line is incomplete and is ignored");
+  if (history.unreadable > 0)
+    row.notes.push_back(name + ": " + std::to_string(history.unreadable) +
+                        " lines cannot be read and are ignored");
+  row.time = std::max(row.time, history.last_time);
+  const auto best = train::best_epoch(history.epochs);
+  if (const auto top1 = best ? history.epochs[*best].deciding_top1() : std::nullopt)
+    row.top1 = std::max(row.top1.value_or(0), *top1);
+  double evaluated = 0;
+  for (const train::EpochValues& epoch : history.epochs) {
+    if (epoch.top1) evaluated = static_cast<double>(epoch.epoch) + 1;
+    if (epoch.images_per_second) row.images_per_second = epoch.images_per_second;
+  }
+  if (!history.epochs.empty()) row.epochs = std::max(row.epochs.value_or(0), evaluated);
+}
+
+RunRow read_run(const fs::path& folder, const std::string& name) {
+  RunRow row;
+  row.name = name;
+  take_summary(row, folder);
+  take_history(row, folder);
+  if (row.model.empty()) row.model = model_in_config(text_in(folder / train::kConfigFile));
+  if (is_running(folder))
+    row.state = "running";
+  else if (row.state.empty())
+    row.state = "unfinished";
+  return row;
+}
+
+void search(const fs::path& folder, const std::string& name, int level, std::vector<RunRow>& rows) {
+  if (is_run(folder)) {
+    rows.push_back(read_run(folder, name));
+    return;
+  }
+  if (level == kMostLevels) return;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    const std::string inner = entry->path().filename().string();
+    if (entry->is_directory(gone) && !entry->is_symlink(gone) && !inner.starts_with('.'))
+      search(entry->path(), level == 0 ? inner : name + "/" + inner, level + 1, rows);
+  }
+}
+
+}  // namespace
+
+std::vector<RunRow> find_runs(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw UserError(folder.string() + " is no folder");
+  std::vector<RunRow> rows;
+  search(folder, folder.string(), 0, rows);
+  std::sort(rows.begin(), rows.end(),
+            [](const RunRow& a, const RunRow& b) { return a.name < b.name; });
+  return rows;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,30 @@
+#pragma once
+// Reads what the folders of runs contain, without LibTorch.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shoal::app {
+
+struct RunRow {
+  std::string name;              // the run's folder, relative to the folder that was searched
+  std::string model;             // empty: unknown
+  std::optional<double> top1;    // percent, of the best evaluation
+  std::optional<double> epochs;  // finished
+  std::optional<double> epochs_asked;
+  std::optional<double> images_per_second;  // of training: mean of the last epoch
+  // complete, stopped or failed, as in summary.json; running; or unfinished: it has no summary and
+  // is not running.
+  std::string state;
+  std::string time;                // of the last change, ISO 8601 in UTC; may be empty
+  std::vector<std::string> notes;  // what could not be read
+};
+
+// Returns the runs in `folder`: itself, or the folders below it, at most four levels deep. Sorted
+// by name. Throws UserError if it is no folder.
+std::vector<RunRow> find_runs(const std::filesystem::path& folder);
+
+}  // namespace shoal::app

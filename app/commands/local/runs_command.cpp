@@ -1,0 +1,99 @@
+// shoal runs: lists the runs in a folder.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/local/local_commands.h"
+#include "app/commands/local/run_list.h"
+#include "app/platform/failure.h"
+#include "base/log.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Sorts by name and state upwards, by numbers and time downwards. Runs without the value come last.
+void sort_by(const std::string& column, std::vector<RunRow>& rows) {
+  const auto by = [&](auto less) { std::stable_sort(rows.begin(), rows.end(), less); };
+  const auto by_number = [&](std::optional<double> RunRow::*number) {
+    by([number](const RunRow& a, const RunRow& b) {
+      return a.*number && (!(b.*number) || *(a.*number) > *(b.*number));
+    });
+  };
+  if (column == "name") by([](const auto& a, const auto& b) { return a.name < b.name; });
+  if (column == "model") by([](const auto& a, const auto& b) { return a.model < b.model; });
+  if (column == "state") by([](const auto& a, const auto& b) { return a.state < b.state; });
+  if (column == "time") by([](const auto& a, const auto& b) { return a.time > b.time; });
+  if (column == "top1") by_number(&RunRow::top1);
+  if (column == "epochs") by_number(&RunRow::epochs);
+  if (column == "speed") by_number(&RunRow::images_per_second);
+}
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+Json or_null(const std::string& value) {
+  return value.empty() ? Json() : Json(value);
+}
+
+Json json_of(const RunRow& row) {
+  return {{"name", row.name},
+          {"model", or_null(row.model)},
+          {"best_acc1", or_null(row.top1)},
+          {"epochs", or_null(row.epochs)},
+          {"epochs_asked", or_null(row.epochs_asked)},
+          {"images_per_sec", or_null(row.images_per_second)},
+          {"state", row.state},
+          {"time", or_null(row.time)},
+          {"notes", row.notes}};
+}
+
+void print_table(const std::vector<RunRow>& rows) {
+  size_t width = 4;
+  for (const RunRow& row : rows) width = std::max(width, row.name.size());
+  const auto print = [&](const RunRow& row, const std::string& top1, const std::string& epochs,
+                         const std::string& speed) {
+    log::line(strf("%-*s  %-18s %10s %9s %9s  %-10s %s", static_cast<int>(width), row.name.c_str(),
+                   row.model.empty() ? "-" : row.model.c_str(), top1.c_str(), epochs.c_str(),
+                   speed.c_str(), row.state.c_str(), row.time.substr(0, 16).c_str()));
+  };
+  RunRow heading;
+  heading.name = "name", heading.model = "model", heading.state = "state";
+  heading.time = "time (UTC)";
+  print(heading, "best top-1", "epochs", "images/s");
+  for (const RunRow& row : rows) {
+    std::string epochs = row.epochs ? strf("%g", *row.epochs) : "-";
+    if (row.epochs_asked) epochs += strf("/%g", *row.epochs_asked);
+    print(row, row.top1 ? strf("%.3f", *row.top1) : "-", epochs,
+          row.images_per_second ? strf("%.1f", *row.images_per_second) : "-");
+  }
+}
+
+}  // namespace
+
+int runs_command(const Call& call) {
+  const Arguments& arguments = call.arguments;
+  if (arguments.paths.empty())
+    throw UserError("shoal runs needs a folder, such as `shoal runs runs`");
+  std::vector<RunRow> rows;
+  for (const std::string& folder : arguments.paths) {
+    std::vector<RunRow> found = find_runs(folder);
+    if (found.empty()) log::warning(folder + " contains no run");
+    for (RunRow& row : found) {
+      if (arguments.paths.size() > 1 && row.name != folder) row.name = folder + "/" + row.name;
+      for (const std::string& note : row.notes) log::warning(row.name + ": " + note);
+      rows.push_back(std::move(row));
+    }
+  }
+  sort_by(arguments.sort, rows);
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const RunRow& row : rows) list.push_back(json_of(row));
+    log::line(list.dump(2, ' ', false, Json::error_handler_t::replace));
+  } else {
+    print_table(rows);
+  }
+  return kOk;
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,13 @@
+#pragma once
+// Where the settings of a run come from. Torch-free.
+
+#include "app/options/options.h"
+#include "dist/env/env.h"
+
+namespace shoal::app {
+
+// Returns version, commit, command line, facts about this host, and the settings as a file for
+// --config. Secrets are masked.
+train::Provenance provenance_of(const Arguments& arguments, const dist::Variables& environment);
+
+}  // namespace shoal::app

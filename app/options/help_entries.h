@@ -1,0 +1,20 @@
+#pragma once
+// The entries of --help, which manual pages use too. Torch-free.
+
+#include <string>
+#include <vector>
+
+#include "app/options/options.h"
+
+namespace shoal::app {
+
+// An option, a recipe or an exit code.
+struct HelpEntry {
+  std::string section, left, right;  // "Data", "  --data DIR", "Folder with …"
+  bool common = false;               // whether plain --help shows it
+};
+
+// In the order of --help.
+std::vector<HelpEntry> help_entries(Command command);
+
+}  // namespace shoal::app

@@ -1,0 +1,46 @@
+#pragma once
+// Completions for shells and manual pages, generated from the tables of commands and options.
+// Torch-free.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options/options.h"
+
+namespace shoal::app {
+
+// What can follow an option or a command.
+struct Values {
+  enum class Paths { none, files, folders };
+  std::vector<std::string> words;
+  Paths paths = Paths::none;
+};
+
+// Returns what an option accepts: its choices, the names of models, recipes or weights, files. Empty
+// for numbers and other text.
+Values values_of_option(const Option& option);
+
+// Returns what the positional words of a command can be.
+Values values_of_words(const CommandRow& row);
+
+// Returns the options of a command. For `config`: those of `train`.
+std::vector<const Option*> completed_options(Command command);
+
+// Whether --no-NAME is accepted.
+inline bool can_be_off(const Option& option) {
+  return option.kind == Kind::flag || !option.off.empty();
+}
+
+// Return the script that completes the command line of shoal.
+std::string bash_completion();
+std::string zsh_completion();
+std::string fish_completion();
+
+// Returns the manual page of a command in roff, or without a command that of shoal.
+std::string manual_page(const CommandRow* row, const std::string& version);
+
+// Returns all files with their paths under share/.
+std::vector<std::pair<std::string, std::string>> manual_files(const std::string& version);
+
+}  // namespace shoal::app

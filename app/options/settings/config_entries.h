@@ -1,0 +1,31 @@
+#pragma once
+// The entries of a settings file, before they are matched with options. Torch-free.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shoal::app {
+
+struct ConfigEntry {
+  std::string group;  // the table or mapping that contains the entry; empty: none
+  std::string name;   // as written
+  std::string value;  // text as on the command line; lists and mappings as JSON; "null": no value
+  int line = 0;       // from 1
+};
+
+// Whether the value of this top-level name is a mapping, and not a group of entries.
+using IsMapping = std::function<bool(const std::string& name)>;
+
+// Parse `text` as TOML or YAML. `path`: the file, for messages. Throw UserError with path and line
+// if the text is not valid, or a value is neither a text, a number, true, false, nor a list or
+// mapping of these.
+std::vector<ConfigEntry> parse_toml(const std::string& path, const std::string& text,
+                                    const IsMapping& is_mapping);
+std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,
+                                    const IsMapping& is_mapping);
+
+// Levels of lists and mappings that a value may have.
+inline constexpr int kMostValueLevels = 3;
+
+}  // namespace shoal::app

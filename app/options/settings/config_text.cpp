@@ -1,0 +1,91 @@
+#include "app/options/settings/config_text.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/options/settings/config_file.h"
+#include "base/secrets.h"
+#include "base/text.h"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* kRecipeOrigin = "recipe ";
+
+// Whether TOML reads the bare text as a number that prints as the same text.
+bool is_toml_number(const std::string& text) {
+  const char *const begin = text.data(), *const end = begin + text.size();
+  int64_t whole = 0;
+  const auto [at, error] = std::from_chars(begin, end, whole);
+  if (error == std::errc() && at == end) return std::to_string(whole) == text;
+  double real = 0;
+  const auto [stop, fault] = std::from_chars(begin, end, real);
+  const bool has_digits_only = text.find_first_not_of("+-.0123456789e") == text.npos;
+  return fault == std::errc() && stop == end && has_digits_only && number(real) == text &&
+         text.find_first_of(".e") != text.npos;
+}
+
+std::string toml_text(const std::string& text) {
+  using Json = nlohmann::json;
+  std::string result;
+  for (const char c : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+    result += c == '\x7f' ? std::string("\\u007f") : std::string(1, c);
+  return result;
+}
+
+std::string toml_value(const Option& option, const std::string& text) {
+  const bool is_switch = text == "true" || text == "false";
+  if (is_switch && option.kind != Kind::value) return text;
+  return is_toml_number(text) ? text : toml_text(text);
+}
+
+// The line of one option, without its origin.
+std::string assignment(const Option& option, const std::string& value) {
+  return option.name + " = " + toml_value(option, value);
+}
+
+// Returns the line of an option that has an origin.
+std::string given_line(const Option& option, const std::string& value, const std::string& origin) {
+  // An empty value means that the option was switched off.
+  const std::string text = !value.empty() ? value : option.off.empty() ? "none" : option.off;
+  const std::string shown = masked(text), comment = "  # " + printable(masked(origin));
+  if (shown != text)
+    return "# " + assignment(option, shown) + comment + "; secret: give it on the command line";
+  if (!is_utf8(text))
+    return "# " + assignment(option, shown) + comment + "; not UTF-8: give it on the command line";
+  const bool from_recipe = origin.starts_with(kRecipeOrigin);
+  return (from_recipe ? "# " : "") + assignment(option, text) + comment;
+}
+
+std::string option_line(const Option& option, const Arguments& arguments) {
+  const std::string value = option.get(arguments);
+  const auto origin = arguments.origins.find(option.name);
+  if (origin != arguments.origins.end()) return given_line(option, value, origin->second);
+  if (option.name == "recipe" && !value.empty())
+    return assignment(option, value) + "  # the defaults of the program whose options were given";
+  if (value.empty()) return "# " + option.name + " =  # default: " + option.unset;
+  return "# " + assignment(option, masked(value)) + "  # default";
+}
+
+}  // namespace
+
+std::string config_text(const Arguments& arguments, const train::Provenance& provenance) {
+  const std::string command = command_name(arguments.command);
+  std::string text = "# Settings of `shoal " + command + "`, for `shoal " + command +
+                     " --config FILE`. Lines that begin with # are comments:\n"
+                     "# defaults, and values that the recipe sets.\n#\n# shoal " +
+                     provenance.version + " (" + provenance.commit +
+                     "): " + printable(provenance.command) + "\n#";
+  for (const auto& [name, value] : provenance.host) text += " " + name + "=" + printable(value);
+  std::string group;
+  for (const Option& option : options()) {
+    if (!option.is_for(arguments.command) || option.name == "help" || option.name == "config")
+      continue;
+    if (option.group != group) text += "\n\n[" + group_name(option.group) + "]";
+    group = option.group;
+    text += "\n" + option_line(option, arguments);
+  }
+  return text + "\n";
+}
+
+}  // namespace shoal::app

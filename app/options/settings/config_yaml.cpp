@@ -1,0 +1,81 @@
+#include <yaml-cpp/yaml.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/options/settings/config_entries.h"
+#include "base/error.h"
+
+namespace shoal::app {
+namespace {
+
+using Json = nlohmann::json;
+
+class YamlReader {
+ public:
+  YamlReader(const std::string& path, const IsMapping& is_mapping)
+      : path_(path), is_mapping_(is_mapping) {}
+
+  std::vector<ConfigEntry> read(const YAML::Node& root) {
+    if (root.IsNull()) return {};  // an empty file
+    if (!root.IsMap()) fail(root, "the file must contain lines `NAME: VALUE`");
+    for (const auto& [key, value] : root) {
+      const std::string name = name_of(key);
+      if (!value.IsMap() || value.size() == 0 || is_mapping_(name)) {
+        add("", name, key, value);
+        continue;
+      }
+      for (const auto& [inner, setting] : value) add(name, name_of(inner), inner, setting);
+    }
+    return std::move(entries_);
+  }
+
+ private:
+  static int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+
+  std::string name_of(const YAML::Node& key) const {
+    if (!key.IsScalar()) fail(key, "a name must be a text");
+    return key.Scalar();
+  }
+
+  void add(const std::string& group, const std::string& name, const YAML::Node& key,
+           const YAML::Node& node) {
+    const Json json = json_of(name, node, 0);
+    entries_.push_back(
+        {group, name, json.is_string() ? json.get<std::string>() : json.dump(), line_of(key)});
+  }
+
+  // Scalars stay text, because YAML has no types without a schema: the option decides.
+  Json json_of(const std::string& name, const YAML::Node& node, int level) const {
+    if (level > kMostValueLevels) fail(node, name + " nests too deep");
+    if (node.IsNull()) return {};
+    if (node.IsScalar()) return node.Scalar();
+    Json json = node.IsMap() ? Json::object() : Json::array();
+    if (node.IsMap())
+      for (const auto& [key, value] : node) json[name_of(key)] = json_of(name, value, level + 1);
+    else
+      for (const YAML::Node& item : node) json.push_back(json_of(name, item, level + 1));
+    return json;
+  }
+
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
+    throw UserError(path_ + ":" + std::to_string(line_of(node)) + ": " + what);
+  }
+
+  const std::string& path_;
+  const IsMapping& is_mapping_;
+  std::vector<ConfigEntry> entries_;
+};
+
+}  // namespace
+
+std::vector<ConfigEntry> parse_yaml(const std::string& path, const std::string& text,
+                                    const IsMapping& is_mapping) {
+  try {
+    return YamlReader(path, is_mapping).read(YAML::Load(text));
+  } catch (const YAML::Exception& error) {
+    throw UserError(path + ":" + std::to_string(error.mark.line + 1) +
+                    ": not valid YAML: " + error.msg);
+  }
+}
+
+}  // namespace shoal::app

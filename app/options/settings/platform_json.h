@@ -1,0 +1,13 @@
+#pragma once
+// Reads the platform's configuration files, each a JSON object.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace shoal::app {
+
+// Parses a JSON object. `path`: the file or environment variable that contains `text`, for
+// messages. Throws UserError if `text` is not a JSON object or contains a name twice.
+nlohmann::json parse_platform_json(const std::string& path, const std::string& text);
+
+}  // namespace shoal::app

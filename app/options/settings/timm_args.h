@@ -1,0 +1,19 @@
+#pragma once
+// Reads the args.yaml that timm's train.py writes: all its arguments, most of them unset. Torch-free.
+
+#include <string>
+#include <vector>
+
+#include "app/options/settings/config_entries.h"
+
+namespace shoal::app {
+
+// Whether the entries are all arguments of timm's train.py.
+bool is_timm_args(const std::vector<ConfigEntry>& entries);
+
+// Keeps the entries that shoal or the table of other programs' options knows, and adds the defaults
+// of timm's networks. Appends the names of set arguments without effect to `ignored`.
+std::vector<ConfigEntry> kept_timm_args(const std::vector<ConfigEntry>& entries,
+                                        std::vector<std::string>& ignored);
+
+}  // namespace shoal::app

@@ -1,0 +1,104 @@
+#include "app/commands/local/run_list.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file_lock.h"
+#include "tests/support/temporary_directory.h"
+
+using namespace shoal;
+using app::RunRow;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kTwoEpochs =
+    R"({"event":"train","epoch":0,"acc1_average":1,"timing":{"images_per_sec":10},"time":"2026-01-01T00:00:00Z"})"
+    "\n"
+    R"({"event":"valid","epoch":0,"acc1":50.5,"acc5":90,"time":"2026-01-01T00:01:00Z"})"
+    "\n"
+    R"({"event":"train","epoch":1,"timing":{"images_per_sec":20}})"
+    "\n"
+    R"({"event":"train","epoch":1,"timing":{"images_per_sec":40}})"
+    "\n"
+    R"({"event":"valid","epoch":1,"acc1":40,"time":"2026-01-01T00:02:00Z"})"
+    "\n";
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("runs are found with model, best accuracy, epochs, speed, state and time") {
+  const test::TemporaryDirectory folder;
+  write(folder.path() / "b/x/history.jsonl", kTwoEpochs);
+  write(folder.path() / "b/x/config.toml", "[model]\n# model = \"resnet18\"  # default\n");
+  write(folder.path() / "a/history.jsonl", kTwoEpochs);
+  write(folder.path() / "a/summary.json",
+        R"({"outcome":"complete","ended":"2026-01-01T00:03:00Z","epoch":2,"best":{"acc1":51},)"
+        R"("model":{"name":"resnet50"},"settings":{"epochs":3}})");
+  write(folder.path() / "a/checkpoints/manifest.json", "{}");
+  write(folder.path() / "c/notes.txt", "no run");
+  const auto rows = app::find_runs(folder.path());
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].name == "a");
+  CHECK(rows[0].model == "resnet50");
+  CHECK(rows[0].top1 == 51);
+  CHECK(rows[0].epochs == 2);
+  CHECK(rows[0].epochs_asked == 3);
+  CHECK(rows[0].images_per_second == 30);
+  CHECK(rows[0].state == "complete");
+  CHECK(rows[0].time == "2026-01-01T00:03:00Z");
+  CHECK(rows[0].notes.empty());
+  CHECK(rows[1].name == "b/x");
+  CHECK(rows[1].model == "resnet18");
+  CHECK(rows[1].top1 == 50.5);
+  CHECK(rows[1].epochs == 2);
+  CHECK(rows[1].state == "unfinished");
+  CHECK(rows[1].time == "2026-01-01T00:02:00Z");
+  CHECK(app::find_runs(folder.path() / "a").at(0).name == (folder.path() / "a").string());
+  CHECK_THROWS_WITH(app::find_runs(folder.path() / "gone"), Contains("is no folder"));
+}
+
+TEST_CASE("a run whose lock is held is running, also with an old summary") {
+  const test::TemporaryDirectory folder;
+  write(folder.path() / "summary.json", R"({"outcome":"stopped"})");
+  CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
+  {
+    const FileLock lock(folder.path() / ".lock", "run", "--output");
+    CHECK(app::find_runs(folder.path()).at(0).state == "running");
+  }
+  CHECK(app::find_runs(folder.path()).at(0).state == "stopped");
+}
+
+TEST_CASE("torn histories, missing files and files of other versions are read as far as possible") {
+  const test::TemporaryDirectory folder;
+  write(folder.path() / "torn/history.jsonl", kTwoEpochs + R"({"event":"valid","epoch":2,"acc)");
+  write(folder.path() / "damaged/history.jsonl", "xx\n" + kTwoEpochs);
+  write(folder.path() / "no-history/summary.json",
+        R"({"outcome":"failed","epoch":"2","best":7,"model":[],"settings":null,"ended":5})");
+  write(folder.path() / "bad-summary/summary.json", "{");
+  write(folder.path() / "other/history.jsonl", R"({"event":7,"epoch":"x"})"
+                                               "\n"
+                                               R"({"kind":"valid","value":[1]})"
+                                               "\n[1]\n");
+  const auto rows = app::find_runs(folder.path());
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[0].name == "bad-summary");
+  REQUIRE(rows[0].notes.size() == 1);
+  CHECK_THAT(rows[0].notes[0], Contains("summary.json cannot be read"));
+  REQUIRE(rows[1].notes.size() == 1);
+  CHECK_THAT(rows[1].notes[0], Contains("1 lines cannot be read"));
+  CHECK(rows[1].top1 == 50.5);
+  CHECK(rows[2].state == "failed");
+  CHECK_FALSE((rows[2].top1 || rows[2].epochs || rows[2].images_per_second));
+  CHECK(rows[3].name == "other");
+  CHECK_FALSE(rows[3].top1);
+  CHECK(rows[4].top1 == 50.5);
+  REQUIRE(rows[4].notes.size() == 1);
+  CHECK_THAT(rows[4].notes[0], Contains("the last line is incomplete"));
+}

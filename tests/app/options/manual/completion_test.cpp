@@ -1,0 +1,132 @@
+#include "app/options/manual/completion.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "app/options/recipes.h"
+#include "models/catalogue.h"
+#include "tests/support/capture.h"
+
+using namespace shoal;
+using app::Command;
+using Catch::Contains;
+
+namespace {
+
+// Runs the completion of bash for a command line in a folder with a file photo.jpg and a folder
+// photos.
+class Bash {
+ public:
+  Bash() {
+    std::ofstream(folder_.path() / "shoal") << app::bash_completion();
+    std::ofstream(folder_.path() / "photo.jpg") << "x";
+    std::filesystem::create_directory(folder_.path() / "photos");
+  }
+
+  std::set<std::string> operator()(const std::string& line) const {
+    const std::string script = "cd '" + folder_.path().string() + "' && . ./shoal && COMP_LINE='" +
+                               line +
+                               "' COMP_POINT=${#COMP_LINE} && _shoal && printf '%s\\n' "
+                               "\"${COMPREPLY[@]}\"";
+    const test::Captured captured = test::capture([&] {
+      ::execlp("bash", "bash", "-euc", script.c_str(), nullptr);
+      return 127;
+    });
+    INFO(line << "\n" << captured.err);
+    CHECK(captured.err.empty());
+    std::set<std::string> words;
+    std::istringstream lines(captured.out);
+    for (std::string word; std::getline(lines, word);)
+      if (!word.empty()) words.insert(word);
+    return words;
+  }
+
+ private:
+  test::TemporaryDirectory folder_;
+};
+
+using Words = std::set<std::string>;
+
+Words set_of(const std::vector<std::string>& words) {
+  return {words.begin(), words.end()};
+}
+
+}  // namespace
+
+TEST_CASE("bash completes commands, options, closed sets of values and files") {
+  const Bash complete;
+  CHECK(complete("shoal tra") == Words{"train"});
+  CHECK(complete("shoal help ev") == Words{"eval"});
+  CHECK(complete("shoal train --warmup") == Words{"--warmup-epochs", "--warmup-start"});
+  CHECK(complete("shoal train --no-nester") == Words{"--no-nesterov"});
+  CHECK(complete("shoal train --model ") == set_of(models::names()));
+  CHECK(complete("shoal train --model resnet5") == Words{"resnet50"});
+  CHECK(complete("shoal train --recipe res").contains("resnet50_v2"));
+  CHECK(complete("shoal train --lr 0.1 --optimizer ") == Words{"sgd", "rmsprop", "adamw"});
+  CHECK(complete("shoal train --optimizer=ad") == Words{"adamw"});
+  CHECK(complete("shoal train --lr ").empty());  // a number
+  CHECK(complete("shoal train --data ph") == Words{"photos"});
+  CHECK(complete("shoal predict ph") == Words{"photo.jpg", "photos"});
+  CHECK(complete("shoal predict --checkpoint=ph") == Words{"photo.jpg", "photos"});
+  CHECK(complete("shoal export x -o ph") == Words{"photo.jpg", "photos"});
+  CHECK(complete("shoal models --json ").contains("--layers"));  // no words but options
+  CHECK(complete("shoal config --optim") == Words{"--optimizer"});
+  CHECK(complete("shoal completion zs") == Words{"zsh"});
+  // bash replaces only what follows the last colon.
+  CHECK(complete("shoal train --weights torchvision:resnet101/") ==
+        Words{"resnet101/V1", "resnet101/V2"});
+}
+
+TEST_CASE("all completions and manual pages contain every option of every command") {
+  const std::string bash = app::bash_completion(), zsh = app::zsh_completion(),
+                    fish = app::fish_completion();
+  for (const app::CommandRow& row : app::commands()) {
+    const std::string page = app::manual_page(&row, "1.2.3");
+    CHECK_THAT(page, Contains(".TH SHOAL\\-") && Contains(".SH NAME") && Contains("shoal 1.2.3"));
+    CHECK_THAT(app::manual_page(nullptr, "1.2.3"), Contains(".B " + row.name + "\n"));
+    const size_t in_bash = bash.find("\n    " + row.name + ")\n"),
+                 in_zsh = zsh.find("\n    " + row.name + ")\n");
+    REQUIRE((in_bash != bash.npos && in_zsh != zsh.npos));
+    for (const app::Option* option : app::completed_options(row.command)) {
+      INFO(row.name << " --" << option->name);
+      CHECK(bash.find("--" + option->name + " ", in_bash) < bash.find("\n      case", in_bash));
+      CHECK(zsh.find("'--" + option->name, in_zsh) < zsh.find("\n      ;;", in_zsh));
+      CHECK_THAT(fish, Contains("from " + row.name + "' -l " + option->name + " "));
+      std::string name = option->name;
+      for (size_t at = 0; (at = name.find('-', at)) != name.npos; at += 2) name.insert(at, "\\");
+      if (row.command != Command::config)
+        CHECK_THAT(page, Contains(name + "\n") || Contains(name + " "));
+    }
+  }
+}
+
+TEST_CASE("options offer their choices, models, recipes and literal words of the placeholder") {
+  const auto values = [](const char* name) {
+    return app::values_of_option(*app::find_option(Command::train, name));
+  };
+  CHECK(values("model").words == models::names());
+  CHECK(values("recipe").words.size() == app::recipes().size() + 2);
+  CHECK(values("nproc").words == std::vector<std::string>{"auto"});
+  CHECK(values("class-weights").words == std::vector<std::string>{"balanced"});
+  CHECK(values("class-weights").paths == app::Values::Paths::files);
+  CHECK(values("output").paths == app::Values::Paths::folders);
+  CHECK(values("lr").words.empty());
+  CHECK(values("config").paths == app::Values::Paths::files);
+}
+
+TEST_CASE("lines of a manual page are requests of man(7) or text") {
+  const std::set<std::string> known = {".TH", ".SH", ".SS", ".TP",  ".B",
+                                       ".I",  ".RI", ".BR", ".\\\""};
+  std::istringstream page(app::manual_page(&app::row_of(Command::train), "1.2.3"));
+  for (std::string line; std::getline(page, line);) {
+    INFO(line);
+    if (line.starts_with('.')) CHECK(known.contains(line.substr(0, line.find(' '))));
+    CHECK_FALSE(line.starts_with('\''));
+    CHECK_FALSE(line.empty());
+  }
+}

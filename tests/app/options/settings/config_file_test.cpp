@@ -1,0 +1,181 @@
+#include "app/options/settings/config_file.h"
+
+#include <catch2/catch.hpp>
+
+#include "app/options/settings/settings.h"
+#include "base/text.h"
+#include "tests/app/platform/fake_files.h"
+#include "tests/support/capture.h"
+
+using namespace shoal;
+using app::Arguments;
+using app::Command;
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// Returns the settings of `words` with a file /run.toml or /run.yaml.
+Arguments with_file(const std::string& name, const std::string& text, Words words = {"train"},
+                    const dist::Variables& environment = {}) {
+  words.insert(words.end(), {"--config", "/" + name});
+  return app::gather(words, environment, test::fake({}, {{"/" + name, text}}));
+}
+
+Arguments with_toml(const std::string& text, const Words& words = {"train"}) {
+  return with_file("run.toml", text, words);
+}
+
+}  // namespace
+
+TEST_CASE("TOML and YAML, flat and grouped, give the same settings with file and line") {
+  const std::string flat_toml =
+      "model = \"resnet50\"\nepochs = 7\nlr = 1e-3\nnesterov = true\nprogress = false\n"
+      "mean = [0.5, 0.25, 0.125]\nsize_schedule = { 0 = 64, 10 = 128 }\nema = false\n";
+  const std::string grouped_toml =
+      "[model]\nmodel = \"resnet50\"\n[length-and-batch]\nepochs = 7.0\n"
+      "[learning_rate]\nlr = 0.001\n[optimizer]\nnesterov = true\nema = \"none\"\n"
+      "[output-and-checkpoints]\nprogress = false\n[data]\nmean = \"0.5,0.25,0.125\"\n"
+      "[data.size-schedule]\n0 = 64\n10 = 128\n";
+  const std::string flat_yaml =
+      "model: resnet50\nepochs: 7\nlr: 1.0e-3\nnesterov: yes\nprogress: off\n"
+      "mean: [0.5, 0.25, 0.125]\nsize-schedule: {0: 64, 10: 128}\nema: false\nsync_bn: ~\n";
+  const std::string grouped_yaml =
+      "model:\n  model: resnet50\nlength-and-batch:\n  epochs: 7\nlearning-rate:\n  lr: 0.001\n"
+      "optimizer:\n  nesterov: True\noutput-and-checkpoints:\n  progress: False\n"
+      "data:\n  mean:\n  - 0.5\n  - 0.25\n  - 0.125\n  size-schedule:\n  - [0, 64]\n  - [10, "
+      "128]\n";
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{{"run.toml", flat_toml},
+                                                        {"run.toml", grouped_toml},
+                                                        {"run.yaml", flat_yaml},
+                                                        {"run.yml", grouped_yaml}}) {
+    INFO(text);
+    const Arguments arguments = with_file(name, text);
+    CHECK(arguments.job.model.name == "resnet50");
+    CHECK(arguments.job.epochs == 7);
+    CHECK(arguments.job.schedule.lr == 0.001);
+    CHECK(arguments.job.optimizer.nesterov);
+    CHECK_FALSE(arguments.job.progress);
+    CHECK_FALSE(arguments.job.ema);
+    CHECK_FALSE(arguments.job.sync_bn);
+    REQUIRE(arguments.job.mean);
+    CHECK((*arguments.job.mean)[1] == 0.25);
+    CHECK(app::find_option(Command::train, "size-schedule")->get(arguments) == "0:64,10:128");
+    CHECK(arguments.notes.empty());
+  }
+  CHECK(with_toml(flat_toml).origins.at("lr") == "/run.toml:3");
+  CHECK(with_file("run.yml", grouped_yaml).origins.at("epochs") == "/run.yml:4");
+}
+
+TEST_CASE("errors of a settings file name file, line and name, and what to do") {
+  const auto error = [](const std::string& text) { return Contains(text); };
+  CHECK_THROWS_WITH(with_toml("lr = 0.1\nlerning-rate = 1\nepoch = 3\n"),
+                    error("/run.toml: unknown settings lerning-rate (line 2") &&
+                        error("epoch (line 3; did you mean epochs?)"));
+  CHECK_THROWS_WITH(with_toml("no-ema = true\n"), error("no-ema (line 1; write ema = false)"));
+  CHECK_THROWS_WITH(with_toml("[optimiser]\nmomentum = 1\n"),
+                    error("/run.toml:2: unknown group optimiser; did you mean optimizer?"));
+  CHECK_THROWS_WITH(with_toml("[zebra]\nlr = 1\n"), error("the groups are general, data"));
+  CHECK_THROWS_WITH(with_toml("\nepochs = \"many\"\n"),
+                    error("--epochs is 'many' (/run.toml:2)") && error("must be a number"));
+  CHECK_THROWS_WITH(with_toml("epochs = [1, 2]\n"), error("--epochs is") && error("run.toml:1"));
+  CHECK_THROWS_WITH(with_toml("data = 2020-01-01\n"), error("/run.toml:1: data is a date"));
+  CHECK_THROWS_WITH(with_toml("mean = [[[[1]]]]\n"), error("/run.toml:1: mean nests too deep"));
+  CHECK_THROWS_WITH(with_toml("output = true\n"), error("--output is 'true' (/run.toml:1)"));
+  CHECK_THROWS_WITH(with_toml("output = \"\"\n"), error("/run.toml:1: output is empty"));
+  CHECK_THROWS_WITH(with_toml("optimizer = \"lion\"\n"),
+                    error("(/run.toml:1)") && error("sgd, rmsprop or adamw"));
+  CHECK_THROWS_WITH(with_toml("batch-size = 1\n[length-and-batch]\nbatch_size = 1\n"),
+                    error("/run.toml:3: batch_size is given twice, also in line 1"));
+  CHECK_THROWS_WITH(with_toml("config = \"x.toml\"\n"), error("belongs on the command line"));
+  CHECK_THROWS_WITH(with_toml("lr = 0.1\nlr = = 2\n"), error("/run.toml:2: not valid TOML"));
+  CHECK_THROWS_WITH(with_file("run.yaml", "lr: 1\n- x\n"),
+                    error("/run.yaml:2: not valid YAML") || error("/run.yaml:3: not valid YAML"));
+  CHECK_THROWS_WITH(with_file("run.yaml", "- lr\n"), error("/run.yaml:1:") && error("NAME: VALUE"));
+  CHECK_THROWS_WITH(with_file("run.json", "{}"), error(".toml, .yaml or .yml"));
+  CHECK_THROWS_WITH(app::gather({"train", "--config", "/gone.toml"}, {}, test::fake({}, {})),
+                    error("--config: cannot read /gone.toml"));
+  CHECK(with_toml("").notes.empty());
+  CHECK(with_file("run.yaml", "# nothing\n").notes.empty());
+}
+
+TEST_CASE("the command line and hyperparameters replace the file, which replaces the recipe") {
+  const std::string text = "recipe = \"demo\"\nlr = 0.1\nepochs = 5\nmomentum = 0.5\nclip = 3\n";
+  const auto arguments = app::gather(
+      {"train", "--config", "/run.toml", "--lr", "0.2", "--momentum", "0.5"},
+      {{"SM_HPS", R"({"epochs": 6, "clip": 3})"}}, test::fake({}, {{"/run.toml", text}}));
+  CHECK(arguments.job.schedule.lr == 0.2);
+  CHECK(arguments.job.epochs == 6);
+  CHECK(arguments.recipe == "demo");
+  CHECK(arguments.origins.at("schedule") == "recipe demo");
+  REQUIRE(arguments.notes.size() == 1);  // momentum and clip have equal values
+  CHECK(arguments.notes[0] ==
+        "/run.toml:2 gives lr 0.1, but 0.2 (command line) takes precedence; "
+        "/run.toml:3 gives epochs 5, but 6 (SM_HPS) takes precedence");
+  // A hyperparameter may name the file.
+  CHECK(app::gather({"train"}, {{"SM_HPS", R"({"config": "/run.toml"})"}},
+                    test::fake({}, {{"/run.toml", text}}))
+            .job.epochs == 5);
+}
+
+TEST_CASE("commands can share a file: options of other commands are listed and ignored") {
+  const std::string text = "lr = 0.1\nbatch-size = 9\ntopk = 2\narch = \"resnet18\"\n";
+  const Arguments eval = with_toml(text, {"eval"});
+  CHECK(eval.job.batch_size == 9);
+  REQUIRE(eval.notes.size() == 1);
+  CHECK_THAT(eval.notes[0], Contains("`shoal eval` does not have") && Contains("lr, topk, arch"));
+  CHECK(with_toml("quality = 80\n", {"pack", "a", "b"}).pack.quality == 80);
+  const Arguments train = with_toml(text);  // another program's name
+  CHECK(train.job.model.name == "resnet18");
+  CHECK_THROWS_WITH(with_toml("lrx = 1\n", {"eval"}), Contains("unknown setting lrx"));
+  CHECK_THROWS_WITH(with_toml("input-size = \"x\"\n"),
+                    Contains("/run.toml:1: --input-size is 'x'"));
+}
+
+TEST_CASE("timm's args.yaml is read: known arguments are translated, the others are listed") {
+  const std::string text = test::read_text(SHOAL_SOURCE_DIR "/tests/golden/timm_args.yaml");
+  const Arguments arguments = with_file("args.yaml", text);
+  const train::Job& job = arguments.job;
+  CHECK(job.data == "photos");
+  CHECK(job.model.name == "efficientnet_b0");
+  CHECK(job.size == 224);
+  CHECK(job.channels == 3);
+  CHECK(job.batch_size == 64);
+  CHECK(job.epochs == 450);
+  CHECK(job.optimizer.kind == train::OptimizerOptions::Kind::rmsprop);
+  CHECK(job.optimizer.eps == 0.001);
+  CHECK(job.optimizer.weight_decay == 1e-5);
+  CHECK(job.optimizer.clip == 2);
+  CHECK(job.schedule.kind == train::ScheduleOptions::Kind::step);
+  CHECK(job.schedule.lr == 0.048);
+  CHECK(job.schedule.decay_epochs == 2.4);
+  CHECK(job.schedule.decay_rate == 0.97);
+  CHECK(job.schedule.warmup_epochs == 3);
+  CHECK(job.schedule.warmup_start == 1e-6 / 0.048);
+  CHECK(job.ema == 0.9999);
+  CHECK(job.amp == train::Precision::bf16);
+  CHECK(job.augment.policy == "rand-m9-mstd0.5");
+  CHECK(job.augment.color_jitter ==
+        Arguments().job.augment.color_jitter);  // as timm, with a policy
+  CHECK(job.mix.mixup == 0.2);
+  CHECK(job.mix.erase == 0.2);
+  CHECK(job.mix.erase_count == 2);
+  CHECK(job.model.dropout == 0.25);
+  CHECK(job.model.drop_path == 0);
+  CHECK(job.label_smoothing == 0.1);
+  CHECK(job.repeated_augmentation == 1);
+  CHECK(job.keep == 4);
+  CHECK(job.print_freq == 25);
+  CHECK(job.workers == 8);
+  CHECK(job.val_split == 0);
+  CHECK_FALSE(job.resume);
+  CHECK(job.weights.empty());
+  CHECK(arguments.ineffective.empty());
+  REQUIRE(arguments.notes.size() == 1);
+  CHECK(arguments.notes[0] ==
+        "/args.yaml: ignored, because shoal has no such setting: channels_last, clip_mode, "
+        "cooldown_epochs, decay_milestones, dist_bn, eval_metric, lr_cycle_decay, lr_cycle_limit, "
+        "lr_cycle_mul, lr_k_decay, lr_noise_pct, lr_noise_std, patience_epochs, train_split, "
+        "val_split, worker_seeding");
+}

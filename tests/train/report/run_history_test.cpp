@@ -1,0 +1,58 @@
+#include "train/report/epochs/run_history.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "train/report/history_file.h"
+
+using namespace shoal;
+using namespace shoal::train;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string rows_of(int64_t epoch, double top1, bool ema) {
+  StepReport step;
+  step.epoch = epoch;
+  step.last = step.epoch_sum = {2, 1, 2, 4, 0};
+  step.images_per_second = 100;
+  EvaluationReport evaluation;
+  evaluation.epoch = epoch;
+  evaluation.sum = {50, top1, 90, 100, 0};
+  evaluation.ema = ema;
+  return history_row(step) + "\n" + history_row(evaluation) + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("a history is read back by epoch, as it was written") {
+  const RunHistory history =
+      read_history(rows_of(0, 30, false) + rows_of(1, 40, false) + rows_of(1, 20, true));
+  REQUIRE(history.epochs.size() == 2);
+  const EpochValues& last = history.epochs[1];
+  CHECK(last.epoch == 1);
+  CHECK(last.train_loss == 0.5);
+  CHECK(last.loss == 0.5);
+  CHECK(last.top1 == 40);
+  CHECK(last.top5 == 90);
+  CHECK(last.ema_top1 == 20);
+  CHECK(last.images_per_second == 100);
+  CHECK(best_epoch(history.epochs) == 0);  // averaged weights decide, where there are any
+  CHECK_FALSE(history.torn);
+  CHECK(read_history("").epochs.empty());
+  CHECK_FALSE(best_epoch({}));
+}
+
+TEST_CASE("the table of epochs marks the best one, also if it is not among the last ones") {
+  std::string text;
+  for (int epoch = 0; epoch < 6; ++epoch) text += rows_of(epoch, epoch == 1 ? 77 : 50, false);
+  const auto epochs = read_history(text).epochs;
+  const std::string all = epoch_table_text(epochs);
+  CHECK(std::count(all.begin(), all.end(), '\n') == 6);
+  CHECK_THAT(all, Contains("\n    1      0.5000    0.5000   77.000   90.000      100.0  best\n"));
+  CHECK_THAT(all, !Contains("EMA"));
+  const std::string few = epoch_table_text(epochs, 2);
+  CHECK(std::count(few.begin(), few.end(), '\n') == 4);
+  CHECK_THAT(few, Contains("  best\n  ...  (4 epochs, see history.jsonl)\n    4 "));
+  CHECK_THAT(epoch_table_text(read_history(rows_of(0, 9, true)).epochs), Contains("EMA top-1"));
+}

@@ -1,0 +1,139 @@
+#include "train/report/epochs/run_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace shoal::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<double> number_in(const Json& row, const char* name) {
+  const auto value = row.find(name);
+  if (value == row.end() || !value->is_number()) return std::nullopt;
+  return value->get<double>();
+}
+
+std::optional<double> speed_in(const Json& row) {
+  const auto timing = row.find("timing");
+  if (timing == row.end() || !timing->is_object()) return std::nullopt;
+  return number_in(*timing, "images_per_sec");
+}
+
+class Collector {
+ public:
+  // Returns whether the line is a row of a history.
+  bool add(const std::string& line) {
+    const Json row = parse_json<Json>(line);
+    if (!row.is_object()) return false;
+    if (const auto time = row.find("time"); time != row.end() && time->is_string())
+      last_time_ = time->get<std::string>();
+    const auto event = row.find("event");
+    const auto epoch = number_in(row, "epoch");
+    if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return true;
+    take(row, event->get<std::string>(), static_cast<int64_t>(*epoch));
+    return true;
+  }
+
+  RunHistory result() && {
+    RunHistory history;
+    history.last_time = std::move(last_time_);
+    for (auto& [epoch, collected] : epochs_) {
+      if (collected.speeds > 0)
+        collected.values.images_per_second =
+            collected.speed_sum / static_cast<double>(collected.speeds);
+      history.epochs.push_back(collected.values);
+    }
+    return history;
+  }
+
+ private:
+  struct Collected {
+    EpochValues values;
+    double speed_sum = 0;
+    int64_t speeds = 0;
+  };
+
+  void take(const Json& row, const std::string& event, int64_t epoch) {
+    if (event != "train" && event != "valid" && event != "valid_ema") return;
+    Collected& collected = epochs_[epoch];
+    EpochValues& values = collected.values;
+    values.epoch = epoch;
+    if (event == "train") {
+      values.train_loss = number_in(row, "loss_average");
+      values.train_top1 = number_in(row, "acc1_average");
+      if (const auto speed = speed_in(row)) collected.speed_sum += *speed, ++collected.speeds;
+    } else if (event == "valid") {
+      values.loss = number_in(row, "loss");
+      values.top1 = number_in(row, "acc1");
+      values.top5 = number_in(row, "acc5");
+    } else {
+      values.ema_loss = number_in(row, "loss");
+      values.ema_top1 = number_in(row, "acc1");
+      values.ema_top5 = number_in(row, "acc5");
+    }
+  }
+
+  std::map<int64_t, Collected> epochs_;
+  std::string last_time_;
+};
+
+std::string cell(const std::optional<double>& value, int width, int digits) {
+  return value ? strf("%*.*f", width, digits, *value)
+               : std::string(static_cast<size_t>(width) - 1, ' ') + "-";
+}
+
+std::string line_of(const EpochValues& e, bool with_ema, bool best) {
+  std::string line = strf("%5lld", static_cast<long long>(e.epoch)) + cell(e.train_loss, 12, 4) +
+                     cell(e.loss, 10, 4) + cell(e.top1, 9, 3) + cell(e.top5, 9, 3);
+  if (with_ema) line += cell(e.ema_top1, 11, 3);
+  return line + cell(e.images_per_second, 11, 1) + (best ? "  best" : "");
+}
+
+}  // namespace
+
+RunHistory read_history(const std::string& text) {
+  Collector collector;
+  std::istringstream lines(text);
+  int64_t unreadable = 0;
+  bool torn = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || collector.add(line)) continue;
+    torn = lines.eof() || lines.peek() == std::char_traits<char>::eof();
+    if (!torn) ++unreadable;
+  }
+  RunHistory history = std::move(collector).result();
+  history.torn = torn;
+  history.unreadable = unreadable;
+  return history;
+}
+
+std::optional<size_t> best_epoch(const std::vector<EpochValues>& epochs) {
+  std::optional<size_t> best;
+  for (size_t i = 0; i < epochs.size(); ++i) {
+    const auto top1 = epochs[i].deciding_top1();
+    if (top1 && (!best || *top1 > *epochs[*best].deciding_top1())) best = i;
+  }
+  return best;
+}
+
+std::string epoch_table_text(const std::vector<EpochValues>& epochs, size_t most) {
+  const bool with_ema = std::any_of(epochs.begin(), epochs.end(),
+                                    [](const EpochValues& e) { return e.ema_top1.has_value(); });
+  const auto best = best_epoch(epochs);
+  const size_t first = epochs.size() > most ? epochs.size() - most : 0;
+  std::string text = std::string("epoch  train loss  val loss    top-1    top-5") +
+                     (with_ema ? "  EMA top-1" : "") + "   images/s";
+  if (best && *best < first) text += "\n" + line_of(epochs[*best], with_ema, true);
+  if (first > 0) text += strf("\n  ...  (%zu epochs, see history.jsonl)", first);
+  for (size_t i = first; i < epochs.size(); ++i)
+    text += "\n" + line_of(epochs[i], with_ema, best == i);
+  return text;
+}
+
+}  // namespace shoal::train

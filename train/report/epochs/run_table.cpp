@@ -1,0 +1,36 @@
+// At the end of a run: its epochs, the best one, and where its files are.
+#include "base/log.h"
+#include "train/report/history_file.h"
+#include "train/report/epochs/run_history.h"
+#include "train/report/sinks.h"
+
+namespace shoal::train {
+namespace {
+
+class RunTable final : public ReportSink {
+ public:
+  RunTable(const ResolvedJob& job, const HistoryFile& history) : job_(job), history_(history) {}
+
+  void end(const RunEnd& report) override {
+    if (job_.eval_only || report.outcome == "failed") return;
+    const std::vector<EpochValues> epochs = read_history(history_.text()).epochs;
+    if (epochs.empty()) return;
+    std::string text = epoch_table_text(epochs) + "\noutput       " + job_.output;
+    text += "\ncheckpoints  " + job_.checkpoint_dir;
+    if (report.best) text += "; the best: --checkpoint " + job_.output + "/best";
+    if (report.exported) text += "\nexported     " + report.exported->file;
+    log::info_lines("epochs\n" + text);
+  }
+
+ private:
+  const ResolvedJob& job_;
+  const HistoryFile& history_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReportSink> run_table(const ResolvedJob& job, const HistoryFile& history) {
+  return std::make_unique<RunTable>(job, history);
+}
+
+}  // namespace shoal::train
