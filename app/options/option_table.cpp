@@ -147,7 +147,7 @@ void add_general(std::vector<Option>& table) {
            "Start from a named set of options; `list` shows them", FIELD(recipe))
            .unset_is("none")
            .off_is("none"),
-       row("config", ~(kConfig | kCompletion), "FILE",
+       row("config", ~kCommon, "FILE",
            "Read options from a TOML or YAML file (also timm's args.yaml); the command line and "
            "hyperparameters take precedence",
            FIELD(config))

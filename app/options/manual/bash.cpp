@@ -35,9 +35,9 @@ constexpr const char* kEnd = R"(  esac
   mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
   if [[ -n $paths ]]; then
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "$paths" -- "$current")
-    compopt -o filenames 2>/dev/null
+    compopt -o filenames 2>/dev/null || true
   fi
-  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
+  if [[ $current == *:* && ${COMP_WORDBREAKS-} == *:* ]]; then
     COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*:}"}"}")
   fi
 }

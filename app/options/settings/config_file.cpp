@@ -159,7 +159,8 @@ std::string overridden_entries(const std::vector<Setting>& entries, const Argume
   for (const Setting& entry : entries) {
     for (const auto& [name, given] : in_our_words(entry, arguments.command)) {
       const auto origin = arguments.origins.find(name);
-      if (origin == arguments.origins.end() || origin->second == entry.origin) continue;
+      if (origin == arguments.origins.end()) continue;
+      if (origin->second.starts_with(arguments.config)) continue;  // from the file, too
       const Option& option = require_option(arguments.command, name, entry.origin);
       const std::string value = option.get(arguments);
       if (usual(option, given, arguments.command) == value) continue;

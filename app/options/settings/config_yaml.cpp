@@ -18,13 +18,14 @@ class YamlReader {
   std::vector<ConfigEntry> read(const YAML::Node& root) {
     if (root.IsNull()) return {};  // an empty file
     if (!root.IsMap()) fail(root, "the file must contain lines `NAME: VALUE`");
-    for (const auto& [key, value] : root) {
+    for (const auto& entry : root) {
+      const YAML::Node &key = entry.first, &value = entry.second;
       const std::string name = name_of(key);
       if (!value.IsMap() || value.size() == 0 || is_mapping_(name)) {
         add("", name, key, value);
         continue;
       }
-      for (const auto& [inner, setting] : value) add(name, name_of(inner), inner, setting);
+      for (const auto& inner : value) add(name, name_of(inner.first), inner.first, inner.second);
     }
     return std::move(entries_);
   }
@@ -51,7 +52,8 @@ class YamlReader {
     if (node.IsScalar()) return node.Scalar();
     Json json = node.IsMap() ? Json::object() : Json::array();
     if (node.IsMap())
-      for (const auto& [key, value] : node) json[name_of(key)] = json_of(name, value, level + 1);
+      for (const auto& entry : node)
+        json[name_of(entry.first)] = json_of(name, entry.second, level + 1);
     else
       for (const YAML::Node& item : node) json.push_back(json_of(name, item, level + 1));
     return json;

@@ -39,7 +39,7 @@ TEST_CASE("docs/reference_flags.md lists each row of the table in its program's 
       {app::kImagenet, "\n## PyTorch's imagenet example\n"},
       {app::kNvidiaPyTorch, "\n## NVIDIA DeepLearningExamples, PyTorch\n"},
       {app::kNvidiaTensorFlow, "\n## NVIDIA DeepLearningExamples, TensorFlow 2"},
-      {app::kTimm, "\n## timm and torchvision: preprocessing and augmentation\n"}};
+      {app::kTimm, "\n## timm and torchvision\n"}};
   for (const auto& [program, heading] : kSections) {
     const size_t begin = text.find(heading);
     REQUIRE(begin != text.npos);

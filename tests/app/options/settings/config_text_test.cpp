@@ -81,6 +81,7 @@ TEST_CASE("the printed settings of every option give the same settings when they
     for (const Option& option : app::options()) {
       if (!option.is_for(row.command) || option.name == "help" || option.name == "config") continue;
       if (app::find_option(row.command, option.name) != &option) continue;
+      if (option.name == "recipe") continue;  // it sets other options; see the next test
       const Words values = other_values(option, row.command);
       INFO(row.name << " --" << option.name);
       REQUIRE(values.size() >= 1);
@@ -140,7 +141,7 @@ TEST_CASE("implied recipes and settings from a container are printed and read ba
   CHECK_THAT(text_of(example), Contains("\nrecipe = \"imagenet_example\"  # the defaults of"));
   CHECK(settings_of(read_back(Command::train, text_of(example))) == settings_of(example));
   const Arguments container = app::gather(
-      {"train"}, {{"SAGEMAKER_BASE_DIR", "/base"}},
+      {"train"}, {{"SAGEMAKER_BASE_DIR", "/base"}, {"HOME", "/home"}},
       test::fake({"/base/input/config", "/base/input/data/train", "/base/input/data/validation"},
                  {{"/base/input/config/hyperparameters.json", "{\"lr\": \"0.5\"}"}}));
   const std::string text = text_of(container);
