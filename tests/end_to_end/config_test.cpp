@@ -18,7 +18,7 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
   std::ofstream(root / "run.yaml") << "data: " << (root / "data").string()
                                    << "\nmodel: efficientnet_b0\nsize: 32\nbatch-size: 4\n"
                                       "epochs: 9\nthreads: 1\noptimizer:\n  optimizer: adamw\n"
-                                      "  clip: 1.5\ntopk: 2\n";
+                                      "  clip: 1.5\nlogits: true\n";
   const std::string config = (root / "run.yaml").string(), output = (root / "runs/a").string();
   const auto run = test::run_shoal(
       {"train", "--config", config, "--epochs", "2", "--lr", "0.001", "--output", output},
@@ -26,9 +26,9 @@ TEST_CASE("a run takes its settings from a file, saves them, and prints its epoc
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   CHECK_THAT(run.err,
-             Contains(config + ":6 gives epochs 9, but 2 (command line) takes precedence"));
-  CHECK_THAT(run.err, Contains("`shoal train` does not have these options: topk"));
-  CHECK_THAT(run.err, Contains("from " + config + ":9:  clip=1.5"));
+             Contains(config + ":5 gives epochs 9, but 2 (command line) takes precedence"));
+  CHECK_THAT(run.err, Contains("`shoal train` does not have these options: logits"));
+  CHECK_THAT(run.err, Contains("from " + config + ": ") && Contains("clip=1.5"));
   CHECK_THAT(run.err, Contains("epoch  train loss  val loss"));
   CHECK(test::count_of(run.err, "  best\n") == 1);
   CHECK_THAT(run.err, Contains("the best: --checkpoint " + output + "/best"));

@@ -63,7 +63,8 @@ std::string option_line(const Option& option, const Arguments& arguments) {
   if (origin != arguments.origins.end()) return given_line(option, value, origin->second);
   if (option.name == "recipe" && !value.empty())
     return assignment(option, value) + "  # the defaults of the program whose options were given";
-  if (value.empty()) return "# " + option.name + " =  # default: " + option.unset;
+  if (value.empty())
+    return "# " + option.name + " =  # default: " + (option.unset.empty() ? "none" : option.unset);
   return "# " + assignment(option, masked(value)) + "  # default";
 }
 

@@ -206,8 +206,12 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_origin(
     const std::string value = option.get(arguments);
     if (value.empty() || option.name == "help") continue;
     const auto origin = arguments.origins.find(option.name);
-    const std::string who =
-        origin == arguments.origins.end() ? kByDefault : "from " + masked(origin->second);
+    std::string who = kByDefault;
+    if (origin != arguments.origins.end()) {
+      const std::string& config = arguments.config;
+      const bool from_file = !config.empty() && origin->second.starts_with(config + ":");
+      who = "from " + masked(from_file ? config : origin->second);  // without the line
+    }
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& entry) { return entry.first == who; });
     if (group == groups.end()) group = groups.insert(groups.end(), {who, {}});

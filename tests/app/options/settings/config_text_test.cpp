@@ -45,6 +45,7 @@ Words other_values(const Option& option, Command command) {
                            "1e-05",
                            "0.30000000000000004",
                            "12345678901",
+                           "007",
                            "a \"b\"\\\t#=é",
                            "none",
                            "demo",
