@@ -17,5 +17,5 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # The same packages as in the Dockerfile.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
-  "ca-certificates, libcurl4, libjpeg62-turbo, libopencv-imgcodecs406, libopencv-imgproc406, libspdlog1.10, zlib1g")
+  "ca-certificates, libcurl4, libjpeg62-turbo, libopencv-imgcodecs406, libopencv-imgproc406, libspdlog1.10, libssl3, zlib1g")
 include(CPack)

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "app/options/help_entries.h"
+#include "app/options/manual/help_entries.h"
 #include "app/options/options.h"
 #include "app/options/recipes.h"
 #include "app/platform/failure.h"

@@ -1,10 +1,10 @@
 // shoal runs: lists the runs in a folder.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/commands/local/local_commands.h"
 #include "app/commands/local/run_list.h"
 #include "app/platform/failure.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace shoal::app {

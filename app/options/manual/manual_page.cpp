@@ -1,8 +1,8 @@
 // Manual pages in roff, with the macros of man(7).
 #include <cctype>
 
-#include "app/options/help_entries.h"
 #include "app/options/manual/completion.h"
+#include "app/options/manual/help_entries.h"
 #include "base/text.h"
 
 namespace shoal::app {

@@ -1,9 +1,9 @@
 #include "app/options/settings/config_text.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "app/options/settings/config_file.h"
+#include "base/json.h"
 #include "base/secrets.h"
 #include "base/text.h"
 

@@ -2,10 +2,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/options/settings/config_entries.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace shoal::app {

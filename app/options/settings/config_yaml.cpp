@@ -1,9 +1,8 @@
 #include <yaml-cpp/yaml.h>
 
-#include <nlohmann/json.hpp>
-
 #include "app/options/settings/config_entries.h"
 #include "base/error.h"
+#include "base/json.h"
 
 namespace shoal::app {
 namespace {
