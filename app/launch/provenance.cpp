@@ -6,6 +6,7 @@
 #include "app/options/settings/config_text.h"
 #include "app/options/settings/settings.h"
 #include "app/version.h"
+#include "base/net/host.h"
 
 namespace shoal::app {
 

@@ -69,7 +69,7 @@ Json SummaryFile::summary(const RunEnd& end) const {
   json["version"] = job_.provenance.version;
   json["commit"] = job_.provenance.commit;
   json["command"] = job_.provenance.command;
-  for (const auto& [name, value] : job_.provenance.host) json["host"][name] = value_of(value);
+  for (const auto& [name, value] : job_.provenance.host) json["host"][name] = setting_value(value);
   json["started"] = started_;
   json["ended"] = utc_time();
   json["seconds"] = end.seconds;

@@ -1,7 +1,7 @@
 // At the end of a run: its epochs, the best one, and where its files are.
 #include "base/log.h"
-#include "train/report/history_file.h"
 #include "train/report/epochs/run_history.h"
+#include "train/report/history_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::train {
