@@ -9,7 +9,7 @@ namespace shoal::app {
 
 nlohmann::json parse_platform_json(const std::string& path, const std::string& text) {
   if (nests_too_deep(text))
-    throw UserError(path + " nests lists or objects more than " + std::to_string(kMostJsonLevels) +
+    throw UserError(path + " nests lists or objects more than " + std::to_string(kMaxJsonLevels) +
                     " levels deep; fix it");
   std::string where;
   std::set<std::string> names;
