@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "train/checkpoint/disk.h"
 #include "train/control/epoch_agreement.h"
+#include "train/control/stop.h"
 #include "train/job/rank_loader_options.h"
 #include "train/run/data_hash.h"
 #include "train/run/pace.h"
