@@ -140,7 +140,8 @@ TEST_CASE("a list gives images, folders and sets in its order, but no patterns")
   write(image, jpeg_text(1));
   write(other, jpeg_text(2));
   OpenOptions options;
-  const auto data = open_images({other, "-"}, options, {image, "", other + "\r", f.at("none.jpg")});
+  const auto data =
+      open_images({other, "-"}, options, {image, "", other + "\r", f.at("list/*.jpg")});
   REQUIRE(data->size() == 4);
   CHECK(data->name(0) == other);
   CHECK(data->name(1) == image);
