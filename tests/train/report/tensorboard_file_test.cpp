@@ -181,6 +181,7 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
   {
     Reporter resumed(job, 0, 6);
     resumed.start({"checkpoint", {}, 0, 4});
+    resumed.images(grid_at("train/images", 0));
   }
   CHECK(steps_of(test::read_event_file(job.tensorboard), "train/loss") == Steps{1, 2, 3, 4});
 
@@ -191,6 +192,7 @@ TEST_CASE("a resumed run has no point twice, with its old event file or without"
     report(fresh, 1);
   }
   CHECK(steps_of(test::read_event_file(job.tensorboard), "weights/fc") == Steps{1});
+  CHECK(steps_of(test::read_event_file(job.tensorboard), "train/images").empty());
 }
 
 TEST_CASE("an event file with a damaged end keeps the records before it, and other files stay") {
