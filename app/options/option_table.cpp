@@ -44,10 +44,10 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("list the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Weights to start from (train) or to use: a run, a file, a URL, a name (`shoal weights` "
-           "lists them), hf:OWNER/NAME or `pretrained`; see docs/training.md",
+           "Weights to start from or to use: a run, file, URL, name (`shoal weights` lists them), "
+           "hf:OWNER/NAME or `pretrained`; see docs/training.md",
            JOB(weights))
-           .unset_is("random weights (only train)"),
+           .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",
            "Folder for downloaded weights", FIELD(weights_cache))
            .unset_is("weights/ in SHOAL_CACHE, in XDG_CACHE_HOME/shoal or in ~/.cache/shoal"),

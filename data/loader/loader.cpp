@@ -64,8 +64,9 @@ LoaderOptions checked(LoaderOptions options, const Source& source) {
   require(options.repeats >= 1 && options.repeats <= 64,
           "an epoch can repeat each image 1 to 64 times, not " + std::to_string(options.repeats));
   const Progression& sides = options.progression;
-  require(sides.smallest == 0 || sides.update % (options.batch_size * options.world_size) == 0,
-          "with a size schedule, a step must consist of whole batches");
+  require(
+      sides.smallest == 0 || sides.images_per_step % (options.batch_size * options.world_size) == 0,
+      "with a size schedule, a step must consist of whole batches");
   require(sides.smallest == 0 ||
               (sides.smallest % Progression::kStep == 0 && sides.smallest <= sides.largest),
           "the smallest size must be a multiple of 32 pixels, and at most the largest");

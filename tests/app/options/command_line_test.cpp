@@ -58,7 +58,7 @@ TEST_CASE("missing values, stray words and unknown options are user errors") {
   CHECK_THROWS_WITH(parsed({"--data", "--val", "x"}),
                     Contains("--data needs a value, but --val follows"));
   CHECK_THROWS_WITH(parsed({"data", "images"}), Contains("unexpected word 'images'"));
-  CHECK_THROWS_WITH(app::parse(Command::train, {"images"}), Contains("unexpected word 'images'"));
+  CHECK_THROWS_WITH(app::parse(Command::models, {"images"}), Contains("unexpected word 'images'"));
   CHECK_THROWS_WITH(parsed({"--epoch", "3"}), Contains("--epochs?"));
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("unknown option"));
 }

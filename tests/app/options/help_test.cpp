@@ -54,7 +54,7 @@ TEST_CASE("help with a word lists options that contain it in name, text, group o
   const auto help = [](const std::string& word) { return app::command_help(Command::train, word); };
   const std::string warm = help("WARMUP");
   CHECK_THAT(warm, Contains("\nLearning rate\n") && Contains("--warmup-epochs N") &&
-                       Contains("--warmup-start SHARE") && !Contains("--decay-rate"));
+                       Contains("--warmup-start FRACTION") && !Contains("--decay-rate"));
   CHECK_THAT(help("--warmup_epochs"), Contains("--warmup-epochs N"));
   CHECK_THAT(help("learning rate"), Contains("--decay-rate X"));    // matches its group
   CHECK_THAT(help("bicubic"), Contains("--interpolation"));         // matches a choice

@@ -50,9 +50,9 @@ class Bash {
   test::TemporaryDirectory folder_;
 };
 
-using Words = std::set<std::string>;
+using WordSet = std::set<std::string>;
 
-Words set_of(const std::vector<std::string>& words) {
+WordSet set_of(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};
 }
 
@@ -60,26 +60,26 @@ Words set_of(const std::vector<std::string>& words) {
 
 TEST_CASE("bash completes commands, options, closed sets of values and files") {
   const Bash complete;
-  CHECK(complete("shoal tra") == Words{"train"});
-  CHECK(complete("shoal help ev") == Words{"eval"});
-  CHECK(complete("shoal train --warmup") == Words{"--warmup-epochs", "--warmup-start"});
-  CHECK(complete("shoal train --no-nester") == Words{"--no-nesterov"});
+  CHECK(complete("shoal tra") == WordSet{"train"});
+  CHECK(complete("shoal help ev") == WordSet{"eval"});
+  CHECK(complete("shoal train --warmup") == WordSet{"--warmup-epochs", "--warmup-start"});
+  CHECK(complete("shoal train --no-nester") == WordSet{"--no-nesterov"});
   CHECK(complete("shoal train --model ") == set_of(models::names()));
-  CHECK(complete("shoal train --model resnet5") == Words{"resnet50"});
+  CHECK(complete("shoal train --model resnet5") == WordSet{"resnet50"});
   CHECK(complete("shoal train --recipe res").contains("resnet50_v2"));
-  CHECK(complete("shoal train --lr 0.1 --optimizer ") == Words{"sgd", "rmsprop", "adamw"});
-  CHECK(complete("shoal train --optimizer=ad") == Words{"adamw"});
+  CHECK(complete("shoal train --lr 0.1 --optimizer ") == WordSet{"sgd", "rmsprop", "adamw"});
+  CHECK(complete("shoal train --optimizer=ad") == WordSet{"adamw"});
   CHECK(complete("shoal train --lr ").empty());  // a number
-  CHECK(complete("shoal train --data ph") == Words{"photos"});
-  CHECK(complete("shoal predict ph") == Words{"photo.jpg", "photos"});
-  CHECK(complete("shoal predict --checkpoint=ph") == Words{"photo.jpg", "photos"});
-  CHECK(complete("shoal export x -o ph") == Words{"photo.jpg", "photos"});
+  CHECK(complete("shoal train --data ph") == WordSet{"photos"});
+  CHECK(complete("shoal predict ph") == WordSet{"photo.jpg", "photos"});
+  CHECK(complete("shoal predict --checkpoint=ph") == WordSet{"photo.jpg", "photos"});
+  CHECK(complete("shoal export x -o ph") == WordSet{"photo.jpg", "photos"});
   CHECK(complete("shoal models --json ").contains("--layers"));  // no words but options
-  CHECK(complete("shoal config --optim") == Words{"--optimizer"});
-  CHECK(complete("shoal completion zs") == Words{"zsh"});
+  CHECK(complete("shoal config --optim") == WordSet{"--optimizer"});
+  CHECK(complete("shoal completion zs") == WordSet{"zsh"});
   // bash replaces only what follows the last colon.
   CHECK(complete("shoal train --weights torchvision:resnet101/") ==
-        Words{"resnet101/V1", "resnet101/V2"});
+        WordSet{"resnet101/V1", "resnet101/V2"});
 }
 
 TEST_CASE("all completions and manual pages contain every option of every command") {
