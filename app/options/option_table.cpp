@@ -44,8 +44,8 @@ void add_model(std::vector<Option>& table) {
            FIELD(layers))
            .unset_is("list the networks"),
        row("weights", kRun | kCommon, "WHAT",
-           "Weights to start from or to use: a run, file, URL, name (`shoal weights` lists them), "
-           "hf:OWNER/NAME or `pretrained`; see docs/training.md",
+           "Weights to start from or to use: a run, file, URL or name (`shoal weights` lists "
+           "names); see docs/training.md",
            JOB(weights))
            .unset_is("random (train)"),
        row("weights-cache", kRun | kAverage | kWeightsCommand, "DIR",

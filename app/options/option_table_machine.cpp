@@ -193,8 +193,14 @@ Option histograms_row() {
                       "or, with Ne, every N epochs",
                       JOB(histograms));
   option.set = [](Arguments& arguments, const std::string& text) {
-    train::steps_of_period(text, 1);
-    arguments.job.histograms = text;
+    std::string value = text;
+    if (text != "none" && !text.ends_with('e')) {
+      int64_t steps = 0;
+      store(steps, text);
+      value = std::to_string(steps);
+    }
+    train::steps_of_period(value, 1);
+    arguments.job.histograms = value;
   };
   return std::move(option).of_training().off_is("none");
 }
@@ -209,8 +215,7 @@ void add_printing(std::vector<Option>& table, const char* group) {
                    "NVIDIA's DLLogger",
                    {"text", "dllogger"}, JOB(log_format))
            .of_training(),
-       row("tensorboard", kTrain, "DIR", "Folder for TensorBoard's event file",
-           JOB(tensorboard))
+       row("tensorboard", kTrain, "DIR", "Folder for TensorBoard's event file", JOB(tensorboard))
            .unset_is("OUTPUT/tensorboard; on SageMaker the job's TensorBoard folder")
            .of_training()
            .off_is("none"),

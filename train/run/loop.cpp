@@ -22,7 +22,7 @@
 #include "train/run/data_hash.h"
 #include "train/run/pace.h"
 #include "train/run/run_evaluation.h"
-#include "train/run/run_pictures.h"
+#include "train/run/run_images.h"
 #include "train/run/run_reports.h"
 #include "train/run/step_control.h"
 #include "train/step/device.h"

@@ -1,7 +1,7 @@
 #include "train/run/run_reports.h"
 
 #include "base/log.h"
-#include "train/run/run_pictures.h"
+#include "train/run/run_images.h"
 
 namespace shoal::train {
 

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "train/report/history_file.h"
 #include "train/report/epochs/run_history.h"
+#include "train/report/history_file.h"
 #include "train/report/sinks.h"
 
 namespace shoal::app {

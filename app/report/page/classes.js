@@ -52,23 +52,23 @@ function classTable(run) {
 function calibration(evaluation) {
   const { ece, bins } = evaluation.calibration;
   const side = 220, pad = 26, scale = (v) => v * (side - pad);
-  const picture = svg("svg", { viewBox: `0 0 ${side + 4} ${side}`, role: "img", class: "reliability", "aria-label": "accuracy over confidence" });
+  const chart = svg("svg", { viewBox: `0 0 ${side + 4} ${side}`, role: "img", class: "reliability", "aria-label": "accuracy over confidence" });
   const most = Math.max(1, ...bins.map((bin) => bin[2] || 0));
   for (const t of [0, 0.5, 1]) {
     const y = side - pad - scale(t) + 4;
-    picture.append(svg("line", { x1: pad, x2: side, y1: y, y2: y, class: "rule" }),
+    chart.append(svg("line", { x1: pad, x2: side, y1: y, y2: y, class: "rule" }),
       svg("text", { x: pad - 5, y: y + 3, "text-anchor": "end" }, 100 * t),
       svg("text", { x: pad + scale(t), y: side - 6, "text-anchor": t === 1 ? "end" : t === 0 ? "start" : "middle" }, 100 * t));
   }
   bins.forEach(([confidence, accuracy, images], i) => {
     if (!images || !isNumber(accuracy)) return;
     const width = scale(1 / bins.length), height = scale(accuracy);
-    picture.append(svg("rect", { x: pad + i * width + 1, y: side - pad - height + 4, width: Math.max(1, width - 2), height,
+    chart.append(svg("rect", { x: pad + i * width + 1, y: side - pad - height + 4, width: Math.max(1, width - 2), height,
       class: "bin", "fill-opacity": 0.3 + (0.7 * images) / most },
       svg("title", {}, `confidence ${percent(100 * confidence, 1)}, accuracy ${percent(100 * accuracy, 1)}, ${number(images)} images`)));
   });
-  picture.append(svg("line", { x1: pad, y1: side - pad + 4, x2: side, y2: 4, class: "diagonal" }));
-  return el("div", { class: "calibration" }, el("h3", {}, "Calibration"), picture,
+  chart.append(svg("line", { x1: pad, y1: side - pad + 4, x2: side, y2: 4, class: "diagonal" }));
+  return el("div", { class: "calibration" }, el("h3", {}, "Calibration"), chart,
     el("p", { class: "note" }, "Accuracy (%) over confidence (%). Expected calibration error ", el("b", {}, percent(100 * ece)), "."));
 }
 
@@ -76,10 +76,10 @@ function worstImages(evaluation) {
   const names = evaluation.classes;
   return el("div", { class: "worst" }, evaluation.worst.map((image) => {
     const title = image.path + (image.missing ? "\n" + image.missing : "");
-    const picture = image.image ? el("img", { src: image.image, alt: "" })
+    const thumbnail = image.image ? el("img", { src: image.image, alt: "" })
       : el("div", { class: "gone" }, image.path.split("/").pop());
-    if (image.image) picture.addEventListener("load", () => picture.classList.toggle("small", picture.naturalWidth < 64));
-    return el("figure", { title }, picture, el("figcaption", {},
+    if (image.image) thumbnail.addEventListener("load", () => thumbnail.classList.toggle("small", thumbnail.naturalWidth < 64));
+    return el("figure", { title }, thumbnail, el("figcaption", {},
       el("b", {}, names[image.label]),
       el("span", {}, names[image.predicted] + " " + percent(100 * image.probability, 0)),
       el("small", {}, "loss " + fixed(image.loss, 2))));

@@ -11,8 +11,8 @@
 #include "app/platform/failure.h"
 #include "base/log.h"
 #include "tests/support/capture.h"
-#include "train/report/sinks.h"
 #include "train/report/host/utilization.h"
+#include "train/report/sinks.h"
 
 using namespace shoal;
 

@@ -1,4 +1,4 @@
-#include "train/run/run_pictures.h"
+#include "train/run/run_images.h"
 
 #include <ATen/core/grad_mode.h>
 
