@@ -17,7 +17,8 @@ struct Values {
   Paths paths = Paths::none;
 };
 
-// Returns what an option accepts: its choices, the names of models, recipes or weights, files. Empty
+// Returns what an option accepts: its choices, the names of models, recipes or weights, files.
+// Empty
 // for numbers and other text.
 Values values_of_option(const Option& option);
 
