@@ -15,15 +15,15 @@ nlohmann::ordered_json chart_number(double value) {
 
 void Series::add(const std::vector<std::pair<std::string, double>>& row) {
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [name, value] : row) {
+  for (const auto& entry : row) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
-                               [&](const auto& known) { return known.first == name; });
+                               [&](const auto& known) { return known.first == entry.first; });
     if (column == columns_.end()) {
       if (columns_.size() == kMaxColumns) continue;
-      column = columns_.insert(column, {name, {}});
+      column = columns_.insert(column, {entry.first, {}});
     }
     column->second.resize(rows_, kMissing);
-    column->second.push_back(value);
+    column->second.push_back(entry.second);
   }
   ++rows_;
 }

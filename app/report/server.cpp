@@ -25,7 +25,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
 bool is_loopback(const std::string& address) {
   in_addr binary{};
-  if (::inet_pton(AF_INET, address.c_str(), &binary) == 1) return ntohl(binary.s_addr) >> 24 == 127;
+  if (::inet_pton(AF_INET, address, &binary) == 1) return ntohl(binary.s_addr) >> 24 == 127;
   return address == "::1";
 }
 
@@ -56,7 +56,7 @@ int next_free(const std::string& address, int port) {
   for (int next = port + 1; next <= std::min(port + 100, 65535); ++next) {
     httplib::Server probe;
     probe.set_socket_options(set_socket_options);
-    if (probe.bind_to_port(address.c_str(), next)) return next;
+    if (probe.bind_to_port(address, next)) return next;
   }
   return 0;
 }
@@ -167,8 +167,7 @@ ReportServer::ReportServer(std::vector<std::string> runs, const std::string& add
   state.address = address;
   if (!is_loopback(address)) state.token = random_token();
   unsigned char binary[16];
-  require(::inet_pton(AF_INET, address.c_str(), binary) == 1 ||
-              ::inet_pton(AF_INET6, address.c_str(), binary) == 1,
+  require(::inet_pton(AF_INET, address, binary) == 1 || ::inet_pton(AF_INET6, address, binary) == 1,
           "--address: '" + address + "' is not an IP address");
   httplib::Server& server = state.server;
   server.new_task_queue = [&state] { return new Threads(state.server, state.stopping); };
@@ -190,15 +189,15 @@ ReportServer::ReportServer(std::vector<std::string> runs, const std::string& add
   server.Get("/events", [&state](const auto&, auto& response) { state.stream(response); });
   state.newest_data();  // throws if a folder is not a run
   if (port == 0) {
-    state.port = server.bind_to_any_port(address.c_str());
+    state.port = server.bind_to_any_port(address);
     require(state.port > 0, "--address: cannot listen on " + address);
     return;
   }
   state.port = port;
-  if (server.bind_to_port(address.c_str(), port)) return;
+  if (server.bind_to_port(address, port)) return;
   const int next = next_free(address, port);
   throw UserError(next > 0 ? strf("--serve: port %d is in use; --serve %d is free", port, next)
-                           : strf("--serve: cannot listen on %s:%d", address.c_str(), port));
+                           : strf("--serve: cannot listen on %s:%d", address, port));
 }
 
 ReportServer::~ReportServer() = default;

@@ -18,8 +18,7 @@ struct Values {
 };
 
 // Returns what an option accepts: its choices, the names of models, recipes or weights, files.
-// Empty
-// for numbers and other text.
+// Empty for numbers and other text.
 Values values_of_option(const Option& option);
 
 // Returns what the positional words of a command can be.
