@@ -25,7 +25,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(250);
 
 bool is_loopback(const std::string& address) {
   in_addr binary{};
-  if (::inet_pton(AF_INET, address, &binary) == 1) return ntohl(binary.s_addr) >> 24 == 127;
+  if (::inet_pton(AF_INET, address.c_str(), &binary) == 1) return ntohl(binary.s_addr) >> 24 == 127;
   return address == "::1";
 }
 
@@ -167,7 +167,8 @@ ReportServer::ReportServer(std::vector<std::string> runs, const std::string& add
   state.address = address;
   if (!is_loopback(address)) state.token = random_token();
   unsigned char binary[16];
-  require(::inet_pton(AF_INET, address, binary) == 1 || ::inet_pton(AF_INET6, address, binary) == 1,
+  require(::inet_pton(AF_INET, address.c_str(), binary) == 1 ||
+              ::inet_pton(AF_INET6, address.c_str(), binary) == 1,
           "--address: '" + address + "' is not an IP address");
   httplib::Server& server = state.server;
   server.new_task_queue = [&state] { return new Threads(state.server, state.stopping); };
@@ -197,7 +198,7 @@ ReportServer::ReportServer(std::vector<std::string> runs, const std::string& add
   if (server.bind_to_port(address, port)) return;
   const int next = next_free(address, port);
   throw UserError(next > 0 ? strf("--serve: port %d is in use; --serve %d is free", port, next)
-                           : strf("--serve: cannot listen on %s:%d", address, port));
+                           : strf("--serve: cannot listen on %s:%d", address.c_str(), port));
 }
 
 ReportServer::~ReportServer() = default;
