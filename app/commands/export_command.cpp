@@ -35,6 +35,9 @@ Format format_of(const Arguments& arguments) {
   for (const FormatRow& row : formats())
     if (std::find(row.endings.begin(), row.endings.end(), ending) != row.endings.end())
       return row.format;
+  if (!ending.empty())
+    throw UserError("--output " + arguments.export_to + ": the ending " + ending +
+                    " names no format; use .onnx, .safetensors or .pth, or add --format");
   return Format::onnx;
 }
 

@@ -78,7 +78,7 @@ int predict_command(const Arguments& arguments) {
   const std::string sentence =
       strf("%lld of %lld images cannot be read; their rows say why", static_cast<long long>(all),
            static_cast<long long>(images->size()));
-  if (arguments.strict) throw std::runtime_error(sentence);
+  if (arguments.strict || all == images->size()) throw std::runtime_error(sentence);
   log::warning(sentence);
   return 0;
 }

@@ -2,6 +2,9 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <functional>
+
 #include "app/commands/commands.h"
 #include "app/commands/session.h"
 #include "app/commands/weights.h"
@@ -90,10 +93,12 @@ std::string reason_of(const std::exception& error) {
 // Runs the training. Returns the signal that stopped it, or 0. If all ranks stop, rank 0 may save
 // and end while this rank still waits for it, which is no error.
 int run_training(const train::ResolvedJob& job, train::Start start, const Datasets& datasets,
-                 dist::Communicator& communicator, train::Watchdog& watchdog) {
+                 dist::Communicator& communicator,
+                 const std::function<std::string(const std::exception&)>& describe,
+                 train::Watchdog& watchdog) {
   try {
     const int signal = train::run(job, std::move(start), datasets.train, datasets.val, communicator,
-                                  reason_of, &watchdog)
+                                  describe, &watchdog)
                            .stop_signal;
     communicator.shutdown();
     return signal;
@@ -155,6 +160,8 @@ int train_command(const Arguments& given) {
     install_training_signals(arguments.job.on_platform);
   const dist::Env env = dist::this_worker(dist::environment());
   begin(arguments.job, env);
+  if (std::filesystem::is_regular_file(arguments.job.output))
+    throw UserError("--output " + arguments.job.output + " is a file; name a folder");
   if (dry) arguments.job.cache_dir = "";  // a dry run writes no listings
   if (dry) arguments.job.seek_index = false;
   const train::Gpus gpus = train::claim_gpu(arguments.job, env.local_rank);
@@ -208,10 +215,15 @@ int train_command(const Arguments& given) {
   training_begins();
   const bool reports = arguments.report_page && env.rank == 0;
   int signal = 0;
+  bool started = false;  // false: refused, for example because another run uses the folder
+  const auto reason = [&started](const std::exception& error) {
+    started = true;
+    return reason_of(error);
+  };
   try {
-    signal = run_training(job, std::move(start), datasets, communicator, watchdog);
+    signal = run_training(job, std::move(start), datasets, communicator, reason, watchdog);
   } catch (...) {
-    if (reports) write_run_report(job.output);
+    if (reports && started) write_run_report(job.output);
     throw;
   }
   if (reports) write_run_report(job.output);

@@ -109,6 +109,8 @@ Weights open_weights(const Arguments& arguments, const dist::Group& group) {
   weights.model = models::create(job.model);
   train::load_weights(*weights.model, data, weights.ema);
   weights.transform = train::evaluation_transform(job, weights.model->info());
+  if (!opened.is_ours())
+    weights.origin += ", images of " + std::to_string(weights.transform.size) + " px (--val-size)";
   return weights;
 }
 

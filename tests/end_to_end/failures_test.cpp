@@ -77,7 +77,10 @@ TEST_CASE("a user's mistake prints one line that names it, with any number of pr
 TEST_CASE("a new run does not overwrite a directory with checkpoints") {
   const test::TemporaryDirectory directory;
   test::make_images(directory.path() / "data", 40, 8, 2, 40);
-  REQUIRE(test::run_shoal(small_run(directory.path())).exit_code == 0);
+  const auto first = test::run_shoal(small_run(directory.path(), {"--resume"}));
+  REQUIRE(first.exit_code == 0);
+  REQUIRE_THAT(first.err, Catch::Contains("warning no checkpoint found") &&
+                              Catch::Contains("this is a new run"));
   for (const std::string nproc : {"1", "2"}) {
     const std::string batch_size = nproc == "1" ? "10" : "5";
     const auto again = test::run_shoal(

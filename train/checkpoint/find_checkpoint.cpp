@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "train/checkpoint/imagenet_example.h"
 #include "train/checkpoint/resume.h"
+#include "train/report/sinks.h"
 #include "train/weights/model_file.h"
 #include "train/weights/weights_file.h"
 
@@ -32,6 +33,18 @@ CheckpointStore store_in(const fs::path& directory) {
   return checkpoint_store(directory / "checkpoints", 1);
 }
 
+// Reports that --resume starts a new run. On a platform every start has --resume.
+void report_fresh_start(const Job& job, const CheckpointStore& store) {
+  const std::string text = "no checkpoint found in '" + store.directory().string() +
+                           "': this is a new run, with the settings given now";
+  if (job.on_platform) return log::info(text);
+  const fs::path settings = fs::path(job.output) / kConfigFile;
+  std::error_code error;
+  log::warning(text + (fs::exists(settings, error)
+                           ? "; " + settings.string() + " has those of the earlier start (--config)"
+                           : ""));
+}
+
 Located look(const Job& job, const CheckpointStore& store) {
   Located found{{}, "fresh start"};
   const auto from = [&](const CheckpointStore& place) {
@@ -51,8 +64,7 @@ Located look(const Job& job, const CheckpointStore& store) {
   }
   const fs::path path = job.resume_path;
   if (path.empty()) {
-    if (!from(store))
-      log::info("=> no checkpoint found in '" + store.directory().string() + "': a fresh start");
+    if (!from(store)) report_fresh_start(job, store);
   } else if (fs::is_directory(path)) {
     require(from(store_in(path)),
             "--resume " + path.string() +
@@ -60,7 +72,8 @@ Located look(const Job& job, const CheckpointStore& store) {
   } else if (fs::exists(path)) {
     found = {read_checked(path), path.string()};
   } else if (path.filename() == "checkpoint.pth.tar") {
-    if (!from(store)) log::info("=> no checkpoint found at '" + path.string() + "': a fresh start");
+    if (!from(store))
+      log::info("no checkpoint found at '" + path.string() + "': this is a new run");
   } else {
     throw UserError("--resume " + path.string() + ": no such file or directory");
   }

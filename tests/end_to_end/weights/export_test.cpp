@@ -178,6 +178,7 @@ TEST_CASE("export names bad input and keeps the file that it would replace") {
   CHECK_THAT(refusal({t.output, "--format", "safetensors", "--dynamic-batch", "-o", file}),
              Contains("--dynamic-batch") && Contains("onnx"));
   CHECK_THAT(refusal({t.output, "-o", t.data}), Contains(t.data) && Contains("folder"));
+  CHECK_THAT(refusal({t.output, "-o", t.path("m.tflite")}), Contains("ending .tflite"));
   CHECK_THAT(refusal({t.output, "-o", t.path("no/m.onnx")}), Contains("no folder"));
   CHECK(test::read_text(file) == "before");
   run({"export", t.output, "-o=" + file});
