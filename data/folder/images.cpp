@@ -130,8 +130,6 @@ class Opener {
       add_found(files_below(source, left_out_));
     else if (may_be_pattern && is_pattern(source))
       add_found(expand_pattern(source));
-    else if (may_be_pattern && !fs::exists(source))
-      throw std::invalid_argument(source + ": no such file or folder");
     else
       images_->add(source);
     if (images_->size() == before) throw std::invalid_argument(source + " has no image");

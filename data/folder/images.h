@@ -13,9 +13,9 @@ namespace shoal::data {
 // file, anything that open_dataset() accepts, or a folder that contains such files at any depth
 // (read in the order of names). Leaves out other files in folders and patterns, and calls
 // options.warning once. The source "-" stands for the lines of `list`: images, folders and sets, no
-// patterns; empty lines do not count. read() throws DamagedImage for every image that is damaged,
-// cannot be read or, in `list`, is missing. Throws std::invalid_argument if a source is missing, has
-// no image or is a pipe; the message names the line of the list.
+// patterns; empty lines do not count. read() throws DamagedImage for every image that is missing,
+// damaged or cannot be read. Throws std::invalid_argument if a source has no image or is a pipe;
+// the message names the line of the list.
 std::shared_ptr<const Dataset> open_images(const std::vector<std::string>& sources,
                                            OpenOptions options,
                                            const std::vector<std::string>& list = {});
