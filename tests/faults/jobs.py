@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 from trial import ROOT, Tools, Trial
@@ -125,8 +126,9 @@ class Training(Trial):
                 history.append({k: v for k, v in entry.items() if k not in ("time", "timing")})
         return self.durable() | {
             "history": history,
+            # The name of TensorBoard's file contains the time.
             "files": sorted(
-                path.relative_to(self.output).as_posix()
+                re.sub(r"tfevents\.\d+", "tfevents.TIME", path.relative_to(self.output).as_posix())
                 for path in self.output.rglob("*")
                 if path.is_file() and path.relative_to(self.output).parts[0] != "cache"
                 if path.name not in LOCKS
@@ -243,7 +245,8 @@ def differences(expected, result_of):
         if want == have:
             continue
         if name == "files":
-            more, less = sorted(set(have) - set(want)), sorted(set(want) - set(have))
+            want, have = Counter(want), Counter(have)
+            more, less = sorted((have - want).elements()), sorted((want - have).elements())
             found += [f"{path} is left" for path in more] + [f"{path} is missing" for path in less]
         elif have is None:
             found.append(f"{name} is missing")

@@ -55,4 +55,8 @@ TEST_CASE("the table of epochs marks the best one, also if it is not among the l
   CHECK(std::count(few.begin(), few.end(), '\n') == 4);
   CHECK_THAT(few, Contains("  best\n  ...  (4 epochs, see history.jsonl)\n    4 "));
   CHECK_THAT(epoch_table_text(read_history(rows_of(0, 9, true)).epochs), Contains("EMA top-1"));
+  std::vector<EpochValues> diverged(1);
+  diverged[0].train_loss = 25.5;
+  diverged[0].loss = 1.866e15;
+  CHECK_THAT(epoch_table_text(diverged), Contains(" 25.5000  1.87e+15 "));
 }

@@ -84,8 +84,10 @@ class Collector {
 };
 
 std::string cell(const std::optional<double>& value, int width, int digits) {
-  return value ? strf("%*.*f", width, digits, *value)
-               : std::string(static_cast<size_t>(width) - 1, ' ') + "-";
+  const auto columns = static_cast<size_t>(width);
+  if (!value) return std::string(columns - 1, ' ') + "-";
+  const std::string text = strf("%*.*f", width, digits, *value);
+  return text.size() > columns || text[0] != ' ' ? strf("%*.3g", width, *value) : text;
 }
 
 std::string line_of(const EpochValues& e, bool with_ema, bool best) {
