@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/json_lines.h"
 #include "base/text.h"
 
 namespace shoal::app {
@@ -19,20 +20,11 @@ std::vector<std::string> read_json_lines(const std::filesystem::path& path,
     throw std::system_error(errno, std::generic_category(), "cannot read " + path.string());
   }
   const std::string name = path.filename().string();
-  int64_t bad = 0;
-  for (std::string line; std::getline(file, line);) {
-    const nlohmann::json row = parse_json(line);
-    if (row.is_object()) {
-      take(row);
-    } else if (file.eof()) {
-      notes.push_back(name + ": the last line is incomplete and was left out");
-    } else {
-      ++bad;
-    }
-  }
-  if (bad > 0)
-    notes.push_back(
-        strf("%s: %lld damaged line(s) were left out", name.c_str(), static_cast<long long>(bad)));
+  const LeftOutLines left_out = shoal::read_json_lines(file, take);
+  if (left_out.torn) notes.push_back(name + ": the last line is incomplete and was left out");
+  if (left_out.damaged > 0)
+    notes.push_back(strf("%s: %lld damaged line(s) were left out", name.c_str(),
+                         static_cast<long long>(left_out.damaged)));
   return notes;
 }
 

@@ -15,7 +15,7 @@ namespace {
 // What scikit-learn and torchmetrics compute for the same logits.
 struct Golden {
   std::vector<ImageResult> images;
-  std::vector<double> figures;               // see tests/golden/make_classification.py
+  std::vector<double> figures;               // see tests/golden/scripts/make_classification.py
   std::vector<std::vector<double>> classes;  // precision, recall, f1
   std::vector<std::vector<int64_t>> confusion;
 };

@@ -5,13 +5,13 @@
 #include <map>
 #include <sstream>
 
-#include "base/json.h"
+#include "base/json_lines.h"
 #include "base/text.h"
 
 namespace shoal::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 std::optional<double> number_in(const Json& row, const char* name) {
   const auto value = row.find(name);
@@ -27,17 +27,13 @@ std::optional<double> speed_in(const Json& row) {
 
 class Collector {
  public:
-  // Returns whether the line is a row of a history.
-  bool add(const std::string& line) {
-    const Json row = parse_json<Json>(line);
-    if (!row.is_object()) return false;
+  void add(const Json& row) {
     if (const auto time = row.find("time"); time != row.end() && time->is_string())
       last_time_ = time->get<std::string>();
     const auto event = row.find("event");
     const auto epoch = number_in(row, "epoch");
-    if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return true;
+    if (event == row.end() || !event->is_string() || !epoch || std::abs(*epoch) > 1e9) return;
     take(row, event->get<std::string>(), static_cast<int64_t>(*epoch));
-    return true;
   }
 
   RunHistory result() && {
@@ -102,16 +98,11 @@ std::string line_of(const EpochValues& e, bool with_ema, bool best) {
 RunHistory read_history(const std::string& text) {
   Collector collector;
   std::istringstream lines(text);
-  int64_t unreadable = 0;
-  bool torn = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || collector.add(line)) continue;
-    torn = lines.eof() || lines.peek() == std::char_traits<char>::eof();
-    if (!torn) ++unreadable;
-  }
+  const LeftOutLines left_out =
+      read_json_lines(lines, [&](const Json& row) { collector.add(row); });
   RunHistory history = std::move(collector).result();
-  history.torn = torn;
-  history.unreadable = unreadable;
+  history.torn = left_out.torn;
+  history.unreadable = left_out.damaged;
   return history;
 }
 

@@ -14,7 +14,7 @@ from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_p
 from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-OUT = pathlib.Path(__file__).resolve().parent / "tensorboard.tfevents"
+OUT = pathlib.Path(__file__).resolve().parents[1] / "tensorboard.tfevents"
 
 
 def text(tag, markdown):

@@ -86,7 +86,7 @@ def main():
     for label, row in zip(labels, logits):
         lines.append(f"image {label} " + " ".join(f"{value:.4f}" for value in row))
     lines += figures(labels, logits)
-    path = pathlib.Path(__file__).with_name("classification.txt")
+    path = pathlib.Path(__file__).resolve().parents[1] / "classification.txt"
     path.write_text("\n".join(lines) + "\n")
 
 
