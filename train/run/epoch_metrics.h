@@ -3,6 +3,7 @@
 // that is a collective.
 
 #include <cstdint>
+#include <optional>
 
 #include "train/run/evaluate.h"
 
@@ -19,10 +20,12 @@ class EpochMetrics {
   void add(const Meter& step) {
     here_.add(step);
     ++steps_;
+    last_step_.reset();
   }
   // Adds the metrics of all ranks at step `step` (from 1), which came with the control message.
   // They are used only if reduce() becomes impossible.
   void add_arrived(const Meter& all, int64_t step) {
+    if (step == steps_) last_step_ = all;
     if (step <= arrived_) return;
     all_.add(all);
     arrived_ = step;
@@ -37,9 +40,14 @@ class EpochMetrics {
     return complete;
   }
 
-  // Brings epoch_sum up to date, and sums `step` over all ranks in place. Collective.
+  // The metrics of all ranks at the last step, if add_arrived() or reduce() was given them.
+  const std::optional<Meter>& last_step() const { return last_step_; }
+
+  // Brings epoch_sum up to date, and sums `step` over all ranks in place. `step`: this rank's last
+  // step, or empty. Collective.
   void reduce(Meter& step) {
     train::reduce(group_, {&step, &here_});
+    if (!step.empty()) last_step_ = step;
     epoch_sum_.add(here_);
     here_ = all_ = {};
     arrived_ = steps_;
@@ -56,6 +64,7 @@ class EpochMetrics {
   Meter all_;      // of all ranks, since the last reduce() up to the step `arrived_`
   int64_t steps_;  // of the run
   int64_t arrived_;
+  std::optional<Meter> last_step_;
 };
 
 }  // namespace shoal::train

@@ -54,11 +54,12 @@ std::string RunCheckpoints::save_alone(std::optional<int64_t> history_lines) noe
   Ema* const ema = run_.trainer.ema();
   if (ema && ema->swapped()) ema->swap();  // an evaluation did not end
   note_position(history_lines);
-  if (const auto arrived = control_.arrived(); arrived && run_.communicator.size() > 1) {
-    run_.position.pending = *arrived;
-    metrics_.add_arrived(*arrived, run_.position.step);
-  }
-  if (!metrics_.reduce_alone())
+  if (const auto arrived = control_.arrived()) metrics_.add_arrived(*arrived, run_.position.step);
+  Meter& pending = run_.position.pending;
+  const bool knows_last_step =
+      pending.empty() || metrics_.last_step() || run_.communicator.size() == 1;
+  if (!pending.empty()) pending = metrics_.last_step().value_or(pending);
+  if (!metrics_.reduce_alone() || !knows_last_step)
     log::warning("the saved metrics of this epoch lack the other ranks' last steps");
   write_or_warn(std::nullopt);
   return failure_;

@@ -23,10 +23,14 @@ class SmallRun {
   // `checkpoints`, equals that of the reference run: every tensor, the position and the settings.
   void require_same(const std::string& name) const;
   void require_same_checkpoints(const std::filesystem::path& checkpoints) const;
+  // The same for the weights alone.
+  void require_same_weights(const std::filesystem::path& checkpoints) const;
 
  private:
+  std::string exported(const std::filesystem::path& checkpoints) const;
+
   TemporaryDirectory directory_;
-  std::string checksum_;
+  std::string checksum_;  // of the reference run's last checkpoint
 };
 
 // Returns the small run with two processes, which is made on first use.

@@ -25,9 +25,11 @@ TEST_CASE("metrics of all ranks count once in the epoch's sum, however often the
     REQUIRE(epoch_sum.images == 17);
     metrics.reduce();
     REQUIRE(epoch_sum.images == 17);
+    REQUIRE(metrics.last_step()->loss == 3);
     metrics.add(mine);
     metrics.reduce();
     REQUIRE(epoch_sum.loss == 10);
+    REQUIRE_FALSE(metrics.last_step());  // reduce() was not given it
     world.shutdown();
   });
 }
@@ -48,6 +50,7 @@ TEST_CASE(
       metrics.add_arrived(all, 9);
       metrics.add(mine);
       if (arrives) metrics.add_arrived(all, 10);
+      REQUIRE(metrics.last_step().has_value() == arrives);
       REQUIRE(metrics.reduce_alone() == arrives);
       REQUIRE(epoch_sum.images == (arrives ? 124 : 116));
       REQUIRE(epoch_sum.loss == 13 + (arrives ? 6 : 2 * mine.loss));
